@@ -1,0 +1,29 @@
+# make demo: see it work.  make test: check everything.  Both create the environment first.
+PYTHON ?= python3
+BIN := .venv/bin
+export GAMEWARDEN_DATA ?= $(wildcard $(abspath ../shared/data))
+
+.PHONY: demo test check bench clean
+demo: .venv/ready
+	$(BIN)/gamewarden demo
+
+test: .venv/ready check
+	$(BIN)/pytest -n auto
+
+check: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/ready
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
+	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv demo dist build

@@ -1,0 +1,1 @@
+"""warden.toml as frozen dataclasses: every number of policy, a sentence each."""

@@ -1,0 +1,141 @@
+"""What a part must offer to live in a room: the protocols, and the digests that name models."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, Self
+
+import polars as pl
+import pyarrow as pa
+
+Progress = Callable[[int], None]  # called with the number of rows just done
+
+
+def no_progress(_rows: int) -> None:
+    """Nobody is watching."""
+
+
+class EventStream(Protocol):
+    """Events of any number: read as often as needed, a batch at a time, only the columns asked for.
+
+    Batches have exactly the columns asked for, in that order. `at` is timestamp[us, UTC], `seq` uint64, `level`
+    int16; text columns are string, large_string or dictionary<int32, string>. A column the source lacks is all null.
+    """
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The EVENTS columns this source has."""
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, where that is known without reading them."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows in the source's order."""
+
+
+class Feature(Protocol):
+    """A frozen recipe that turns events into numbers, one row an actor and period.
+
+    A recipe is a frozen dataclass whose fields each name, in `metadata["also"]`, the other values the contract
+    tests shall try.
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]]  # EVENTS columns without which it is blind
+    wants: ClassVar[Mapping[str, str]]  # column or kind -> what stays null without it
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The feature columns after actor, since, until and events."""
+
+    def freeze(self, events: EventStream, progress: Progress = no_progress) -> Self:
+        """The recipe with all that must not change after training learned from `events`."""
+
+    def measure(self, events: EventStream, progress: Progress = no_progress) -> pl.DataFrame:
+        """FEATURES: one row an actor and period, sorted by actor, then since."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The recipe as JSON values."""
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The recipe back from JSON values."""
+
+
+class Detector(Protocol):
+    """A frozen recipe of one published method."""
+
+    name: ClassVar[str]
+    says: ClassVar[str]  # one sentence for a person
+
+    @property
+    def feature(self) -> Feature:
+        """What has to be measured before it can speak."""
+
+    def fit(self, features: pl.DataFrame, labels: pl.DataFrame) -> "Model":
+        """An immutable model from FEATURES and LABELS; same recipe and data give the same model id."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The recipe as JSON values."""
+
+
+class Model(Protocol):
+    """A fitted, immutable detector."""
+
+    @property
+    def card(self) -> "Card":
+        """What it is, what it was made from and how good it was."""
+
+    @property
+    def feature(self) -> Feature:
+        """The frozen feature recipe it was trained on."""
+
+    def score(self, features: pl.DataFrame) -> pl.DataFrame:
+        """SCORES: null probability and alarm where there is too little evidence."""
+
+    def explain(self, features: pl.DataFrame) -> pl.DataFrame:
+        """EVIDENCE: one row a feature, the heaviest first."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The model back from JSON values."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a model is, what it was made from and how good it was, for people and for `model show`."""
+
+    id: str
+    detector: str
+    recipe: Mapping[str, Any]
+    training: Mapping[str, Any]  # since, until, label counts by class and source, rows left out and why
+    validation: Mapping[str, Any]  # held-out results
+    weaknesses: tuple[str, ...] = field(default=())
+
+
+def canonical_json(value: object) -> str:
+    """One text for one value: sorted keys, no spaces, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest(*parts: str | bytes) -> str:
+    """Twelve hex digits that name these parts anywhere."""
+    running = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        running.update(len(data).to_bytes(8, "little"))
+        running.update(data)
+    return running.hexdigest()[:12]
+
+
+def frame_digest(frame: pl.DataFrame) -> str:
+    """A digest of a table's values, whatever the order of its rows."""
+    ordered = frame.sort(frame.columns, nulls_last=True) if frame.width else frame
+    return digest(
+        ",".join(f"{name}:{dtype}" for name, dtype in frame.schema.items()), ordered.write_csv(null_value="\x00")
+    )

@@ -1,0 +1,1 @@
+"""Numbers to scores: one published method a file, named in DETECTORS."""

@@ -1,0 +1,43 @@
+"""What can go wrong, as one tree.
+
+GamewardenError         anything we say on one line; the command line exits with 1
+├── ReadError           a source cannot be read, or too much of it is bad
+├── TableError          a table lacks a column, or holds what it must not
+├── ConfigError         warden.toml or a mapping file says something we cannot follow
+├── MeasureError        a feature cannot be measured with these options
+├── FitError            labels or features do not allow a model
+├── ModelError          a stored model is missing, damaged or from another format
+└── WriteError          a file or directory cannot be written
+"""
+
+
+class GamewardenError(Exception):
+    """Who speaks, what was seen, what is needed: one line for a person."""
+
+
+class ReadError(GamewardenError):
+    """A source cannot be read, or too much of it is bad."""
+
+
+class TableError(GamewardenError):
+    """A table lacks a column, or holds what it must not."""
+
+
+class ConfigError(GamewardenError):
+    """A settings or mapping file says something we cannot follow."""
+
+
+class MeasureError(GamewardenError):
+    """A feature cannot be measured with these options."""
+
+
+class FitError(GamewardenError):
+    """Labels or features do not allow a model."""
+
+
+class ModelError(GamewardenError):
+    """A stored model is missing, damaged or from another format."""
+
+
+class WriteError(GamewardenError):
+    """A file or directory cannot be written."""

@@ -1,0 +1,1 @@
+"""How good is it: splits by actor, metrics, reports."""

@@ -1,0 +1,1 @@
+"""Events to numbers: one family of features a file, named in FEATURES."""

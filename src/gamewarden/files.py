@@ -1,0 +1,57 @@
+"""Files that are whole or not there: written under a temporary name, then renamed."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from gamewarden.errors import WriteError
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary name beside `path`; on success it becomes `path`, on failure nothing is left.
+
+    Raises:
+        WriteError: the directory cannot be written, or the disk is full.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+        os.close(handle)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    draft = Path(name)
+    try:
+        yield draft
+        _publish(draft, path)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        with suppress(FileNotFoundError):
+            draft.unlink()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole text file, or leave what was there."""
+    with whole_file(path) as draft:
+        draft.write_text(text, encoding="utf-8")
+
+
+def unwritable(path: Path, error: OSError) -> WriteError:
+    """The one line for a place that cannot be written."""
+    return WriteError(f"{path}: cannot be written ({error.strerror or error}); choose another place or free some space")
+
+
+def _publish(draft: Path, path: Path) -> None:
+    with draft.open("rb") as file:
+        os.fsync(file.fileno())
+    draft.chmod(0o666 & ~_umask())
+    draft.replace(path)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

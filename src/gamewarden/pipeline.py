@@ -1,0 +1,1 @@
+"""The batch run: the one file that knows the order of the rooms."""

@@ -1,0 +1,1 @@
+"""At rest: the event lake (Parquet) and the models (JSON)."""

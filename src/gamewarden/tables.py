@@ -1,0 +1,206 @@
+"""The tables rooms pass to each other, and the check each room makes at its door."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from gamewarden.errors import TableError, WriteError
+from gamewarden.files import whole_file
+
+DataType = pl.DataType | type[pl.DataType]
+TIME = pl.Datetime("us", "UTC")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table's name, its columns in order, and which of them must be there."""
+
+    name: str
+    columns: Mapping[str, DataType]
+    required: tuple[str, ...]
+    open: bool = False  # further columns are welcome and kept
+
+
+EVENTS = Table(
+    "EVENTS",
+    {
+        "actor": pl.String,
+        "character": pl.String,
+        "at": TIME,
+        "seq": pl.UInt64,
+        "kind": pl.String,
+        "zone": pl.String,
+        "x": pl.Float32,
+        "y": pl.Float32,
+        "level": pl.Int16,
+        "target": pl.String,
+        "item": pl.String,
+        "amount": pl.Float64,
+        "other": pl.String,
+        "session": pl.String,
+        "ip": pl.String,
+    },
+    required=("actor", "at", "kind"),
+)
+LABELS = Table(
+    "LABELS",
+    {
+        "actor": pl.String,
+        "character": pl.String,
+        "since": TIME,
+        "until": TIME,
+        "bot": pl.Boolean,
+        "source": pl.String,
+        "votes": pl.Int32,
+    },
+    required=("actor", "bot"),
+    open=True,
+)
+FEATURES = Table(
+    "FEATURES",
+    {"actor": pl.String, "since": TIME, "until": TIME, "events": pl.Int64},
+    required=("actor", "since", "until", "events"),
+    open=True,
+)
+SCORES = Table(
+    "SCORES",
+    {
+        "actor": pl.String,
+        "since": TIME,
+        "until": TIME,
+        "detector": pl.String,
+        "model": pl.String,
+        "probability": pl.Float64,
+        "alarm": pl.Float64,
+        "events": pl.Int64,
+    },
+    required=("actor", "since", "until", "detector", "model", "events"),
+)
+EVIDENCE = Table(
+    "EVIDENCE",
+    {
+        "actor": pl.String,
+        "since": TIME,
+        "until": TIME,
+        "detector": pl.String,
+        "feature": pl.String,
+        "value": pl.Float64,
+        "typical": pl.Float64,
+        "weight": pl.Float64,
+        "says": pl.String,
+    },
+    required=("actor", "since", "until", "detector", "feature"),
+)
+PROFILES = Table(
+    "PROFILES",
+    {
+        "actor": pl.String,
+        "name": pl.String,
+        "server": pl.String,
+        "class": pl.String,
+        "main_character": pl.String,
+        "level": pl.Int16,
+        "first_login": TIME,
+        "customer_grade": pl.String,
+        "ticket": pl.String,
+        "payment": pl.Float64,
+        "guard_pattern": pl.String,
+    },
+    required=("actor",),
+    open=True,
+)
+
+
+def check(frame: pl.DataFrame, table: Table, door: str) -> pl.DataFrame:
+    """The frame with the table's columns in the table's order; `door` says who asks.
+
+    A missing optional column becomes null. Columns a closed table does not know are dropped.
+
+    Raises:
+        TableError: a required column is missing or has nulls, a column does not convert, or a float is NaN.
+    """
+    missing = [name for name in table.required if name not in frame.columns]
+    if missing:
+        raise TableError(
+            f"{door}: {table.name} lacks {', '.join(missing)}; it has {', '.join(frame.columns) or 'no columns'}"
+        )
+    columns = [_column(frame, name, dtype, table, door) for name, dtype in table.columns.items()]
+    extra = [frame[name] for name in frame.columns if name not in table.columns] if table.open else []
+    checked = pl.DataFrame([*columns, *extra])
+    _refuse_holes(checked, table, door)
+    return checked
+
+
+def _column(frame: pl.DataFrame, name: str, dtype: DataType, table: Table, door: str) -> pl.Series:
+    if name not in frame.columns:
+        return pl.Series(name, [None] * frame.height, dtype=dtype)
+    try:
+        return frame[name].cast(dtype)
+    except pl.exceptions.PolarsError as error:
+        raise TableError(
+            f"{door}: {table.name}.{name} is {frame[name].dtype} and does not convert to {dtype}"
+        ) from error
+
+
+def _refuse_holes(frame: pl.DataFrame, table: Table, door: str) -> None:
+    for name in table.required:
+        if holes := frame[name].null_count():
+            raise TableError(
+                f"{door}: {table.name}.{name} is null in {holes} of {frame.height} rows; it must always be there"
+            )
+    for name, dtype in frame.schema.items():
+        if dtype.is_float() and frame[name].is_nan().any():
+            raise TableError(f"{door}: {table.name}.{name} holds NaN; write null for what was not measured")
+
+
+class FrameEvents:
+    """Events that already stand in memory, as a stream."""
+
+    def __init__(self, frame: pl.DataFrame, batch: int = 1 << 20) -> None:
+        self.frame = check(frame, EVENTS, "events")
+        self.columns = frozenset(
+            name for name in self.frame.columns if self.frame[name].null_count() < self.frame.height
+        )
+        self.rows = self.frame.height
+        self._batch = batch
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows in their order, `columns` only."""
+        arrow = self.frame.select(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
+        yield from arrow.to_batches(max_chunksize=self._batch)
+
+
+def write_table(frame: pl.DataFrame, path: Path) -> None:
+    """Write a table as CSV, Parquet or JSON by the file's ending, whole or not at all.
+
+    Raises:
+        WriteError: the ending is another one, or the place cannot be written.
+    """
+    with whole_file(path) as draft:
+        _writer(path)(frame, draft)
+
+
+def csv_text(frame: pl.DataFrame) -> str:
+    """The table as CSV: UTC times with six decimals and Z, null as an empty field, shortest floats."""
+    return frame.write_csv(datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
+
+
+def json_text(frame: pl.DataFrame) -> str:
+    """The table as a JSON array with one object a row."""
+    times = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Datetime)]
+    return frame.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ")).write_json() + "\n"
+
+
+def _writer(path: Path) -> Callable[[pl.DataFrame, Path], object]:
+    match path.suffix.lower():
+        case ".csv":
+            return lambda frame, draft: draft.write_text(csv_text(frame), encoding="utf-8")
+        case ".json":
+            return lambda frame, draft: draft.write_text(json_text(frame), encoding="utf-8")
+        case ".parquet":
+            return lambda frame, draft: frame.write_parquet(draft)
+        case other:
+            raise WriteError(f"{path}: the ending {other!r} names no format; end the name in .csv, .parquet or .json")

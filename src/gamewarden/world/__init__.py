@@ -1,0 +1,1 @@
+"""A synthetic online role-playing game: humans who differ, and bots of several families."""
