@@ -14,7 +14,7 @@ MOST_MEETINGS = 64  # a day and partner
 FAIR = 0.35  # share of meetings of equals in which both give something
 DAY = 86400.0
 
-(HOURS, PLAYS, SESSIONS, START, START_SPREAD, DAY_SPREAD, REST, MOST, TRADES, GIVING) = (
+(HOURS, PLAYS, SESSIONS, START, START_SPREAD, DAY_SPREAD, REST, MOST, TRADES, GIVING, LEVEL) = (
     PERSON.index(name)
     for name in (
         "hours",
@@ -27,6 +27,7 @@ DAY = 86400.0
         "most",
         "trades",
         "giving",
+        "level",
     )
 )
 
@@ -157,3 +158,20 @@ def _by_time(meetings: Any) -> Any:
     for i in range(len(meetings)):
         when[i] = meetings[i].t
     return meetings[np.argsort(when, kind="mergesort")]
+
+
+@jit
+def first_level(rules: Any, seed: Any, persona: Any, account: Any) -> Any:
+    """The level an account's main character has when the world begins."""
+    bell_value = fixed_bell(key(seed, account, 100 + LEVEL))
+    share = rules.person[persona, LEVEL, 0] * np.exp(rules.person[persona, LEVEL, 1] * bell_value)
+    return max(1, min(rules.limits[0], int(rules.limits[0] * share)))
+
+
+@jit
+def first_levels(rulebook: Any, seed: Any, persona: Any) -> Any:
+    """The same for every account."""
+    levels = np.empty(len(persona), np.int64)
+    for account in range(len(persona)):
+        levels[account] = first_level(rulebook[0], seed, persona[account], account)
+    return levels

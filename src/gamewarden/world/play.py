@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from gamewarden.world.agenda import DAY, MOST_SESSIONS, Cast, meetings_of, own, plan
+from gamewarden.world.agenda import DAY, MOST_SESSIONS, Cast, first_level, meetings_of, own, plan
 from gamewarden.world.dice import about, among, bell, chance, jit, key, unit
 from gamewarden.world.rules import (
     ASIDE_ROUTINE,
@@ -28,7 +28,7 @@ FIELD = 1000.0  # paces across a zone
 NOTHING = -1
 HURRY = 0.03  # what a cheat's burst leaves of the time a step takes
 
-(LEVEL, BAG, PARTY, WANDER, SECOND) = (PERSON.index(name) for name in ("level", "bag", "party", "wander", "second"))
+(BAG, PARTY, WANDER, SECOND) = (PERSON.index(name) for name in ("bag", "party", "wander", "second"))
 (PACE, JITTER, DRIFT, VARIETY, FAVOURITES, PAUSE, PAUSE_MINUTES, ASIDE, ROAM, LOOP, DEATH, BURST, LEAP) = range(
     len(HAND)
 )
@@ -380,8 +380,7 @@ def _begin(rules: Any, cast: Any, me: Any, account: Any) -> None:
         for bout in range(rules.phases[phase].first, rules.phases[phase].end):
             hand = rules.bouts[bout].hand
             own(rules.hands, hand, cast.seed, account, 300 + 32 * hand, me.hands[hand])
-    highest = rules.limits[0]
-    me.level[0] = max(1, min(highest, int(highest * me.person[LEVEL])))
+    me.level[0] = first_level(rules, cast.seed, persona, account)
     me.level[1] = max(1, int(0.5 * me.level[0] * unit(key(cast.seed, account, 4))))
     me.progress[:] = 0.0
     me.town = int(rules.limits[1] * unit(key(cast.seed, account, 3)))
