@@ -1,5 +1,6 @@
 """What the operator knows of an account beside its events: the columns of the published operator page."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -53,7 +54,7 @@ def _chosen(names: tuple[str, ...], places: npt.NDArray[np.int64]) -> list[str]:
 
 
 def _by_class(
-    odds: dict[bool, tuple[float, ...]], bot: npt.NDArray[np.bool_], dice: np.random.Generator
+    odds: Mapping[bool, tuple[float, ...]], bot: npt.NDArray[np.bool_], dice: np.random.Generator
 ) -> npt.NDArray[np.int64]:
     luck = dice.random(len(bot))
     of_bots = np.searchsorted(np.cumsum(odds[True])[:-1], luck, side="right")

@@ -11,7 +11,7 @@ Place = Literal["anywhere", "town", "field"]
 class Step:
     """One thing a round may log: `times` events of a kind, `seconds` before each.
 
-    `chance` is the chance that a round has this step; in a routine of which a round does `one_of` the steps, its weight.
+    `chance` is the chance that a round has this step; where a round does `one_of` a routine's steps, its weight.
     A kind with a star is one of that family's kinds: the player's favourites, or any.
     """
 
@@ -171,7 +171,9 @@ ASIDE = Routine(
 )
 
 
-def hunting(seconds: float, skills: tuple[int, int], skill: float, money: float, loot: float, other: float) -> Routine:
+def hunting(
+    *, seconds: float, skills: tuple[int, int], skill: float, money: float, loot: float, other: float
+) -> Routine:
     """One kill and what it leaves: its time, its skills, and the chances of money, loot and other things."""
     return Routine(
         (
