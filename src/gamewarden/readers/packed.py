@@ -150,7 +150,7 @@ def foreign_format(head: bytes) -> str | None:
     return next((words for magic, words in _FOREIGN.items() if head.startswith(magic)), None)
 
 
-def content_of(path: Path, beginnings: Sequence[int] = ()) -> Content:
+def content_of(path: Path, beginnings: Sequence[int] = (), *, keep_truncated: bool = False) -> Content:
     """Digest a file's unpacked bytes in one pass, and its first bytes at each of the lengths asked for.
 
     Raises:
@@ -158,7 +158,7 @@ def content_of(path: Path, beginnings: Sequence[int] = ()) -> Content:
     """
     running, size, last, found = hashlib.sha256(), 0, b"", {}
     marks = sorted(set(beginnings))
-    with Unpacked(path) as stream:
+    with Unpacked(path, keep_truncated=keep_truncated) as stream:
         while chunk := stream.read(CHUNK):
             while marks and marks[0] <= size + len(chunk):
                 mark = marks.pop(0)

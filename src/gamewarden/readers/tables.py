@@ -103,7 +103,7 @@ class EventFile:
 
     def content(self, beginnings: Sequence[int] = ()) -> Content:
         """A digest of the unpacked bytes, and of as many first bytes as asked for."""
-        return content_of(self.path, beginnings)
+        return content_of(self.path, beginnings, keep_truncated=self.keep_truncated)
 
     def numbered(self) -> "EventFile":
         """The same file with each row's place in it as seq, where it has no seq of its own."""
