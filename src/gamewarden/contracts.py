@@ -35,6 +35,45 @@ class EventStream(Protocol):
         """The rows in the source's order."""
 
 
+class Content(Protocol):
+    """What a file holds, told apart from what any other holds."""
+
+    @property
+    def digest(self) -> str:
+        """Of all its bytes, unpacked."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes that are."""
+
+    @property
+    def ends_with_newline(self) -> bool:
+        """Whether its last row can no longer grow."""
+
+    @property
+    def beginnings(self) -> Mapping[int, str]:
+        """Digests of its first bytes, by their number."""
+
+
+class LogSource(EventStream, Protocol):
+    """Events that a lake can take in, and know again when they come a second time."""
+
+    @property
+    def name(self) -> str:
+        """Where they come from; with seq it tells rows apart."""
+
+    @property
+    def recipe(self) -> str:
+        """A digest of all that decides what a row of the source becomes."""
+
+    @property
+    def own_seq(self) -> bool:
+        """Whether seq stands in the source; otherwise it is a row's place there."""
+
+    def content(self, beginnings: Sequence[int]) -> Content:
+        """What the source holds, with digests of as many first bytes as asked for."""
+
+
 class Feature(Protocol):
     """A frozen recipe that turns events into numbers, one row an actor and period.
 
