@@ -53,3 +53,12 @@ def test_rows_come_sorted_whatever_their_order():
 
     assert forward.equals(label_periods(table.reverse(), labels_of(3, 3).reverse(), "test").rows)
     assert forward.select("actor", "since").rows() == sorted(forward.select("actor", "since").rows())
+
+
+def test_an_actor_with_two_groups_is_in_one_of_them_at_all_times():
+    first = labels_of(1, 0, group="x").with_columns(since=pl.lit(START), until=pl.lit(START + DAY))
+    second = labels_of(1, 0, group="a").with_columns(since=pl.lit(START + DAY), until=pl.lit(START + 2 * DAY))
+
+    rows = label_periods(account_days(1, 0, 2), pl.concat([first, second]), "test").rows
+
+    assert rows["group"].to_list() == ["group:a", "group:a"]

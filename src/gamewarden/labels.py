@@ -52,7 +52,9 @@ def _judged(periods: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """One row a labelled period, with the number of its labels and of those that say bot."""
     columns = [name for name in periods.columns if name not in {"bot", "source", "group"}]
     mine = periods.select(columns).sort(columns, nulls_last=True).with_row_index("row")
-    theirs = labels.select("actor", "bot", "source", "group", label_since="since", label_until="until")
+    # An actor is in one group only, or its periods could stand on both sides of a split.
+    group = pl.col("group").min().over("actor")
+    theirs = labels.select("actor", "bot", "source", group, label_since="since", label_until="until")
     hits = mine.select("row", "actor", "since", "until").join(theirs, on="actor", how="inner")
     votes = (
         hits.filter(
@@ -64,8 +66,8 @@ def _judged(periods: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
             pl.len().alias("labels"),
             pl.col("bot").cast(pl.Int64).sum().alias("bots"),
             pl.col("source").fill_null(_UNNAMED).unique().sort().str.join("+"),
-            pl.col("group").min(),
+            pl.col("group").first(),
         )
     )
-    group = pl.when(pl.col("group").is_null()).then("actor:" + pl.col("actor")).otherwise("group:" + pl.col("group"))
-    return mine.join(votes, on="row", how="inner").sort("row").with_columns(group.alias("group"))
+    own = pl.when(pl.col("group").is_null()).then("actor:" + pl.col("actor")).otherwise("group:" + pl.col("group"))
+    return mine.join(votes, on="row", how="inner").sort("row").with_columns(own.alias("group"))
