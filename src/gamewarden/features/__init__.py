@@ -7,7 +7,11 @@ from gamewarden.contracts import Feature
 from gamewarden.errors import MeasureError
 
 # A family's name, and where its recipe lives. Recipes are imported when asked for: --help must not pay for them.
-FEATURES = (("self-similarity", "gamewarden.features.self_similarity", "SelfSimilarity"),)
+FEATURES = (
+    ("self-similarity", "gamewarden.features.self_similarity", "SelfSimilarity"),
+    ("activity", "gamewarden.features.activity", "Activity"),
+)
+NAMES = tuple(name for name, *_ in FEATURES)
 
 
 def load(name: str) -> type[Feature]:
@@ -19,5 +23,4 @@ def load(name: str) -> type[Feature]:
     for known, module, recipe in FEATURES:
         if known == name:
             return cast("type[Feature]", getattr(import_module(module), recipe))
-    names = ", ".join(known for known, _, _ in FEATURES)
-    raise MeasureError(f"feature family {name!r} is unknown; choose one of: {names}")
+    raise MeasureError(f"feature family {name!r} is unknown; choose one of: {', '.join(NAMES)}")

@@ -6,7 +6,7 @@ of event occurred; its cosine to (1, …, 1) is one number a window; H = 1 − �
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import polars as pl
@@ -19,8 +19,10 @@ from gamewarden.tables import TIME
 if TYPE_CHECKING:
     from gamewarden.features.self_similarity_stream import Finished
 
+Empty = Literal["online", "gap", "active"]
+By = Literal["account", "character"]
 EMPTY = ("active", "gap", "online")
-BY = ("account", "character")
+BY = get_args(By)
 OTHER = "OTHER"
 # Feature 9 to 13 of the paper: how often a kind occurred.
 ROLES = {
@@ -55,14 +57,30 @@ class Usage:
 class SelfSimilarity:
     """One row an actor and period: how alike its windows are, and what it did."""
 
-    unit: int = field(default=MINUTE, metadata={"also": (10 * MINUTE, HOUR)})
-    every: int = field(default=DAY, metadata={"also": (7 * DAY, HOUR)})
-    empty: str = field(default="online", metadata={"also": ("gap", "active")})
-    ddof: int = field(default=0, metadata={"also": (1,)})
-    min_windows: int = field(default=30, metadata={"also": (1,)})
-    by: str = field(default="account", metadata={"also": ("character",)})
+    unit: int = field(
+        default=MINUTE,
+        metadata={"also": (10 * MINUTE, HOUR), "as": "span", "shown": "60s", "says": "Length of one window."},
+    )
+    every: int = field(
+        default=DAY,
+        metadata={"also": (7 * DAY, HOUR), "as": "span", "shown": "1d", "says": "Length of one period."},
+    )
+    empty: Empty = field(
+        default="online",
+        metadata={"also": ("gap", "active"), "says": "Which empty windows count: while online, in short gaps, or none."},
+    )
+    ddof: Literal[0, 1] = field(
+        default=0, metadata={"also": (1,), "says": "Deviation of the population (0) or of a sample (1)."}
+    )
+    min_windows: int = field(
+        default=30, metadata={"also": (1,), "says": "Fewer windows are too little evidence for a self-similarity."}
+    )
+    by: By = field(default="account", metadata={"also": ("character",), "says": "What stands in the column actor."})
     zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul", "Europe/Berlin")})
-    vocabulary: tuple[str, ...] | None = field(default=None, metadata={"also": (("combat.kill", "move"),)})
+    vocabulary: tuple[str, ...] | None = field(
+        default=None,
+        metadata={"also": (("combat.kill", "move"),), "as": "lines", "says": "File with the game's kinds, one a line."},
+    )
 
     name: ClassVar[str] = "self-similarity"
     needs: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
