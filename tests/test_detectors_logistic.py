@@ -208,6 +208,15 @@ def test_the_name_changes_with_the_feature_recipe_and_with_one_training_value(mo
     assert len(names) == 3
 
 
+def test_the_card_shows_the_unit_as_people_write_it_and_the_vocabulary_by_its_digest():
+    feature = AccountDay(replace(NUMBERS, unit=60_000_000)).fit(account_days(), labels_of()).card.feature
+
+    assert feature["unit"] == "1m"
+    assert feature["vocabulary"]["size"] == 2
+    assert len(feature["vocabulary"]["digest"]) == 12
+    assert (feature["empty"], feature["ddof"]) == ("online", 0)
+
+
 def test_rows_nobody_labelled_change_nothing(model):
     strangers = account_days(5, 5, seed=50).with_columns(actor="stranger-" + pl.col("actor"))
 

@@ -14,6 +14,7 @@ from gamewarden.contracts import Card, Recipe, canonical_json, digest, model_id
 from gamewarden.detectors.revival import logistic_fields
 from gamewarden.detectors.sentences import Seen, median, says, window_word
 from gamewarden.errors import ModelError, TableError
+from gamewarden.spans import span_text
 from gamewarden.tables import EVIDENCE, FEATURES, SCORES, check
 
 Floats = NDArray[np.float64]
@@ -33,6 +34,7 @@ COUNTS = frozenset(
         "deposit_count",
     }
 )
+_SPANS = ("unit", "every")  # options that may be microseconds
 KEY = ("actor", "since", "until")
 
 WEAKNESSES = (
@@ -304,11 +306,14 @@ def values(table: pl.DataFrame, name: str) -> Floats:
 
 
 def _short(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options for a card: a long list, such as a vocabulary, as its size and digest."""
-    return {
-        name: {"size": len(value), "digest": digest(canonical_json(value))} if isinstance(value, list) else value
-        for name, value in options.items()
-    }
+    """Options for a card: a list, such as a vocabulary, as its size and digest; spans as people write them."""
+
+    def short(name: str, value: object) -> object:
+        if isinstance(value, list):
+            return {"size": len(value), "digest": digest(canonical_json(value))}
+        return span_text(value) if name in _SPANS and isinstance(value, int) else value
+
+    return {name: short(name, value) for name, value in options.items()}
 
 
 def plain_json(values: dict[str, Any]) -> dict[str, Any]:
