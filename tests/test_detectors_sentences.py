@@ -33,8 +33,8 @@ SENTENCES = {
         Kills fewer monsters than most humans: 150, a typical human has 300 (26 % of humans are that far down).""",
     Seen("total_use_time_min", 240, MINUTES, "minute", 1440): """
         Online 240 of 1,440 minutes: a typical human plays 300.""",
-    Seen("trade_get_count", None, MINUTES): "This log does not show trades.",
-    Seen("deposit_count", None, ()): "This log does not show storage visits.",
+    Seen("trade_get_count", None, MINUTES): "This log does not show what is received in trades.",
+    Seen("deposit_count", None, ()): "This log does not show visits to storage to put something in.",
     Seen("deposit_count", 0, (), unused="the same in every training row"): """
         Deposit count 0: the model does not use it (the same in every training row).""",
     Seen("self_sim", None, REGULARITY, "minute", 1440, 12): """

@@ -34,6 +34,7 @@ COUNTS = frozenset(
         "deposit_count",
     }
 )
+_CHANCE = 0.5  # the AUC of a coin
 _SPANS = ("unit", "every")  # options that may be microseconds
 KEY = ("actor", "since", "until")
 
@@ -268,9 +269,9 @@ class LogisticModel:
             "Where bots are rarer the probability is too high; the alarm does not depend on their share.",
             f"It saw {self.reference.humans} humans, so no alarm is below 1 in {self.reference.humans + 1}.",
         ]
-        if self.slope == 0.0:
+        if self.validation["auc"] <= _CHANCE:
             weak.append(
-                "On held-out actors it was no better than chance: its probability says only how common bots were."
+                "On held-out actors it was no better than chance: it says hardly more than how common bots were."
             )
         return weak
 

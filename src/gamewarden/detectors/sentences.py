@@ -29,9 +29,6 @@ class Phrase:
     striking: str = ""  # stronger words for more than nearly all humans
 
 
-_TRADES = "This log does not show trades."
-_STORAGE = "This log does not show storage visits."
-
 PHRASES: Mapping[str, Phrase] = {
     "self_sim": Phrase(
         "The {window}s resemble one another more than those of {humans}",
@@ -104,28 +101,28 @@ PHRASES: Mapping[str, Phrase] = {
         "Receives in a usual number of trades",
         "Receives in fewer trades than {humans}",
         "{value}",
-        _TRADES,
+        "This log does not show what is received in trades.",
     ),
     "trade_give_count": Phrase(
         "Gives in more trades than {humans}",
         "Gives in a usual number of trades",
         "Gives in fewer trades than {humans}",
         "{value}",
-        _TRADES,
+        "This log does not show what is given in trades.",
     ),
     "retrieve_count": Phrase(
         "Takes out of storage more often than {humans}",
         "Takes out of storage as often as usual",
         "Takes out of storage less often than {humans}",
         "{value}",
-        _STORAGE,
+        "This log does not show visits to storage to take something out.",
     ),
     "deposit_count": Phrase(
         "Puts into storage more often than {humans}",
         "Puts into storage as often as usual",
         "Puts into storage less often than {humans}",
         "{value}",
-        _STORAGE,
+        "This log does not show visits to storage to put something in.",
     ),
     "log_count_per_min": Phrase(
         "Acts faster than {humans}",
