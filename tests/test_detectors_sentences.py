@@ -26,10 +26,15 @@ SENTENCES = {
     Seen("total_use_time_min", 1436.2, MINUTES, "minute", 1440): """
         Online 1,436 of 1,440 minutes, longer than nearly all humans: a typical human plays 300
         (no human in training was that far up).""",
+    Seen("self_sim", 0.994, REGULARITY, "minute"): """
+        The minutes resemble one another more than those of most humans: self-similarity 0.9940, a typical human has
+        0.9925 (21 % of humans are that far up).""",
+    Seen("npc_kill_count", 150, MINUTES): """
+        Kills fewer monsters than most humans: 150, a typical human has 300 (26 % of humans are that far down).""",
     Seen("total_use_time_min", 240, MINUTES, "minute", 1440): """
         Online 240 of 1,440 minutes: a typical human plays 300.""",
-    Seen("trade_get_count", None, MINUTES): "This log does not show trades.",
-    Seen("deposit_count", None, ()): "This log does not show storage visits.",
+    Seen("trade_get_count", None, MINUTES): "This log does not show what is received in trades.",
+    Seen("deposit_count", None, ()): "This log does not show visits to storage to put something in.",
     Seen("deposit_count", 0, (), unused="the same in every training row"): """
         Deposit count 0: the model does not use it (the same in every training row).""",
     Seen("self_sim", None, REGULARITY, "minute", 1440, 12): """
@@ -67,9 +72,14 @@ def test_a_sentence_never_accuses_and_never_shows_a_hole(feature, value, humans)
 def test_more_is_said_only_of_what_few_humans_reach(value, humans):
     sentence = says(Seen("npc_kill_count", value, sorted(humans)))
 
-    assert sentence.startswith("Kills more") == (sum(human >= value for human in humans) <= 10.1)
-    if sentence.startswith("Kills fewer"):
-        assert sum(human <= value for human in humans) <= 10.1
+    reach, stay = sum(human >= value for human in humans), sum(human <= value for human in humans)
+    assert sentence.startswith("Kills more monsters than nearly all humans") == (reach <= 10)
+    if sentence.startswith("Kills more"):
+        assert reach <= 33
+    elif sentence.startswith("Kills fewer"):
+        assert stay <= 33
+    else:
+        assert min(reach, stay) > 33
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ def _bullets(values: Mapping[str, Any]) -> str:
 
 def _text(value: object) -> str:
     match value:
-        case bool():
-            return "yes" if value else "no"
+        case None | bool():
+            return {None: "none", True: "yes", False: "no"}[value]
         case float():
             return f"{value:.6g}"
         case str():

@@ -51,6 +51,7 @@ FOURTEEN = (
 )
 METHOD = 1  # grows when the same recipe and data would give other numbers, so that a name never means two models
 CALIBRATIONS = ("platt", "none")
+LEAST_STEEPNESS = 0.01  # log-odds a standard deviation of the decision values
 _CONSTANT = 1e-12  # a deviation this small beside its mean is rounding, not variation
 _GRID = np.linspace(0.0, 1.0, 101)
 
@@ -231,7 +232,8 @@ def _balanced_loss(decisions: Floats, bot: Flags) -> float:
 def _platt(decisions: Floats, bot: Flags) -> tuple[float, float]:
     """Slope and offset of the log-odds, with Platt's softened targets so that a perfect split stays finite.
 
-    A falling slope would turn the ranking round; a model that is worse than chance on held-out actors gets slope 0.
+    A falling slope would turn the ranking round: a model that is worse than chance on held-out actors keeps its order
+    and says hardly more than how common bots were.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -242,11 +244,11 @@ def _platt(decisions: Floats, bot: Flags) -> tuple[float, float]:
     fitted = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-8, max_iter=1000).fit(
         twice, says_bot, sample_weight=np.concatenate([target, 1 - target])
     )
-    slope, offset = float(fitted.coef_[0, 0]) / spread, float(fitted.intercept_[0])
-    if slope > 0:
-        return slope, offset
+    steepness = float(fitted.coef_[0, 0])
+    if steepness > LEAST_STEEPNESS:
+        return steepness / spread, float(fitted.intercept_[0])
     share = target.mean()
-    return 0.0, float(np.log(share / (1 - share)))
+    return LEAST_STEEPNESS / spread, float(np.log(share / (1 - share)))
 
 
 def _usable(rows: pl.DataFrame, columns: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:

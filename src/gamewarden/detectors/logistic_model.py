@@ -14,6 +14,7 @@ from gamewarden.contracts import Card, Recipe, canonical_json, digest, model_id
 from gamewarden.detectors.revival import logistic_fields
 from gamewarden.detectors.sentences import Seen, median, says, window_word
 from gamewarden.errors import ModelError, TableError
+from gamewarden.spans import span_text
 from gamewarden.tables import EVIDENCE, FEATURES, SCORES, check
 
 Floats = NDArray[np.float64]
@@ -33,6 +34,8 @@ COUNTS = frozenset(
         "deposit_count",
     }
 )
+_CHANCE = 0.5  # the AUC of a coin
+_SPANS = ("unit", "every")  # options that may be microseconds
 KEY = ("actor", "since", "until")
 
 WEAKNESSES = (
@@ -266,9 +269,9 @@ class LogisticModel:
             "Where bots are rarer the probability is too high; the alarm does not depend on their share.",
             f"It saw {self.reference.humans} humans, so no alarm is below 1 in {self.reference.humans + 1}.",
         ]
-        if self.slope == 0.0:
+        if self.validation["auc"] <= _CHANCE:
             weak.append(
-                "On held-out actors it was no better than chance: its probability says only how common bots were."
+                "On held-out actors it was no better than chance: it says hardly more than how common bots were."
             )
         return weak
 
@@ -304,11 +307,14 @@ def values(table: pl.DataFrame, name: str) -> Floats:
 
 
 def _short(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options for a card: a long list, such as a vocabulary, as its size and digest."""
-    return {
-        name: {"size": len(value), "digest": digest(canonical_json(value))} if isinstance(value, list) else value
-        for name, value in options.items()
-    }
+    """Options for a card: a list, such as a vocabulary, as its size and digest; spans as people write them."""
+
+    def short(name: str, value: object) -> object:
+        if isinstance(value, list):
+            return {"size": len(value), "digest": digest(canonical_json(value))}
+        return span_text(value) if name in _SPANS and isinstance(value, int) else value
+
+    return {name: short(name, value) for name, value in options.items()}
 
 
 def plain_json(values: dict[str, Any]) -> dict[str, Any]:

@@ -128,13 +128,13 @@ _MODEL: Mapping[str, _Fact] = {
     "left_out": _Fact(_texts, "reasons by feature"),
     "strength": _POSITIVE,
     "intercept": _NUMBER,
-    "slope": _Fact(lambda v: _finite(v) and v >= 0, "a finite number of 0 or more"),
+    "slope": _POSITIVE,
     "offset": _NUMBER,
     "reference": _Fact(lambda v: isinstance(v, dict), "an object"),
     "training": _Fact(
         lambda v: isinstance(v, dict) and isinstance(v.get("periods"), dict), "counts with their periods"
     ),
-    "validation": _Fact(lambda v: isinstance(v, dict), "an object"),
+    "validation": _Fact(lambda v: isinstance(v, dict) and _finite(v.get("auc")), "results with their AUC"),
 }
 _COLUMN: Mapping[str, _Fact] = {
     "name": _TEXT,

@@ -8,7 +8,9 @@ import numpy as np
 from gamewarden.errors import ConfigError
 from gamewarden.spans import parse_span, span_text
 
-RARE = 0.10  # a value that at most one human in ten reaches is called unusual
+RARE = 0.10  # what at most one human in ten reaches is more than nearly all humans have
+UNCOMMON = 1 / 3  # what at most one in three reaches is more than most have; all else is usual
+_NEARLY_ALL, _MOST = "nearly all humans", "most humans"
 _SMALL = 10
 _WINDOWS = {"1s": "second", "1m": "minute", "1h": "hour", "1d": "day"}
 
@@ -17,116 +19,115 @@ _WINDOWS = {"1s": "second", "1m": "minute", "1h": "hour", "1d": "day"}
 class Phrase:
     """The words for one feature; `{window}` is the time unit, `{value}` the number, `{period}` the period's minutes."""
 
-    more: str  # more than nearly all humans
+    more: str  # more than {humans}
     usual: str
-    less: str  # less than nearly all humans
+    less: str  # less than {humans}
     shows: str  # the number behind it, where the lead does not give it
     unseen: str  # why there is no number
     decimals: int = 0
     has: str = "a typical human has"
+    striking: str = ""  # stronger words for more than nearly all humans
 
-
-_TRADES = "This log does not show trades."
-_STORAGE = "This log does not show storage visits."
 
 PHRASES: Mapping[str, Phrase] = {
     "self_sim": Phrase(
-        "Every {window} looks almost like every other",
+        "The {window}s resemble one another more than those of {humans}",
         "The {window}s vary as usual",
-        "The {window}s vary more than those of nearly all humans",
+        "The {window}s vary more than those of {humans}",
         "self-similarity {value}",
         "Too little play to judge: self-similarity was not measured.",
         4,
+        striking="Every {window} looks almost like every other",
     ),
     "cosim_count": Phrase(
-        "Active in more {window}s than nearly all humans",
+        "Active in more {window}s than {humans}",
         "A usual number of active {window}s",
-        "Active in fewer {window}s than nearly all humans",
+        "Active in fewer {window}s than {humans}",
         "{value}",
         "Active {window}s were not counted.",
     ),
     "cosim_uniq_count": Phrase(
-        "More different {window}s than nearly all humans",
+        "More different {window}s than {humans}",
         "A usual number of different {window}s",
-        "Fewer different {window}s than nearly all humans",
+        "Fewer different {window}s than {humans}",
         "{value}",
         "Different {window}s were not counted.",
     ),
     "cosim_zero_count": Phrase(
-        "More idle {window}s online than nearly all humans",
+        "More idle {window}s online than {humans}",
         "A usual number of idle {window}s online",
-        "Fewer idle {window}s online than nearly all humans",
+        "Fewer idle {window}s online than {humans}",
         "{value}",
         "Idle {window}s were not counted.",
     ),
     "cosim_mode": Phrase(
-        "One and the same {window} comes back more often than with nearly all humans",
+        "One and the same {window} comes back more often than with {humans}",
         "{Window}s repeat exactly about as often as usual",
-        "{Window}s repeat exactly less often than with nearly all humans",
+        "{Window}s repeat exactly less often than with {humans}",
         "the most frequent one counts {value}",
         "Repeated {window}s were not counted.",
     ),
     "total_log_count": Phrase(
-        "More actions than nearly all humans",
+        "More actions than {humans}",
         "A usual number of actions",
-        "Fewer actions than nearly all humans",
+        "Fewer actions than {humans}",
         "{value} log entries",
         "Log entries were not counted.",
     ),
     "main_char_level": Phrase(
-        "A higher main character than nearly all humans",
+        "A higher main character than {humans}",
         "A main character of a usual level",
-        "A lower main character than nearly all humans",
+        "A lower main character than {humans}",
         "level {value}",
         "This log does not show levels.",
     ),
     "total_use_time_min": Phrase(
-        "Online {value} of {period} minutes, longer than nearly all humans",
+        "Online {value} of {period} minutes, longer than {humans}",
         "Online {value} of {period} minutes",
-        "Online {value} of {period} minutes, shorter than nearly all humans",
+        "Online {value} of {period} minutes, shorter than {humans}",
         "",
         "Play time was not measured.",
         has="a typical human plays",
     ),
     "npc_kill_count": Phrase(
-        "Kills more monsters than nearly all humans",
+        "Kills more monsters than {humans}",
         "Kills a usual number of monsters",
-        "Kills fewer monsters than nearly all humans",
+        "Kills fewer monsters than {humans}",
         "{value}",
         "This log does not show monster kills.",
     ),
     "trade_get_count": Phrase(
-        "Receives in more trades than nearly all humans",
+        "Receives in more trades than {humans}",
         "Receives in a usual number of trades",
-        "Receives in fewer trades than nearly all humans",
+        "Receives in fewer trades than {humans}",
         "{value}",
-        _TRADES,
+        "This log does not show what is received in trades.",
     ),
     "trade_give_count": Phrase(
-        "Gives in more trades than nearly all humans",
+        "Gives in more trades than {humans}",
         "Gives in a usual number of trades",
-        "Gives in fewer trades than nearly all humans",
+        "Gives in fewer trades than {humans}",
         "{value}",
-        _TRADES,
+        "This log does not show what is given in trades.",
     ),
     "retrieve_count": Phrase(
-        "Takes out of storage more often than nearly all humans",
+        "Takes out of storage more often than {humans}",
         "Takes out of storage as often as usual",
-        "Takes out of storage less often than nearly all humans",
+        "Takes out of storage less often than {humans}",
         "{value}",
-        _STORAGE,
+        "This log does not show visits to storage to take something out.",
     ),
     "deposit_count": Phrase(
-        "Puts into storage more often than nearly all humans",
+        "Puts into storage more often than {humans}",
         "Puts into storage as often as usual",
-        "Puts into storage less often than nearly all humans",
+        "Puts into storage less often than {humans}",
         "{value}",
-        _STORAGE,
+        "This log does not show visits to storage to put something in.",
     ),
     "log_count_per_min": Phrase(
-        "Acts faster than nearly all humans",
+        "Acts faster than {humans}",
         "Acts at a usual pace",
-        "Acts more slowly than nearly all humans",
+        "Acts more slowly than {humans}",
         "{value} log entries a minute",
         "No play time was measured, so there is no pace.",
         1,
@@ -156,19 +157,19 @@ def says(seen: Seen) -> str:
     words["value"] = _number(seen.value, phrase.decimals)
     if not seen.percentiles:
         return f"{_name(seen.feature)} {words['value']}: the model does not use it ({seen.unused})."
-    lead, aside = _rarity(seen.value, seen.percentiles, phrase)
+    lead, words["humans"], aside = _rarity(seen.value, seen.percentiles, phrase)
     shows = phrase.shows.format(**words) + ", " if phrase.shows else ""
     typical = _number(median(seen.percentiles), phrase.decimals)
     return f"{lead.format(**words)}: {shows}{phrase.has} {typical}{aside}."
 
 
 def window_word(unit: object) -> str:
-    """How to call a time unit in a sentence: "60s" is a minute, "5s" a 5s window."""
+    """How to call a time unit, as text or microseconds: "60s" is a minute, 5000000 a 5s window."""
     try:
-        text = span_text(parse_span(unit)) if isinstance(unit, str) else ""
+        text = span_text(parse_span(unit) if isinstance(unit, str) else unit if isinstance(unit, int) else 0)
     except ConfigError:
         text = ""
-    return _WINDOWS.get(text, f"{text} window".strip())
+    return _WINDOWS.get(text, f"{text} window" if unit and text else "window")
 
 
 def median(percentiles: Sequence[float]) -> float:
@@ -182,19 +183,26 @@ def _unseen(seen: Seen, phrase: Phrase) -> str:
     return phrase.unseen
 
 
-def _rarity(value: float, percentiles: Sequence[float], phrase: Phrase) -> tuple[str, str]:
-    """The phrase that fits, and how many humans go as far."""
+def _rarity(value: float, percentiles: Sequence[float], phrase: Phrase) -> tuple[str, str, str]:
+    """The phrase that fits, whom it exceeds, and how many humans go as far."""
     humans = np.asarray(percentiles)
     reach, stay = float(np.mean(humans >= value)), float(np.mean(humans <= value))
     if reach <= RARE:
-        return phrase.more, f" ({_share(reach)} that far up)"
+        return phrase.striking or phrase.more, _NEARLY_ALL, _aside(reach, "up")
     if stay <= RARE:
-        return phrase.less, f" ({_share(stay)} that far down)"
-    return phrase.usual, ""
+        return phrase.less, _NEARLY_ALL, _aside(stay, "down")
+    if reach <= UNCOMMON:
+        return phrase.more, _MOST, _aside(reach, "up")
+    if stay <= UNCOMMON:
+        return phrase.less, _MOST, _aside(stay, "down")
+    return phrase.usual, "", ""
 
 
-def _share(share: float) -> str:
-    return f"only {max(1, round(100 * share))} % of humans are" if share else "no human in training was"
+def _aside(share: float, way: str) -> str:
+    if not share:
+        return f" (no human in training was that far {way})"
+    only = "only " if share <= RARE else ""
+    return f" ({only}{max(1, round(100 * share))} % of humans are that far {way})"
 
 
 def _number(value: float, decimals: int) -> str:
@@ -207,9 +215,9 @@ def _number(value: float, decimals: int) -> str:
 def _plain(feature: str) -> Phrase:
     name = _name(feature)
     return Phrase(
-        f"{name} is higher than with nearly all humans",
+        f"{name} is higher than with {{humans}}",
         f"{name} is as usual",
-        f"{name} is lower than with nearly all humans",
+        f"{name} is lower than with {{humans}}",
         "{value}",
         f"{name} was not measured.",
         2,
