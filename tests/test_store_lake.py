@@ -232,7 +232,7 @@ def test_a_directory_that_holds_something_else_never_becomes_a_lake(tmp_path, lo
     assert precious.read_text() == "mine"
 
 
-def test_a_place_that_cannot_be_written_gets_one_line(tmp_path, log):
+def test_a_place_that_cannot_be_written_gets_one_line(log):
     with pytest.raises(WriteError, match="cannot be written") as caught:
         read_into(Lake(log / "lake"), log)
 
@@ -248,7 +248,9 @@ def test_a_second_writer_is_told_to_wait(lake, log, tmp_path):
         read_into(lake, other)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 99}', '{"format": 1}', '{"format":1,"sources":[],"parts":[3]}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"format": 99}', '{"format": 1}', '{"format":1,"sources":[],"parts":[3]}']
+)
 def test_a_damaged_manifest_gets_one_line(lake, log, text):
     read_into(lake, log)
     (lake.directory / "lake.json").write_text(text)

@@ -220,6 +220,10 @@ class FrameEvents:
         yield from arrow.to_batches(max_chunksize=self._batch)
 
 
+# What pyarrow raises over a file that somebody else has damaged, its names not being text included.
+PARQUET_FAULTS = (OSError, ValueError, KeyError, IndexError, pa.ArrowException)
+
+
 def parquet_batches(
     file: pq.ParquetFile, columns: Sequence[str], groups: Sequence[int] | None = None, batch: int = 1 << 19
 ) -> Iterator[pa.RecordBatch]:
@@ -231,7 +235,7 @@ def parquet_batches(
     for group in range(file.num_row_groups) if groups is None else groups:
         try:
             yield from file.iter_batches(batch, row_groups=[group], columns=columns, use_threads=False)
-        except (OSError, pa.ArrowException) as error:
+        except PARQUET_FAULTS as error:
             raise ReadError(f"row group {group} is damaged ({first_line(error)})") from error
 
 

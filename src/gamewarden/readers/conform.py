@@ -12,9 +12,11 @@ from gamewarden.readers.times import Clock, Mask
 from gamewarden.tables import EVENTS, TEXT_COLUMNS
 
 ROW = "row"  # where in the source a row stands, from 0, bad ones counted
+NOT_UTF8_MARK = "\ufdd0\ufdef\ufdd1"  # Unicode keeps these from all text; together they stand for bytes that are none
 _NOT_UTF8 = "is not UTF-8"
 _NESTED = "is nested"
 _BROKEN = "holds a line break or a NUL byte"
+_LINES = "holds line breaks (is a closing quote missing?)"
 _NOT_A_NUMBER = "is not a number"
 _NOT_WHOLE = "is not a whole number"
 _NOT_FINITE = "is not finite"
@@ -40,6 +42,8 @@ class Conform:
             done[name], faults, notes = self._required(raw[name], name)
             for reason, mask in faults.items():
                 self._count("bad", reason, mask & ~bad, raw, name)
+                if reason.endswith(_BROKEN):
+                    self._count_swallowed(reason, done[name].filter(pl.Series(mask & ~bad)))
                 bad |= mask
             for reason, mask in notes.items():
                 self._count("notes", reason, mask & ~bad, raw, name)
@@ -53,16 +57,16 @@ class Conform:
         return kept.filter(pl.Series(~bad)) if bad.any() else kept
 
     def _required(self, raw: pl.Series, name: str) -> tuple[pl.Series, dict[str, Mask], dict[str, Mask]]:
-        text, faults = as_text(raw) if name != "at" or raw.dtype in (pl.Binary, pl.Categorical) else (raw, {})
+        typed = name == "at" and (raw.dtype.is_numeric() or raw.dtype.is_temporal())
+        text, faults = (raw, {}) if typed else as_text(raw)
         named = {f"{name} {reason}": mask for reason, mask in faults.items()}
         told = np.logical_or.reduce(list(faults.values())) if faults else np.zeros(len(raw), dtype=np.bool_)
         if name == "at":
-            text = _empty_as_null(text)
             moments = self.clock.read(text)
             missing = text.is_null().to_numpy() & ~told
             return moments.at, {"time is missing": missing, **named, **moments.faults}, moments.notes
         missing = text.is_null().to_numpy() & ~told
-        broken = _has_breaks(text)
+        broken = text.str.contains("[\n\r\x00]").fill_null(False).to_numpy()
         return text, {f"{name} is missing": missing, **named, f"{name} {_BROKEN}": broken}, {}
 
     def _optional(self, raw: pl.DataFrame, name: str, their_kind: pl.Series, bad: Mask) -> pl.Series:
@@ -73,15 +77,31 @@ class Conform:
         value, faults = as_text(column) if name in TEXT_COLUMNS else as_number(column, name)
         for reason, mask in faults.items():
             self._count("nulled", f"{name} {reason}", mask & ~bad, raw, name)
+        if value.dtype == pl.String and (lines := value.str.contains("\n", literal=True)).any():
+            self._count("notes", f"{name} {_LINES}", lines.fill_null(False).to_numpy() & ~bad, raw, name)
         if name == "amount" and self.mapping.losses:
             losing = their_kind.is_in(list(self.mapping.losses)).fill_null(False)
             value = (-value.abs()).zip_with(losing, value)
         return value
 
+    def _count_swallowed(self, reason: str, values: pl.Series) -> None:
+        """An unclosed quote draws whole lines into one value: each of them is a lost row."""
+        lines = int(values.str.count_matches("\n", literal=True).sum())
+        self.tally.rows += lines
+        self.tally.add("bad", reason, lines, 0, None)
+
     def _count(self, what: str, reason: str, mask: Mask, raw: pl.DataFrame, name: str) -> None:
         if count := int(np.count_nonzero(mask)):
             first = int(np.argmax(mask))
-            self.tally.add(what, reason, count, int(raw[ROW][first]) + 1, raw[name][first])
+            self.tally.add(what, reason, count, int(raw[ROW][first]) + 1, _example(raw[name], first))
+
+
+def _example(column: pl.Series, place: int) -> object:
+    try:
+        value = column[place]
+        return value.replace(NOT_UTF8_MARK, "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
+    except (OverflowError, ValueError):  # a time beyond what Python can show
+        return column.to_physical()[place]
 
 
 def as_text(raw: pl.Series) -> tuple[pl.Series, dict[str, Mask]]:
@@ -96,7 +116,11 @@ def as_text(raw: pl.Series) -> tuple[pl.Series, dict[str, Mask]]:
         whole = raw.cast(pl.Int64, strict=False)
         same = (whole.cast(pl.Float64) == raw).fill_null(False) & (raw.abs() < 2**53).fill_null(False)
         return whole.cast(pl.String).zip_with(same, raw.fill_nan(None).cast(pl.String)), {}
-    return _empty_as_null(raw.cast(pl.String)), {}
+    text = _empty_as_null(raw.cast(pl.String))
+    marked = text.str.contains(NOT_UTF8_MARK, literal=True).fill_null(False)
+    if not marked.any():
+        return text, {}
+    return text.zip_with(~marked, pl.Series([None], dtype=pl.String)), {_NOT_UTF8: marked.to_numpy()}
 
 
 def as_number(raw: pl.Series, name: str) -> tuple[pl.Series, dict[str, Mask]]:
@@ -154,10 +178,6 @@ def _empty_as_null(text: pl.Series) -> pl.Series:
         return text
     empty = (text == "").fill_null(False)
     return text.zip_with(~empty, pl.Series([None], dtype=pl.String)) if empty.any() else text
-
-
-def _has_breaks(text: pl.Series) -> Mask:
-    return text.str.contains("[\n\r\x00]").fill_null(False).to_numpy()
 
 
 def _some(faults: dict[str, Mask]) -> dict[str, Mask]:

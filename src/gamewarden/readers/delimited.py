@@ -1,5 +1,6 @@
 """CSV and its relatives: a header, then one row a line, fields split by a comma, a tab, a semicolon or a bar."""
 
+import codecs
 import csv
 import io
 from array import array
@@ -12,16 +13,18 @@ import pyarrow as pa
 import pyarrow.csv
 
 from gamewarden.errors import ReadError
-from gamewarden.readers.conform import ROW
+from gamewarden.readers.conform import NOT_UTF8_MARK, ROW
 from gamewarden.readers.packed import Unpacked
-from gamewarden.readers.tally import Tally
+from gamewarden.readers.tally import Tally, rows_text
 from gamewarden.tables import first_line
 
 DELIMITERS = (",", "\t", ";", "|")
 LONGEST_ROW = 4 << 20
 _BOM = b"\xef\xbb\xbf"
 # Stands alone in a last row that we add: if the parser does not give it back, an open quote has swallowed it.
-_LAST = b"\x01end\x01"
+_LAST = "\x01end\x01"
+_MARKING = "gamewarden-mark-bytes"
+codecs.register_error(_MARKING, lambda error: (NOT_UTF8_MARK, getattr(error, "end", 0)))
 _HOPELESS = 1_000  # malformed rows, more than half of all, after which nobody need read on
 
 
@@ -47,7 +50,7 @@ def split_header(line: bytes, wanted: Sequence[str], path: Path) -> tuple[str, t
 def read_rows(
     stream: Unpacked, names: tuple[str, ...], delimiter: str, wanted: Sequence[str], tally: Tally
 ) -> Iterator[pl.DataFrame]:
-    """The rows after the header: ROW and the wanted columns as bytes, a block at a time.
+    """The rows after the header: ROW and the wanted columns as text, a block at a time.
 
     Raises:
         ReadError: a quote never closes, a row is absurdly long, or the bytes under the rows cannot be read.
@@ -63,7 +66,8 @@ def read_rows(
             ),
             convert_options=pyarrow.csv.ConvertOptions(
                 include_columns=list(dict.fromkeys([unique[0], *wanted])),
-                column_types=dict.fromkeys(unique, pa.binary()),
+                column_types=dict.fromkeys(unique, pa.string()),
+                check_utf8=False,  # done below the parser, which could only stop at such a byte
             ),
         )
         yield from _numbered(reader, unique[0], wanted, skipped, stream.path)
@@ -72,23 +76,28 @@ def read_rows(
 
 
 class _WithEnd(io.RawIOBase):
-    """The rest of a stream, and one row more that shows whether every quote was closed."""
+    """The rest of a stream as sound UTF-8, and one row more that shows whether every quote was closed."""
 
     def __init__(self, stream: Unpacked, width: int, delimiter: str) -> None:
         super().__init__()
         self._stream = stream
-        self._end = b"\n" + _LAST + delimiter.encode() * (width - 1) + b"\n"
+        self._end = b"\n" + _LAST.encode() + delimiter.encode() * (width - 1) + b"\n"
+        self._decoder = codecs.getincrementaldecoder("utf-8")(_MARKING)
 
     def readable(self) -> bool:
         """Always."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Up to `size` bytes."""
+        """About `size` bytes, a little more where a byte was marked."""
         chunk = self._stream.read(size)
         if not chunk:
-            chunk, self._end = self._end, b""
-        return chunk
+            last = self._decoder.decode(b"", final=True).encode()
+            chunk, self._end = last + self._end, b""
+            return chunk
+        if chunk.isascii() and not self._decoder.getstate()[0]:
+            return chunk
+        return self._decoder.decode(chunk).encode() or self.read(size)
 
 
 class _Skipped:
@@ -137,11 +146,11 @@ def _numbered(
 def _unreadable(error: pa.ArrowInvalid, path: Path, tally: Tally) -> ReadError:
     if "straddling" in str(error):
         return ReadError(
-            f"{path}: after {tally.rows:,} rows a row is longer than {LONGEST_ROW >> 20} MiB, or a quoted field opens "
-            "and never closes; is this a table?"
+            f"{path}: after {rows_text(tally.rows)} a row is longer than {LONGEST_ROW >> 20} MiB, or a quoted field "
+            "opens and never closes; is this a table?"
         )
     tally.judge(ended=True)
-    return ReadError(f"{path}: after {tally.rows:,} rows the table cannot be read ({first_line(error)})")
+    return ReadError(f"{path}: after {rows_text(tally.rows)} the table cannot be read ({first_line(error)})")
 
 
 def _names(text: str, delimiter: str) -> tuple[str, ...]:

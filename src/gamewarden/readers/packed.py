@@ -171,22 +171,19 @@ def content_of(path: Path, beginnings: Sequence[int] = (), *, keep_truncated: bo
     return Content(running.hexdigest(), size, last == b"\n", found)
 
 
-def unpack_to_disk(path: Path) -> IO[bytes]:
-    """The unpacked file as an unnamed temporary file, for formats that need to jump about.
+def unpack_to_disk(path: Path) -> pa.NativeFile:
+    """The unpacked file as a temporary file without a name, for formats that need to jump about.
 
     Raises:
         ReadError: the file is damaged, unpacks to far more than its size, or the disk is full.
     """
-    unnamed = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as its reader
     try:
-        _unpack_into(unnamed, path)
+        with tempfile.NamedTemporaryFile() as named:
+            _unpack_into(named, path)
+            named.flush()
+            return pa.OSFile(named.name, "rb")  # stays readable when the name is gone
     except OSError as error:
-        unnamed.close()
         raise ReadError(f"{path}: cannot be unpacked to the temporary directory ({error.strerror or error})") from error
-    except ReadError:
-        unnamed.close()
-        raise
-    return unnamed
 
 
 def _unpack_into(file: IO[bytes], path: Path) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import polars as pl
@@ -21,11 +20,12 @@ from gamewarden.readers.mapping import IDENTITY, LogMap, nearest
 from gamewarden.readers.packed import Content, Unpacked, content_of, foreign_format, unpack_to_disk
 from gamewarden.readers.tally import Report, Tally
 from gamewarden.readers.times import EARLIEST, LATEST
-from gamewarden.tables import EVENTS, EVENTS_ARROW, TEXT_COLUMNS, first_line, parquet_batches
+from gamewarden.tables import EVENTS, EVENTS_ARROW, PARQUET_FAULTS, TEXT_COLUMNS, first_line, parquet_batches
 
 MAX_BAD_SHARE = 0.01
 FORMATS = ("csv", "jsonl", "parquet")
-_HEAD = 1 << 16
+_EXACT = {"at": pa.decimal128(38, 9), "x": pa.float64(), "y": pa.float64(), "amount": pa.float64()}
+_HEAD = 1 << 20
 _LONGEST_HEADER = 1 << 20
 _PEEKED_LINES = 1_000  # JSON objects that are looked at for their keys
 
@@ -78,7 +78,8 @@ class EventFile:
     @property
     def columns(self) -> frozenset[str]:
         """The EVENTS columns this file has."""
-        return frozenset(self._theirs) | ({"seq"} if self._number_rows else set())
+        seen = {ours for ours, theirs in self._theirs.items() if theirs in self.peek.names}
+        return frozenset(seen | {*self.mapping.columns} | ({"seq"} if self._number_rows else set()))
 
     @cached_property
     def rows(self) -> int | None:
@@ -163,9 +164,18 @@ class EventFile:
 
     def _raw_rows(self, stream: Unpacked, wanted: Sequence[str], tally: Tally) -> Iterator[pl.DataFrame]:
         if self.peek.format == "jsonl":
-            return jsonlines.read_rows(stream, wanted, tally)
-        _first_line(stream)
+            return jsonlines.read_rows(stream, wanted, tally, self._exact())
+        first_line_of(stream)
         return delimited.read_rows(stream, self.peek.names, self.peek.delimiter, wanted, tally)
+
+    def _exact(self) -> dict[str, pa.DataType]:
+        """The types in which a JSON number of these keys loses nothing that we keep; others are whole numbers."""
+        uses: dict[str, set[str]] = {}
+        for ours, theirs in self._theirs.items():
+            uses.setdefault(theirs, set()).add(ours)
+        return {
+            theirs: _EXACT[next(iter(ours))] for theirs, ours in uses.items() if len(ours) == 1 and ours <= {*_EXACT}
+        }
 
     def _from_parquet(self, columns: tuple[str, ...], tally: Tally) -> Iterator[pa.RecordBatch]:
         conform = Conform(self.mapping, self.clock, tally)
@@ -194,8 +204,8 @@ class EventFile:
         return batch.append_column("seq", numbers)
 
     @cached_property
-    def _unpacked(self) -> IO[bytes] | None:
-        return unpack_to_disk(self.path) if self.peek.packing else None
+    def _unpacked(self) -> pa.NativeFile | None:
+        return unpacked_parquet(self.path)
 
     @cached_property
     def _schema(self) -> pa.Schema:
@@ -238,7 +248,7 @@ def peek(path: Path, wanted: Sequence[str] = ()) -> Peek:
         if head.startswith(b"PAR1"):
             return _peek_parquet(path, stream.packing)
     with Unpacked(path) as stream:
-        line = _first_line(stream)
+        line = first_line_of(stream)
         if b"\0" in line:
             raise ReadError(f"{path}: is not a table: its first line holds NUL bytes")
         if b"\r" in line.rstrip(b"\r\n"):
@@ -261,9 +271,11 @@ def present_columns(shape: Peek, mapping: LogMap) -> dict[str, str]:
     theirs = mapping.theirs()
     present = {ours: name for ours, name in theirs.items() if name in shape.names}
     needed = [ours for ours in theirs if ours in EVENTS.required or ours in mapping.columns]
-    # JSON leaves out what is null: a key not among the first objects may still come.
+    # JSON leaves out what is null: a key not among the first objects may still come. Numbers that begin late could
+    # tell no rows apart, so seq must be there from the start, or be named in the mapping.
     if shape.format == "jsonl":
-        present |= {ours: theirs[ours] for ours in needed if ours not in EVENTS.required}
+        late = [ours for ours in theirs if ours in mapping.columns or ours not in {*EVENTS.required, "seq"}]
+        present |= {ours: theirs[ours] for ours in late if ours not in EVENTS.required}
     if missing := [ours for ours in needed if ours not in present]:
         raise ReadError(_missing(shape, missing, theirs))
     if twice := [name for name in present.values() if shape.names.count(name) > 1]:
@@ -271,23 +283,31 @@ def present_columns(shape: Peek, mapping: LogMap) -> dict[str, str]:
     return present
 
 
-def open_parquet(path: Path, unpacked: IO[bytes] | None, dictionaries: Sequence[str]) -> pq.ParquetFile:
+def open_parquet(path: Path, unpacked: pa.NativeFile | None, dictionaries: Sequence[str]) -> pq.ParquetFile:
     """A Parquet file, its text columns in `dictionaries` as dictionaries.
 
     Raises:
         ReadError: it ends early or is damaged.
     """
     try:
-        return pq.ParquetFile(unpacked or path, read_dictionary=list(dictionaries))
-    except (OSError, pa.ArrowException) as error:
+        file = pq.ParquetFile(unpacked or path, read_dictionary=list(dictionaries))
+        _ = file.schema_arrow  # one that cannot be read shows only when asked for
+    except PARQUET_FAULTS as error:
         cut = any(words in str(error) for words in ("magic bytes", "smaller than", "file size"))
         what = "the Parquet file ends early or was not written whole" if cut else "the Parquet file is damaged"
         raise ReadError(f"{path}: {what} ({first_line(error)}); fetch it again") from error
+    return file
+
+
+def unpacked_parquet(path: Path) -> pa.NativeFile | None:
+    """A packed Parquet file, unpacked for jumping about; None if it is plain already."""
+    with Unpacked(path) as stream:
+        packing = stream.packing
+    return unpack_to_disk(path) if packing else None
 
 
 def _peek_parquet(path: Path, packing: str | None) -> Peek:
-    unpacked = unpack_to_disk(path) if packing else None
-    return Peek(path, "parquet", packing, tuple(open_parquet(path, unpacked, []).schema_arrow.names))
+    return Peek(path, "parquet", packing, tuple(open_parquet(path, unpacked_parquet(path), []).schema_arrow.names))
 
 
 def _keys(line: bytes, stream: Unpacked) -> tuple[str, ...]:
@@ -305,7 +325,7 @@ def _missing(shape: Peek, missing: Sequence[str], theirs: dict[str, str]) -> str
     return f"{shape.path}: lacks {', '.join(called)}{hint}; it has {shown}; a mapping file (--map) names the columns"
 
 
-def _first_line(stream: Unpacked) -> bytes:
+def first_line_of(stream: Unpacked) -> bytes:
     """Read a stream up to and with the end of its first line that is not blank."""
     found = b""
     while not found.strip():

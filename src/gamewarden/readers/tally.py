@@ -20,7 +20,7 @@ class Fault:
 
     def __str__(self) -> str:
         """One line for a person."""
-        return f"{self.reason} in {_rows(self.count)} ({self.example})"
+        return f"{self.reason} in {rows_text(self.count)} ({self.example})"
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Report:
 
     def sentences(self) -> list[str]:
         """The report in lines for a person."""
-        lines = [f"{_rows(self.rows)} read, {self.kept:,} kept."]
+        lines = [f"{rows_text(self.rows)} read, {self.kept:,} kept."]
         lines += [f"Left out: {fault}." for fault in self.bad]
-        lines += [f"Left out: {_rows(self.duplicates)} whose seq was there already."] if self.duplicates else []
+        lines += [f"Left out: {rows_text(self.duplicates)} whose seq was there already."] if self.duplicates else []
         lines += [f"Value set to null: {fault}." for fault in self.nulled]
         lines += [f"Note: {fault}." for fault in self.notes]
         return lines
@@ -57,6 +57,8 @@ class Tally:
 
     def add(self, what: str, reason: str, count: int, row: int, value: object) -> None:
         """Count `count` rows under a reason; `row` (from 1) and `value` become the example if it is the first."""
+        if not count:
+            return
         seen = self.faults[what].get(reason)
         example = seen.example if seen else f"first in row {row:,}: {shorten(value)}"
         self.faults[what][reason] = Fault(reason, count + (seen.count if seen else 0), example)
@@ -88,7 +90,7 @@ class Tally:
 
 def shorten(value: object) -> str:
     """A value as it can stand in a message: quoted, on one line, not too long."""
-    text = repr(value.decode() if isinstance(value, bytes) and value.isascii() else value)
+    text = repr(value.decode(errors="replace") if isinstance(value, bytes) else value)
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
 
 
@@ -96,5 +98,6 @@ def _commonest_first(faults: Iterable[Fault]) -> list[Fault]:
     return sorted(faults, key=lambda fault: (-fault.count, fault.reason))
 
 
-def _rows(count: int) -> str:
+def rows_text(count: int) -> str:
+    """A number of rows in words."""
     return f"{count:,} row{'' if count == 1 else 's'}"

@@ -24,7 +24,7 @@ from gamewarden.files import unwritable
 from gamewarden.spans import DAY, to_micros
 from gamewarden.store import manifest as manifests
 from gamewarden.store.manifest import MANIFEST, PART, Known, Manifest, Part
-from gamewarden.tables import EVENTS, EVENTS_ARROW, TEXT_COLUMNS, first_line, parquet_batches
+from gamewarden.tables import EVENTS, EVENTS_ARROW, PARQUET_FAULTS, TEXT_COLUMNS, first_line, parquet_batches
 
 ROW_GROUP = 1 << 20
 HELD_ROWS = 4 << 20  # rows waiting in memory for a row group of their own, all days together
@@ -508,7 +508,7 @@ def _open(path: Path, columns: Sequence[str]) -> pq.ParquetFile:
         return pq.ParquetFile(path, read_dictionary=[name for name in columns if name in TEXT_COLUMNS])
     except FileNotFoundError as error:
         raise ReadError("is missing from the lake; restore it, or read its source into a new lake") from error
-    except (OSError, pa.ArrowException) as error:
+    except PARQUET_FAULTS as error:
         raise ReadError(f"is damaged ({first_line(error)}); restore it, or read its source into a new lake") from error
 
 
