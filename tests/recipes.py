@@ -14,5 +14,9 @@ def variants(recipe):
 def name_of(recipe):
     """A short name for a test id: what differs from the default."""
     default = type(recipe)()
-    changed = [f"{f.name}={getattr(recipe, f.name)}" for f in fields(recipe) if getattr(recipe, f.name) != getattr(default, f.name)]
+    changed = [
+        f"{f.name}={getattr(recipe, f.name)}"
+        for f in fields(recipe)
+        if getattr(recipe, f.name) != getattr(default, f.name)
+    ]
     return f"{recipe.name}[{','.join(changed) or 'default'}]"[:80]

@@ -13,7 +13,9 @@ def events(*rows, **columns):
 
 
 def test_the_main_zone_is_the_one_with_most_events_over_all_addresses():
-    log = events(("a", 1, "Dion", "1"), ("a", 2, "Dion", "2"), ("a", 3, "Giran", "1"), ("a", 4, "Dion", "3"), ("a", 5, None, "1"))
+    log = events(
+        ("a", 1, "Dion", "1"), ("a", 2, "Dion", "2"), ("a", 3, "Giran", "1"), ("a", 4, "Dion", "3"), ("a", 5, None, "1")
+    )
 
     row = Activity().measure(log).row(0, named=True)
 

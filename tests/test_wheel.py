@@ -28,7 +28,9 @@ def installed(tmp_path_factory):
     environment = {**os.environ, "PYTHONPATH": sysconfig.get_path("purelib")}
 
     def run(*arguments):
-        return subprocess.run([python, *arguments], cwd=place, env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [python, *arguments], cwd=place, env=environment, capture_output=True, text=True, check=False
+        )
 
     return run
 
@@ -55,6 +57,8 @@ def test_help_runs_from_the_wheel(installed):
 
 
 def test_presets_are_in_the_wheel(installed):
-    done = installed("-c", "from importlib.resources import files; print(*files('gamewarden.readers').joinpath('presets').iterdir())")
+    done = installed(
+        "-c", "from importlib.resources import files; print(*files('gamewarden.readers').joinpath('presets').iterdir())"
+    )
 
     assert "blade-and-soul.toml" in done.stdout, done.stderr

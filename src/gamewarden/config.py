@@ -86,7 +86,10 @@ def config_from(values: Mapping[str, Any], source: str) -> Config:
     """Settings from parsed TOML; `source` names it in errors."""
     for name in values:
         _refuse_unknown(name, SECTIONS, f"{source}: section")
-    config = Config(**{name: _section(SECTIONS[name], part, f"{source} [{name}]") for name, part in values.items()})
+    sections: dict[str, Any] = {
+        name: _section(SECTIONS[name], part, f"{source} [{name}]") for name, part in values.items()
+    }
+    config = Config(**sections)
     _refuse_impossible(config, source)
     return config
 
@@ -120,7 +123,9 @@ def _section(section: type, values: object, where: str) -> object:
         wanted = type(known[name].default)
         fits = isinstance(value, wanted) or (wanted is float and isinstance(value, int))
         if not fits or isinstance(value, bool):
-            raise ConfigError(f"{where}: {name} = {value!r}; it takes {wanted.__name__} such as {known[name].default!r}")
+            raise ConfigError(
+                f"{where}: {name} = {value!r}; it takes {wanted.__name__} such as {known[name].default!r}"
+            )
     return section(**values)
 
 

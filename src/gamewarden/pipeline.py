@@ -4,8 +4,8 @@ A source becomes a stream of events, events become features, features and labels
 become scores, and scores become a list of accounts to look at, each with its reasons.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -20,15 +20,16 @@ from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.evaluation.cross_validation import Evaluation
 from gamewarden.evaluation.cross_validation import evaluate as cross_validate
 from gamewarden.features.self_similarity import SelfSimilarity
-from gamewarden.readers.lint import Lint
+from gamewarden.readers.lint import Lint, lint_events
 from gamewarden.readers.lint import lint as lint_file
 from gamewarden.readers.mapping import load_mapping
-from gamewarden.readers.small import read_labels, read_table, read_vocabulary
+from gamewarden.readers.small import read_labels, read_profiles, read_vocabulary
 from gamewarden.readers.tables import MAX_BAD_SHARE, EventFile, open_events
 from gamewarden.spans import parse_span
 from gamewarden.store import models as shelf
 from gamewarden.store.lake import Lake
 from gamewarden.verdicts.filters import Filter, parse_filter
+from gamewarden.verdicts.ranking import add_reasons
 from gamewarden.verdicts.ranking import rank as rank_scores
 
 # The feature family each detector sees, and the detectors from the widest view to the narrowest.
@@ -98,6 +99,41 @@ class Wishes:
     profiles: Path | None = None
     filters: tuple[Filter, ...] = field(default=())
 
+    @classmethod
+    def of(
+        cls,
+        config: Config,
+        *,
+        probability: float | None = None,
+        top: int | None = None,
+        detector: str | None = None,
+        profiles: Path | None = None,
+        self_similarity: str | None = None,
+        level: str | None = None,
+        zones: Sequence[str] = (),
+        play_time: str | None = None,
+        where: Sequence[str] = (),
+    ) -> Self:
+        """What the command line asks for, and warden.toml where it is silent.
+
+        Raises:
+            ConfigError: a condition cannot be read.
+        """
+        filters = (
+            *range_filters("self_sim", self_similarity),
+            *range_filters("level", level),
+            *range_filters("play_minutes", play_time),
+            *((Filter("zone", "in", tuple(zones)),) if zones else ()),
+            *(parse_filter(text) for text in where),
+        )
+        return cls(
+            config.rank.probability if probability is None else probability,
+            config.rank.top if top is None else top,
+            detector,
+            profiles,
+            filters,
+        )
+
 
 def open_source(source: Path, reading: Reading) -> EventStream:
     """A lake or a log file as a stream of events.
@@ -124,16 +160,19 @@ def _open_file(source: Path, reading: Reading) -> EventFile:
 
 
 def lint(source: Path, reading: Reading) -> Lint:
-    """What of a log can be read, and which features stay blind."""
+    """What of a log or a lake can be read, and which detectors stay blind."""
+    seeing = {name: features.load(feature)() for name, feature in FEATURE_OF.items()}
+    if source.is_dir():
+        return lint_events(open_source(source, reading), str(source), seeing)
     mapping = None if reading.mapping is None else load_mapping(reading.mapping)
-    return lint_file(source, mapping, zone=reading.zone, features=[features.load(name) for name in features.NAMES])
+    return lint_file(source, mapping, zone=reading.zone, detectors=seeing)
 
 
 def read(source: Path, lake: Path, reading: Reading, progress: Progress = no_progress) -> Told:
     """Take a log file into a lake; one row of what came in, with what was wrong in it as remarks."""
     file = _open_file(source, reading).numbered()
     added = Lake(lake).add(cast("Any", Watched(file, progress)))
-    remarks = () if not added.new and not added.known else tuple(file.report.sentences())
+    remarks = _remarks(file) if added.new else ()
     row = {
         "source": str(source),
         "new": added.new,
@@ -144,19 +183,25 @@ def read(source: Path, lake: Path, reading: Reading, progress: Progress = no_pro
     return Told(pl.DataFrame([row], schema_overrides={"note": pl.String}), remarks)
 
 
-def feature_recipe(name: str, options: dict[str, Any], config: Config) -> Feature:
+def feature_class_of(detector: str) -> type[Feature]:
+    """The recipe class of the feature a detector sees."""
+    return features.load(FEATURE_OF[detector])
+
+
+def feature_recipe(name: str, options: Mapping[str, Any], config: Config, reading: Reading) -> Feature:
     """A feature's recipe from the command line's options, with warden.toml where they are silent."""
     recipe = features.load(name)
-    vocabulary = options.pop("vocabulary", None)
-    if isinstance(vocabulary, Path):
-        options["vocabulary"] = read_vocabulary(vocabulary)
-    return recipe(**(_configured(recipe, config) | options))
-
-
-def _configured(recipe: type[Feature], config: Config) -> dict[str, Any]:
-    policy = config.measure
-    known = {"unit": parse_span(policy.unit), "every": parse_span(policy.every), "min_windows": policy.min_windows}
-    return {name: value for name, value in known.items() if name in recipe.__dataclass_fields__}  # type: ignore[attr-defined]  # every recipe is a dataclass
+    said = {option: value for option, value in options.items() if value is not None}
+    if isinstance(said.get("vocabulary"), Path):
+        said["vocabulary"] = read_vocabulary(said["vocabulary"])
+    known = {
+        "unit": parse_span(config.measure.unit),
+        "every": parse_span(config.measure.every),
+        "min_windows": config.measure.min_windows,
+        "zone": reading.zone,
+    }
+    names = {option.name for option in fields(cast("Any", recipe))}
+    return recipe(**{option: value for option, value in (known | said).items() if option in names})
 
 
 def measure(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:
@@ -166,22 +211,24 @@ def measure(feature: Feature, source: Path, reading: Reading, progress: Progress
     return Told(frame, _remarks(events))
 
 
-def detector_recipe(name: str, options: dict[str, Any], of_feature: dict[str, Any], config: Config) -> Detector:
+def detector_recipe(name: str, feature: Feature, options: Mapping[str, Any]) -> Detector:
     """A detector's recipe around the recipe of the feature it sees."""
-    feature = feature_recipe(FEATURE_OF[name], of_feature, config)
-    return detectors.load(name)(feature=feature, **options)
+    recipe: Any = detectors.load(name)
+    found: Detector = recipe(feature=feature, **options)
+    return found
 
 
 def fit(
-    detector: Detector, source: Path, labels: Path, to: Path, reading: Reading, progress: Progress = no_progress
+    detector: Detector, source: Path, labels: Path, to: Path, *, reading: Reading, progress: Progress = no_progress
 ) -> Fitted:
     """Learn from a log and its labels, and keep the model."""
-    told = read_labels(labels)
+    told = read_labels(labels, reading.zone)
     events = open_source(source, reading)
     frozen = detector.feature.freeze(Watched(events, progress))
     measured = frozen.measure(Watched(events, progress))
-    model = replace(cast("Any", detector), feature=frozen).fit(measured, told.frame)
-    return Fitted(model, shelf.save(model, to), (*_remarks(events), *told.remarks))
+    recipe: Any = detector
+    model: Model = replace(recipe, feature=frozen).fit(measured, told.frame)
+    return Fitted(model, shelf.save(model, to), (*_remarks(events), *told.notes))
 
 
 def load_models(directory: Path, detector: str | None = None) -> list[Model]:
@@ -220,17 +267,34 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     places = _activity_like(feature).measure(Watched(events, progress))
     seen = measured.join(places.select("actor", "since", "until", zone="main_zone"), on=["actor", "since", "until"])
     scores = model.score(measured)
-    profiles = None if wishes.profiles is None else read_table(wishes.profiles)
+    profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, reading.zone)
     listed = rank_scores(scores, seen, profiles, filters=wishes.filters, threshold=wishes.probability)
     suspects = listed.filter(pl.col("probability") >= wishes.probability)
     shown = suspects.head(wishes.top) if wishes.top else suspects
     periods = measured.join(shown.select("actor"), on="actor", how="semi")
-    more = (f"{suspects.height - shown.height} more are not shown; --top 0 lists all",) * (suspects.height > shown.height)
+    hidden = suspects.height - shown.height
+    more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else ()
     return Told(add_reasons(shown, model.explain(periods)), (*_remarks(events), *more))
 
 
+def ranking_in_short(ranking: pl.DataFrame) -> pl.DataFrame:
+    """The columns of a ranking that a person looks at first."""
+    wanted = (
+        "actor",
+        "probability",
+        "alarm",
+        "periods_flagged",
+        "self_sim",
+        "level",
+        "play_minutes",
+        "zone",
+        "reasons",
+    )
+    return ranking.select(name for name in wanted if name in ranking.columns)
+
+
 def explain(
-    actor: str, source: Path, models: Path, detector: str | None, reading: Reading, progress: Progress = no_progress
+    actor: str, source: Path, models: Path, detector: str | None, *, reading: Reading, progress: Progress = no_progress
 ) -> Story:
     """What one actor did, and why it scores as it does.
 
@@ -267,23 +331,47 @@ def evaluate(
     source: Path,
     labels: Path,
     protocol: Protocol,
+    *,
     reading: Reading,
     progress: Progress = no_progress,
 ) -> Evaluated:
     """Cross-validate every detector that sees this feature, by actor or by group."""
-    told = read_labels(labels)
+    told = read_labels(labels, reading.zone)
     groups = None
     if protocol.group is not None:
         if protocol.group not in told.frame.columns:
-            raise ConfigError(f"{labels}: has no column {protocol.group!r} to group by; it has {', '.join(told.frame.columns)}")
+            raise ConfigError(
+                f"{labels}: has no column {protocol.group!r} to group by; it has {', '.join(told.frame.columns)}"
+            )
         groups = told.frame.select("actor", group=pl.col(protocol.group).cast(pl.String))
     events = open_source(source, reading)
     measured = feature.measure(Watched(events, progress))
-    seeing = [detectors.load(name)(feature=feature) for name, seen in FEATURE_OF.items() if seen == feature.name]
+    seeing = [detector_recipe(name, feature, {}) for name, seen in FEATURE_OF.items() if seen == feature.name]
     result = cross_validate(
         seeing[::-1], measured, told.frame, groups=groups, folds=protocol.folds, prevalence=protocol.prevalence
     )
-    return Evaluated(result, measured, told.frame, (*_remarks(events), *told.remarks, *result.notes))
+    return Evaluated(result, measured, told.frame, (*_remarks(events), *told.notes, *result.notes))
+
+
+def evaluation_in_short(summary: pl.DataFrame) -> pl.DataFrame:
+    """The columns of an evaluation that a person looks at first, the interval as one text."""
+    interval = pl.format("{} – {}", pl.col("auc_low").round(3), pl.col("auc_high").round(3)).alias("95 %")
+    wanted = ("tpr_at_1pct", "tpr_at_0_1pct", "precision_at_1pct", "prevalence")
+    return summary.select("detector", "unit", "bots", "humans", "auc", interval, *wanted)
+
+
+def draw_evaluation(evaluated: Evaluated, path: Path) -> None:
+    """The ROC curves as a picture."""
+    from gamewarden.evaluation.plots import plot_roc
+
+    plot_roc(evaluated.result.scores, path)
+
+
+def draw_story(story: Story, path: Path) -> None:
+    """One actor's windows as a picture."""
+    from gamewarden.evaluation.plots import plot_windows
+
+    plot_windows(story.windows, path, f"{story.actor}: how varied each window is")
 
 
 class Watched:
@@ -329,12 +417,15 @@ def _feature_of(recipe: Recipe) -> Feature:
 def _activity_like(feature: Feature) -> Feature:
     """The recipe of where actors are, for the same periods."""
     chosen = {name: getattr(feature, name) for name in ("every", "by", "zone")}
-    return features.load("activity")(**chosen)
+    recipe: Any = features.load("activity")
+    found: Feature = recipe(**chosen)
+    return found
 
 
 def _remarks(events: EventStream) -> tuple[str, ...]:
+    """What was wrong in a file; the first sentence of a report only counts the rows."""
     report = getattr(events, "report", None)
-    return () if report is None else tuple(report.sentences())
+    return () if report is None else tuple(report.sentences()[1:])
 
 
 def _unsure(scores: pl.DataFrame) -> tuple[str, ...]:

@@ -5,10 +5,10 @@ from dataclasses import fields, is_dataclass, replace
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from recipes import name_of, variants
 
 from gamewarden import features
 from gamewarden.tables import FEATURES, FrameEvents, check
+from recipes import name_of, variants
 
 RECIPES = [recipe for name in features.NAMES for recipe in variants(features.load(name)())]
 

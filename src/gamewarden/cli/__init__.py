@@ -32,7 +32,9 @@ class Contents(click.Group):
 
 @click.group(cls=Contents, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="gamewarden")
-@click.option("--config", "config_path", type=click.Path(dir_okay=False), help="Settings; ./warden.toml where there is one.")
+@click.option(
+    "--config", "config_path", type=click.Path(dir_okay=False), help="Settings; ./warden.toml where there is one."
+)
 @click.pass_context
 def root(ctx: click.Context, config_path: str | None) -> None:
     """Find game bots in online role-playing games, with reasons, and respond to them justly."""

@@ -33,7 +33,9 @@ def _option(field: dataclasses.Field[Any], hint: Any) -> Decorator:  # noqa: ANN
 
 
 def _value_type(field: dataclasses.Field[Any], hint: Any) -> Any:  # noqa: ANN401  a click type or a class
-    plain = next((part for part in get_args(hint) if part is not NoneType), hint) if NoneType in get_args(hint) else hint
+    plain = (
+        next((part for part in get_args(hint) if part is not NoneType), hint) if NoneType in get_args(hint) else hint
+    )
     match field.metadata.get("as"):
         case "span":
             return Span()

@@ -7,14 +7,13 @@ import click
 from gamewarden.config import Config, config_text, load_config
 
 
-def current(ctx: click.Context) -> Config:
-    """The settings of this run."""
-    named = ctx.find_root().obj
+def current() -> Config:
+    """The settings of this run: the command line first, then warden.toml, then the defaults."""
+    named = click.get_current_context().find_root().obj
     return load_config(Path(named) if named else None)
 
 
 @click.command
-@click.pass_context
-def config(ctx: click.Context) -> None:
+def config() -> None:
     """Print the settings in force, with a sentence each."""
-    click.echo(config_text(current(ctx)), nl=False)
+    click.echo(config_text(current()), nl=False)

@@ -86,7 +86,9 @@ def _sparkline(windows: "pl.DataFrame") -> str:
     import polars as pl
 
     size = -(-windows.height // _WIDTH)
-    stretches = windows.with_row_index().group_by(pl.col("index") // size, maintain_order=True).agg(pl.col("cosine").mean())
+    stretches = (
+        windows.with_row_index().group_by(pl.col("index") // size, maintain_order=True).agg(pl.col("cosine").mean())
+    )
     values = stretches["cosine"].to_list()
     largest = max(values) or 1.0
     return "".join(_BARS[min(len(_BARS) - 1, int(value / largest * len(_BARS)))] for value in values)

@@ -6,7 +6,7 @@ import click
 
 from gamewarden.cli import options
 from gamewarden.cli.registry import PartGroup
-from gamewarden.cli.show import progress, say, show_table
+from gamewarden.cli.show import Presentation, progress, say
 
 GAMES = ("lineage", "aion", "blade-and-soul")
 
@@ -43,19 +43,24 @@ def _reproduce_command(name: str) -> click.Command:
     study = studies.load(name)
 
     @click.command(name, help=study.__doc__)
-    @click.option("--accounts", type=click.IntRange(min=100), default=study.ACCOUNTS, show_default=True, help="Accounts a game and seed.")
+    @click.option(
+        "--accounts",
+        type=click.IntRange(min=100),
+        default=study.ACCOUNTS,
+        show_default=True,
+        help="Accounts a game and seed.",
+    )
     @click.option("--seeds", type=click.IntRange(min=1), default=study.SEEDS, show_default=True, help="Worlds a game.")
     @click.option("--plots", type=options.FILE, metavar="DIR", help="Draw the figures here.")
     @options.table
-    def command(accounts: int, seeds: int, plots: Path | None, out: Path | None, *, as_json: bool) -> None:
+    def command(*, accounts: int, seeds: int, plots: Path | None, present: Presentation) -> None:
         with progress(f"reproducing {name}", study.steps(seeds)) as done:
             result = study.run(accounts, seeds, done)
         if plots is not None:
             for path in study.draw(result, plots):
                 say(f"drawn: {path}")
-        for line in result.remarks:
-            say(line)
-        show_table(result.frame, out, as_json=as_json, title=result.title)
+        say(*result.remarks)
+        present.table(result.frame, result.title)
 
     return command
 

@@ -1,9 +1,15 @@
 """A model's card as Markdown: what it is, what it was made from, how good it was, where it fails."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from gamewarden.contracts import Card, canonical_json
+
+
+def card_json(card: Card) -> str:
+    """The card for machines."""
+    return canonical_json(asdict(card))
 
 
 def card_markdown(card: Card) -> str:

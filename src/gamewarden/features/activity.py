@@ -103,7 +103,9 @@ def _borders(at: NDArray[np.int64], clock: Clock, every: int) -> NDArray[np.int6
 
     borders: set[int] = set()
     times = np.unique(at)
-    offsets = clock.offsets(int(times[0]), int(times[-1])) if len(times) else None
+    if not len(times):
+        return times
+    offsets = clock.offsets(int(times[0]), int(times[-1]))
     place = 0
     while place < len(times):
         since, until = period_of(times[place], every, offsets)

@@ -67,7 +67,10 @@ class SelfSimilarity:
     )
     empty: Empty = field(
         default="online",
-        metadata={"also": ("gap", "active"), "says": "Which empty windows count: while online, in short gaps, or none."},
+        metadata={
+            "also": ("gap", "active"),
+            "says": "Empty windows that count: while online, in short gaps, none.",
+        },
     )
     ddof: Literal[0, 1] = field(
         default=0, metadata={"also": (1,), "says": "Deviation of the population (0) or of a sample (1)."}
