@@ -103,6 +103,37 @@ def test_too_little_play_is_not_judged(model):
     assert "Too little play to judge: only 12 minutes were measured." in evidence["says"].to_list()
 
 
+def test_periods_with_too_little_play_are_not_learned_from():
+    table = null_where(account_days(), "self_sim", pl.int_range(pl.len()) % 4 == 0)
+    other = table.with_columns(
+        pl.when(pl.col("self_sim").is_null()).then(9999).otherwise("npc_kill_count").alias("npc_kill_count")
+    )
+
+    model, again = (AccountDay(NUMBERS).fit(rows, labels_of()) for rows in (table, other))
+
+    assert model.columns == again.columns
+    assert model.training["left_out"] == {"periods with too little play": 30}
+    assert sum(model.training["periods"].values()) == 90
+
+
+def test_rare_bots_count_as_much_as_common_humans_and_calibration_brings_their_share_back():
+    """With balanced weights the raw middle stands between the classes; only calibration knows that bots are rare."""
+    table, labels = account_days(30, 270, 1), labels_of(30, 270)
+    mean = {
+        (balanced, calibration): SelfSimilarityAlone(NUMBERS, balanced=balanced, calibration=calibration)
+        .fit(table, labels)
+        .score(table)["probability"]
+        .mean()
+        for balanced in (True, False)
+        for calibration in ("platt", "none")
+    }
+
+    assert mean[True, "platt"] == pytest.approx(0.1, abs=0.02)
+    assert mean[False, "platt"] == pytest.approx(0.1, abs=0.02)
+    assert mean[False, "none"] == pytest.approx(0.1, abs=0.02)
+    assert mean[True, "none"] > 0.2
+
+
 def test_features_without_information_are_left_out_and_named():
     table = account_days().with_columns(
         pl.lit(None, dtype=pl.Int64).alias("retrieve_count"), pl.lit(3).alias("deposit_count")

@@ -61,3 +61,12 @@ def test_another_seed_deals_otherwise():
     groups = np.array([f"g{at}" for at in range(100)])
 
     assert (deal(groups, np.arange(100) < 40, 10, 0) != deal(groups, np.arange(100) < 40, 10, 1)).any()
+
+
+def test_one_huge_human_group_still_leaves_humans_to_learn_from():
+    groups = np.repeat(["a", "b", "c"], [2, 4, 12])
+    bot = np.array([True, False, *[True] * 5, *[False] * 11])
+
+    dealt = deal(groups, bot, possible(groups, bot, 5), 0)
+
+    assert {bool(bot[dealt != part].all()) for part in (0, 1)} == {False}

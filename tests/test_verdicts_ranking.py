@@ -204,6 +204,19 @@ def test_reasons_are_the_heaviest_leads_that_speak_for_a_bot():
     assert all(1 <= len(text.split("; ")) <= 3 for text in reasons)
 
 
+def test_what_speaks_for_a_human_is_no_reason():
+    key = {"actor": "a", "since": START, "until": START + DAY, "detector": "account-day"}
+    weights = {
+        "x": ("Plays much: 9.", 0.5),
+        "y": ("Chats a lot: 8.", -3.0),
+        "z": ("Kills many: 7.", 1.5),
+        "q": ("Quiet.", 0.0),
+    }
+    evidence = pl.DataFrame([{**key, "feature": f, "says": says, "weight": w} for f, (says, w) in weights.items()])
+
+    assert add_reasons(rank(SCORES, FEATURES), evidence).filter(actor="a")["reasons"].item() == "Kills many; Plays much"
+
+
 def test_an_actor_without_evidence_has_no_reasons():
     nothing = AccountDay(GivenNumbers()).fit(account_days(), labels_of()).explain(account_days().head(0))
 
