@@ -495,9 +495,14 @@ def test_too_many_bad_rows_end_a_long_reading_early(tmp_path):
         read(EventFile(path))
 
 
-def test_a_report_before_the_end_is_refused(tmp_path):
-    with pytest.raises(ReadError, match="not been read to its end"):
-        _ = EventFile(write(tmp_path / "log.csv", GOOD)).report
+def test_there_is_no_report_before_a_reading_and_one_after_a_failed_reading(tmp_path):
+    file = EventFile(write(tmp_path / "log.csv", GOOD + b"b,never,k\n"))
+
+    with pytest.raises(ReadError, match="has not been read yet"):
+        _ = file.report
+    with pytest.raises(ReadError, match="rows are bad"):
+        read(file)
+    assert (file.report.rows, file.report.kept) == (2, 1)
 
 
 def test_a_parquet_bomb_is_refused_before_it_fills_the_disk(tmp_path):

@@ -88,13 +88,13 @@ class EventFile:
 
     @property
     def report(self) -> Report:
-        """What the last whole reading gave.
+        """What the last reading gave, up to where it stopped.
 
         Raises:
-            ReadError: the file has not been read to its end.
+            ReadError: the file has not been read.
         """
         if self._report is None:
-            raise ReadError(f"{self.path}: has not been read to its end; there is nothing to report yet")
+            raise ReadError(f"{self.path}: has not been read yet; there is nothing to report")
         return self._report
 
     @property
@@ -131,15 +131,17 @@ class EventFile:
         tally = Tally(str(self.path), self.max_bad_share)
         seen = None if self._seq_is_unique else Seen()
         rows = self._from_parquet(columns, tally) if self.peek.format == "parquet" else self._from_text(columns, tally)
-        for batch in rows:
-            kept = _first_of_each_seq(batch, seen, tally)
-            tally.kept += kept.num_rows
-            tally.judge(ended=False)
-            if kept.num_rows:
-                yield _select(kept, columns)
-        tally.judge(ended=True)
-        self._seq_is_unique |= tally.duplicates == 0
-        self._report = tally.report()
+        try:
+            for batch in rows:
+                kept = _first_of_each_seq(batch, seen, tally)
+                tally.kept += kept.num_rows
+                tally.judge(ended=False)
+                if kept.num_rows:
+                    yield _select(kept, columns)
+            tally.judge(ended=True)
+            self._seq_is_unique |= tally.duplicates == 0
+        finally:
+            self._report = tally.report()
 
     def _decoded(self, columns: tuple[str, ...]) -> list[str]:
         """Our columns to be read whatever is asked for: the rows must not depend on the columns."""
