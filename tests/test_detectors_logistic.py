@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamewarden import detectors
+from gamewarden.detectors.card import card_markdown
 from gamewarden.detectors.logistic import FOURTEEN, AccountDay, SelfSimilarityAlone
 from gamewarden.detectors.logistic_model import Column, Reference
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
@@ -394,8 +395,11 @@ def test_an_unknown_detector_is_refused_with_the_known_ones():
         (lambda v: v.pop("slope"), "lacks slope"),
         (lambda v: v.update(extra=1), "holds extra"),
         (lambda v: v.update(intercept="0"), "intercept is not a finite number"),
+        (lambda v: v.update(intercept=10**400), "intercept is not a finite number"),
+        (lambda v: v["columns"][0].update(weight=1e300), "weight is not a finite number"),
+        (lambda v: v["columns"][0].update(deviation=1e-300), "deviation is not a finite number"),
         (lambda v: v.update(intercept=True), "intercept is not a finite number"),
-        (lambda v: v.update(slope=-1.0), "slope is not a finite number above 0"),
+        (lambda v: v.update(slope=-1.0), "slope is not a finite number above"),
         (lambda v: v["columns"][0].update(deviation=0.0), r"columns\[0\].deviation is not"),
         (lambda v: v["columns"][0].update(percentiles=[1.0, 2.0]), "101 rising numbers"),
         (lambda v: v["columns"].pop(), "together are the recipe's columns"),
@@ -416,3 +420,39 @@ def test_a_stored_value_that_cannot_be_is_refused(model, change, words):
 
     with pytest.raises(ModelError, match=words):
         detectors.revive(values)
+
+
+def places(values, path=()):
+    """Every place in nested JSON values."""
+    parts = values.items() if isinstance(values, dict) else enumerate(values[:3]) if isinstance(values, list) else ()
+    for key, part in parts:
+        yield (*path, key)
+        yield from places(part, (*path, key))
+
+
+json_values = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=4)
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_a_model_with_any_value_exchanged_is_refused_or_works(model, data):
+    values = model.to_dict()
+    *way, last = data.draw(st.sampled_from(list(places(values))))
+    holder = values
+    for key in way:
+        holder = holder[key]
+    holder[last] = data.draw(json_values)
+
+    try:
+        odd = detectors.revive(values)
+    except ModelError:
+        return
+
+    assert card_markdown(odd.card)
+    assert odd.score(account_days(1, 1, 1))["probability"].is_between(0, 1).all()

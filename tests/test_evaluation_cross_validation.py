@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
-from gamewarden.errors import ConfigError, FitError
+from gamewarden.errors import ConfigError, FitError, TableError
 from gamewarden.evaluation.baselines import Constant
 from gamewarden.evaluation.cross_validation import evaluate
 from gamewarden.evaluation.splits import Split, by_group, refuse_shared
@@ -211,6 +211,8 @@ def test_the_order_of_rows_does_not_change_the_result(evaluation):
 def test_impossible_wishes_are_refused():
     with pytest.raises(ConfigError, match="prevalence 5 is not a share"):
         evaluate(BOTH, account_days(5, 5), labels_of(5, 5), prevalence=5)
+    with pytest.raises(TableError, match="the groups lack group"):
+        evaluate(BOTH, account_days(5, 5), labels_of(5, 5), groups=pl.DataFrame({"actor": ["bot000"]}))
     with pytest.raises(ConfigError, match="named twice"):
         evaluate(BOTH * 2, account_days(5, 5), labels_of(5, 5))
     with pytest.raises(FitError, match="1 groups have a bot and 5 a human"):

@@ -153,8 +153,11 @@ def test_a_model_without_its_parts_is_refused(path):
     assert "lacks data, recipe" in refusal(resealed(path, lambda m: (m.pop("data"), m.pop("recipe"))))
 
 
-def test_a_recipe_that_is_no_object_is_refused(path):
-    assert "not an object" in refusal(resealed(path, lambda m: m.update(recipe=3)))
+@pytest.mark.parametrize(
+    "change", [{"recipe": 3}, {"feature": []}, {"feature": {"name": "x", "options": [1]}}, {"feature": {"name": "x"}}]
+)
+def test_a_recipe_that_is_no_object_is_refused(path, change):
+    assert "not an object" in refusal(resealed(path, lambda m: m.update(change)))
 
 
 def test_a_file_under_another_models_name_is_refused(path):

@@ -51,7 +51,8 @@ def label_periods(features: pl.DataFrame, labels: pl.DataFrame, door: str) -> La
 def _judged(periods: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """One row a labelled period, with the number of its labels and of those that say bot."""
     columns = [name for name in periods.columns if name not in {"bot", "source", "group"}]
-    mine = periods.select(columns).sort(columns, nulls_last=True).with_row_index("row")
+    spoken_of = periods.select(columns).join(labels, on="actor", how="semi")
+    mine = spoken_of.sort(columns, nulls_last=True).with_row_index("row")
     # An actor is in one group only, or its periods could stand on both sides of a split.
     group = pl.col("group").min().over("actor")
     theirs = labels.select("actor", "bot", "source", group, label_since="since", label_until="until")

@@ -9,6 +9,7 @@ from typing import Any
 from gamewarden.errors import ModelError
 
 PERCENTILES = 101
+LARGEST, SMALLEST = 1e15, 1e-15  # no number of a real model is beyond; sums and quotients of these stay finite
 _Check = Callable[[Any], bool]
 
 
@@ -57,7 +58,8 @@ def _agree(name: object, values: Mapping[str, Any]) -> None:
         "reference weights add up to the humans": math.isclose(
             math.fsum(reference["weights"]), reference["humans"], rel_tol=1e-6
         ),
-        "training counts periods of both classes": all(_count(periods.get(side)) for side in ("bot", "human")),
+        "training counts periods of both classes": periods.keys() == {"bot", "human"}
+        and all(map(_count, periods.values())),
     }
     for fact, holds in facts.items():
         if not holds:
@@ -84,11 +86,7 @@ def _text(value: object) -> bool:
 
 
 def _finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _above(least: float) -> _Check:
-    return lambda value: _finite(value) and value > least
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
 
 
 def _count(value: object) -> bool:
@@ -104,8 +102,8 @@ def _texts(value: object) -> bool:
 
 
 _TEXT = _Fact(_text, "a text")
-_NUMBER = _Fact(_finite, "a finite number")
-_POSITIVE = _Fact(_above(0.0), "a finite number above 0")
+_NUMBER = _Fact(_finite, f"a finite number within ±{LARGEST:g}")
+_POSITIVE = _Fact(lambda v: _finite(v) and v >= SMALLEST, f"a finite number above {SMALLEST:g}")
 
 _MODEL: Mapping[str, _Fact] = {
     "id": _TEXT,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from gamewarden.errors import ConfigError
+from gamewarden.errors import ConfigError, TableError
 from gamewarden.evaluation.baselines import BASELINES, Fits
 from gamewarden.evaluation.metrics import Confusion, Flags, Floats, Ranked, brier, precision_at
 from gamewarden.evaluation.splits import Split, by_group
@@ -89,7 +89,10 @@ def _grouped(labels: pl.DataFrame, groups: pl.DataFrame | None) -> pl.DataFrame:
     known = check(labels, LABELS, "evaluate")
     if groups is None:
         return known
-    named = groups.select("actor", pl.col("group").cast(pl.String)).unique("actor", keep="first", maintain_order=True)
+    missing = [name for name in ("actor", "group") if name not in groups.columns]
+    if missing:
+        raise TableError(f"evaluate: the groups lack {', '.join(missing)}; they need actor and group")
+    named = groups.group_by("actor").agg(pl.col("group").cast(pl.String).min())
     return known.drop("group").join(named, on="actor", how="left", maintain_order="left")
 
 
@@ -98,13 +101,12 @@ def _held_out(recipe: Fits, split: Split, features: pl.DataFrame, labels: pl.Dat
     train = split.train.select("actor").unique()
     model = recipe.fit(features.join(train, on="actor", how="semi"), labels.join(train, on="actor", how="semi"))
     probability = model.score(split.test)["probability"]
+    middle = _middle(model.score(split.train)["probability"], split.train["bot"])
     return split.test.select(*_PERIOD, "group", "bot").with_columns(
         pl.lit(split.fold).alias("fold"),
         pl.lit(recipe.name).alias("detector"),
         probability.alias("probability"),
-        (_log_odds(probability) - _middle(model.score(split.train)["probability"], split.train["bot"])).alias(
-            "evidence"
-        ),
+        (_log_odds(probability) - middle).alias("evidence"),
     )
 
 

@@ -172,7 +172,8 @@ def _refuse_misnamed(path: Path, values: Mapping[str, Any]) -> None:
     if missing := sorted(_PARTS - values.keys()):
         raise ModelError(f"{path}: the model lacks {', '.join(missing)}; fit it again")
     feature = values["feature"]
-    if not isinstance(feature, dict) or not isinstance(values["recipe"], dict) or feature.keys() != {"name", "options"}:
+    whole = isinstance(feature, dict) and feature.keys() == {"name", "options"} and isinstance(feature["options"], dict)
+    if not whole or not isinstance(values["recipe"], dict):
         raise ModelError(f"{path}: the model's recipe or feature is not an object with its options; fit it again")
     parts = str(values["detector"]), values["recipe"], Recipe(str(feature["name"]), feature["options"])
     made = model_id(*parts, str(values["data"]))
