@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 KINDS_A_PLAYER = 16  # with the rest of a player's record, 256 bytes
 BUDGET = 1 << 28  # bytes the second pass and the search for repeated rows may hold
 _STRIDE = 1 << 14  # rows a call of the kernel
-_DONE_CHUNK = 1 << 16
 _GROWTH = 1.125  # blocks grow in small steps: memory that is not used yet is memory that somebody else needs
 _BYTES_A_ROW = 128  # of the second pass: a row's numbers, and as much again while they are sorted
 _ANY_SIZE = 1 << 31  # no kind is OTHER
@@ -178,12 +177,11 @@ class Stream:
         self._state = kernel.State(
             players=np.zeros(0, kernel.PLAYER),
             kinds=np.zeros((0, kinds_a_player), np.int64),
-            roles=np.zeros((0, kernel.ROLES), np.int32),
             blocks=np.zeros((0, kernel.BLOCK_WORDS), np.int64),
-            counters=np.zeros(6, np.int64),
+            counters=np.zeros(kernel.COUNTERS, np.int64),
             tally=np.zeros(0, np.int64),
             unused=np.zeros(0, np.int64),
-            done=np.zeros(_DONE_CHUNK, kernel.DONE),
+            closed=np.zeros(_STRIDE, kernel.PLAYER),
         )
         self._state.counters[kernel.FREE] = -1
 
@@ -200,22 +198,24 @@ class Stream:
             end = min(begin + _STRIDE, len(rows.at))
             self._make_room_for_rows(end - begin)
             kernel.ingest(rows, begin, end, self._rules(), self._state)
+            self._fold()
         if tallied:
             state.tally[:], state.unused[:] = kept
 
     def finish(self, slots: NDArray[np.int64]) -> None:
         """Close what the players of these slots have open."""
-        self._make_room_for_rows(1)
         place = 0
-        while (place := kernel.fold_all(self._rules(), self._state, slots, place)) < len(slots):
+        while place < len(slots):
             self._make_room_for_rows(1)
+            place = kernel.close_all(self._rules(), self._state, slots, place)
+            self._fold()
 
     def take_disordered(self) -> NDArray[np.int64]:
         """The slots of players whose rows came out of order, and no row of theirs any more."""
         disordered = self._state.players["disordered"] != 0
         if disordered.any():
             done = self.done()
-            self._start_done(done[~disordered[done["slot"]]])
+            self._done = [done[~disordered[done["slot"]]]]
         return np.flatnonzero(disordered)
 
     def rows_of(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -228,8 +228,7 @@ class Stream:
 
     def done(self) -> NDArray[Any]:
         """All rows that are finished."""
-        used = int(self._state.counters[kernel.DONE_USED])
-        return np.concatenate([*self._done, self._state.done[:used]])
+        return np.concatenate([np.empty(0, kernel.DONE), *self._done])
 
     def vocabulary(self) -> tuple[str, ...]:
         """The recipe's, or the kinds that occurred."""
@@ -278,8 +277,7 @@ class Stream:
 
     def _grow_players(self, size: int) -> None:
         state = self._state
-        players, kinds, roles = (_grown(array, size) for array in (state.players, state.kinds, state.roles))
-        self._state = state._replace(players=players, kinds=kinds, roles=roles)
+        self._state = state._replace(players=_grown(state.players, size), kinds=_grown(state.kinds, size))
         kernel.clear_all(self._state, np.arange(len(state.players), size))
 
     def _grow_kinds(self, size: int) -> None:
@@ -295,15 +293,12 @@ class Stream:
         if used + kernel.blocks_for(rows) > len(state.blocks):
             size = max(used + kernel.blocks_for(rows), int(_GROWTH * len(state.blocks)))
             state.blocks.resize((size, kernel.BLOCK_WORDS), refcheck=False)
-        if state.counters[kernel.DONE_USED] + rows > len(state.done):
-            self._done.append(state.done[: state.counters[kernel.DONE_USED]])
-            self._start_done(None)
 
-    def _start_done(self, rows: NDArray[Any] | None) -> None:
-        if rows is not None:
-            self._done = [rows]
-        self._state = self._state._replace(done=np.zeros(_DONE_CHUNK, kernel.DONE))
-        self._state.counters[kernel.DONE_USED] = 0
+    def _fold(self) -> None:
+        closed = int(self._state.counters[kernel.CLOSED_USED])
+        if closed:
+            self._done.append(np.empty(closed, kernel.DONE))
+            kernel.fold(self._rules(), self._state, self._done[-1])
 
 
 def _added(some: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
