@@ -25,7 +25,9 @@ def alike(one, other):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_command_in_its_readme_gives_the_expected_table(case, tmp_path):
-    command = next(line.strip("`") for line in (case / "README.md").read_text().splitlines() if line.startswith("`game"))
+    command = next(
+        line.strip("`") for line in (case / "README.md").read_text().splitlines() if line.startswith("`game")
+    )
     *words, _, out = shlex.split(command)[1:]
     done = [sys.executable, "-m", "gamewarden", *words, "--out", str(tmp_path / out)]
     subprocess.run(done, cwd=case, check=True, capture_output=True)
