@@ -78,8 +78,10 @@ class EventFile:
     @property
     def columns(self) -> frozenset[str]:
         """The EVENTS columns this file has."""
-        seen = {ours for ours, theirs in self._theirs.items() if theirs in self.peek.names}
-        return frozenset(seen | {*self.mapping.columns} | ({"seq"} if self._number_rows else set()))
+        named = {
+            ours for ours, theirs in self._theirs.items() if theirs in self.peek.names or ours in self.mapping.columns
+        }
+        return frozenset(named | ({"seq"} if self._number_rows else set()))
 
     @cached_property
     def rows(self) -> int | None:
@@ -141,6 +143,9 @@ class EventFile:
             tally.judge(ended=True)
             self._seq_is_unique |= tally.duplicates == 0
         finally:
+            for ours, theirs in self.mapping.columns.items():
+                if ours not in self._theirs:
+                    tally.add("notes", f"our {ours} is null: the file has no column {theirs!r}", tally.rows, 1, None)
             self._report = tally.report()
 
     def _decoded(self, columns: tuple[str, ...]) -> list[str]:
@@ -268,21 +273,32 @@ def present_columns(shape: Peek, mapping: LogMap) -> dict[str, str]:
     """Our columns that the file has, as the file calls them.
 
     Raises:
-        ReadError: a column that must be there, or that the mapping names, is missing or there twice.
+        ReadError: a column that must be there is missing, one that may be is there under a name written otherwise, or
+            one is there twice.
     """
     theirs = mapping.theirs()
     present = {ours: name for ours, name in theirs.items() if name in shape.names}
-    needed = [ours for ours in theirs if ours in EVENTS.required or ours in mapping.columns]
     # JSON leaves out what is null: a key not among the first objects may still come. Numbers that begin late could
     # tell no rows apart, so seq must be there from the start, or be named in the mapping.
     if shape.format == "jsonl":
         late = [ours for ours in theirs if ours in mapping.columns or ours not in {*EVENTS.required, "seq"}]
         present |= {ours: theirs[ours] for ours in late if ours not in EVENTS.required}
-    if missing := [ours for ours in needed if ours not in present]:
-        raise ReadError(_missing(shape, missing, theirs))
+    alike = {_folded(name) for name in shape.names}
+    wrong = [
+        ours
+        for ours in theirs
+        if ours not in present
+        and (ours in EVENTS.required or (ours in mapping.columns and _folded(theirs[ours]) in alike))
+    ]
+    if wrong:
+        raise ReadError(_missing(shape, wrong, theirs))
     if twice := [name for name in present.values() if shape.names.count(name) > 1]:
         raise ReadError(f"{shape.path}: has two columns named {twice[0]!r}; give each its own name")
     return present
+
+
+def _folded(name: str) -> str:
+    return "".join(sign for sign in name.casefold() if sign.isalnum())
 
 
 def open_parquet(path: Path, unpacked: pa.NativeFile | None, dictionaries: Sequence[str]) -> pq.ParquetFile:
