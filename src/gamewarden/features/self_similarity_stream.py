@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 KINDS_A_PLAYER = 16  # with the rest of a player's record, 256 bytes
 BUDGET = 1 << 28  # bytes the second pass and the search for repeated rows may hold
 _STRIDE = 1 << 14  # rows a call of the kernel
-_GROWTH = 1.125  # blocks grow in small steps: memory that is not used yet is memory that somebody else needs
+_GROWTH = 1.0625  # blocks grow in small steps: memory that is not used yet is memory that somebody else needs
 _BYTES_A_ROW = 128  # of the second pass: a row's numbers, and as much again while they are sorted
 _ANY_SIZE = 1 << 31  # no kind is OTHER
 
