@@ -4,7 +4,7 @@ Every measurement has a process of its own and counts the CPU-seconds of all its
 synthetic: accounts play one stretch a day, a few events a minute, kinds drawn from a skewed distribution, mostly one
 character. It has no session events, so the policies `online` and `gap` are the same and everybody can compute all
 columns: Polars, DuckDB and pandas tell vectors apart by a sum of hashes, as ours does, and take the order of the file
-for the order of time. Ours also proves that no seq repeats and would sort what came out of order.
+for the order of time. Ours also would sort what came out of order.
 """
 
 import argparse
@@ -384,7 +384,7 @@ def compare(folder: Path, events: int, accounts: int, days: int, ways: Sequence[
     limit = in_its_own_process("decode", log, folder / "none", 3)
     line("decode", limit, limit["cpu"], "six columns with pyarrow, nothing kept")
     costs = {"ours": in_its_own_process("ours", log, folder / "ours.parquet", 3)}
-    line("ours", costs["ours"], limit["cpu"], "all columns; repeated and late rows would be found")
+    line("ours", costs["ours"], limit["cpu"], "all columns; late rows would be found")
     for way in ways:
         small = way == "pandas"
         result = folder / f"{way}.parquet"

@@ -13,14 +13,13 @@ from gamewarden.errors import TableError
 from gamewarden.features import self_similarity_kernel as kernel
 from gamewarden.features.names import Names
 from gamewarden.features.periods import Clock
-from gamewarden.features.repeats import Repeats, Rising
 from gamewarden.features.self_similarity import EMPTY, ROLES, Usage
 
 if TYPE_CHECKING:
     from gamewarden.features.self_similarity import SelfSimilarity
 
 KINDS_A_PLAYER = 16  # with the rest of a player's record, 256 bytes
-BUDGET = 1 << 28  # bytes the second pass and the search for repeated rows may hold
+BUDGET = 1 << 28  # bytes the second pass may hold
 _STRIDE = 1 << 14  # rows a call of the kernel
 _GROWTH = 1.0625  # blocks grow in small steps: memory that is not used yet is memory that somebody else needs
 _BYTES_A_ROW = 128  # of the second pass: a row's numbers, and as much again while they are sorted
@@ -46,7 +45,7 @@ def measure(
     budget: int = BUDGET,
 ) -> Finished:
     """Measure all events with a recipe; at most about `budget` bytes hold what has to be sorted."""
-    table = EventTable(recipe, events, budget)
+    table = EventTable(recipe, events)
     stream = Stream(recipe, table, kinds_a_player)
     for rows in table.rows(progress):
         stream.feed(rows)
@@ -73,19 +72,16 @@ def kinds_of(events: EventStream, progress: Progress = no_progress) -> tuple[str
 class EventTable:
     """Events as numbers: slots for actors, kinds, characters and session keys, the same in every pass."""
 
-    def __init__(self, recipe: "SelfSimilarity", events: EventStream, budget: int = BUDGET) -> None:
+    def __init__(self, recipe: "SelfSimilarity", events: EventStream) -> None:
         self.kinds = Names(recipe.vocabulary or ())
         self.actors = Names()
         self.characters = Names()
-        self.repeated = 0
         self.nameless = 0
         self.read = 0
         self.tally = np.zeros(0, np.int64)  # events a kind, of the rows that `collect` went through
         self._sessions = Names()
         self._by_character = recipe.by == "character"
         self._events = events
-        self._budget = budget
-        self._repeats: Repeats | None = None
         self._session_kinds = np.zeros(0, np.int8)
         optional = [name for name in ("character", "seq", "level", "session") if name in events.columns]
         self._columns = ("actor", "at", "kind", *optional)
@@ -93,12 +89,9 @@ class EventTable:
             self._columns = tuple(name for name in self._columns if name != "actor")
 
     def rows(self, progress: Progress = no_progress) -> Iterator[kernel.Rows]:
-        """All rows, batch by batch, rows that are there twice or have no actor with slot -1."""
-        self.repeated = self.nameless = self.read = 0
-        rising = Rising() if self._repeats is None else None
+        """All rows, batch by batch, rows that have no actor with slot -1."""
+        self.nameless = self.read = 0
         for batch in self._events.batches(self._columns):
-            if rising is not None and "seq" in self._columns and not rising.go_on(batch, batch.column("seq")):
-                self._repeats, rising = Repeats(self._events, self._budget), None
             yield self._numbers(batch)
             progress(batch.num_rows)
 
@@ -140,8 +133,6 @@ class EventTable:
             slot = self.actors.numbers(names)
         else:
             slot = self.actors.numbers(_whole(columns["actor"], "actor"))
-        if self._repeats is not None:
-            self.repeated += self._repeats.drop(slot, self.read)
         self.read += rows
         return slot
 
@@ -245,7 +236,6 @@ class Stream:
         names = self._table.kinds.texts().to_pylist()[known:]
         return Usage(
             rows=self._table.read,
-            repeated=self._table.repeated,
             nameless=self._table.nameless,
             other=int(used.sum()),
             other_kinds=tuple(sorted(name for name, count in zip(names, used, strict=True) if count)),
