@@ -74,6 +74,7 @@ class EventFile:
         self._number_rows = number_rows and not self.own_seq
         self._report: Report | None = None
         self._seq_is_unique = not self.own_seq
+        self._size: int | None = None
 
     @property
     def columns(self) -> frozenset[str]:
@@ -105,8 +106,13 @@ class EventFile:
         return digest(self.mapping.digest, canonical_json([self.clock.format, self.clock.zone]))
 
     def content(self, beginnings: Sequence[int] = ()) -> Content:
-        """A digest of the unpacked bytes, and of as many first bytes as asked for."""
-        return content_of(self.path, beginnings, keep_truncated=self.keep_truncated)
+        """A digest of the unpacked bytes, and of as many first bytes as asked for.
+
+        From then on, what is appended to a text log is not read: the rows are those of the digest.
+        """
+        found = content_of(self.path, beginnings, keep_truncated=self.keep_truncated)
+        self._size = found.size
+        return found
 
     def numbered(self) -> "EventFile":
         """The same file with each row's place in it as seq, where it has no seq of its own."""
@@ -163,7 +169,7 @@ class EventFile:
         ours = self._decoded(columns)
         wanted = list(dict.fromkeys(self._theirs[name] for name in ours))
         renamed = [pl.col(self._theirs[name]).alias(name) for name in ours]
-        with Unpacked(self.path, keep_truncated=self.keep_truncated) as stream:
+        with Unpacked(self.path, keep_truncated=self.keep_truncated, limit=self._size) as stream:
             for raw in self._raw_rows(stream, wanted, tally):
                 yield self._conformed(raw.select(*renamed, ROW), conform, ours)
             if stream.ended_early:
@@ -336,7 +342,7 @@ def _keys(line: bytes, stream: Unpacked) -> tuple[str, ...]:
 
 def _missing(shape: Peek, missing: Sequence[str], theirs: dict[str, str]) -> str:
     called = [ours if theirs[ours] == ours else f"{theirs[ours]!r} (our {ours})" for ours in missing]
-    meant = [(theirs[ours], nearest(theirs[ours], shape.names)) for ours in missing]
+    meant = [(theirs[ours], nearest(theirs[ours], shape.names, 0.75)) for ours in missing]
     hints = [f"{there!r} looks like {name!r}" for name, there in meant if there]
     shown = ", ".join(shape.names[:30]) + (" …" if len(shape.names) > 30 else "")  # noqa: PLR2004 - one line
     hint = f"; {hints[0]}" if hints else ""
