@@ -79,12 +79,12 @@ LINEAGE = Game(
         "sharer": 0.11,
     },
     bots={
-        "farmer": 0.27,
+        "farmer": 0.25,
         "randomised-farmer": 0.11,
         "gatherer": 0.10,
         "semi-autonomous": 0.12,
         "cheat": 0.08,
-        "mimic": 0.14,
+        "mimic": 0.16,
         "star-farmer": 0.08,
         "occasional": 0.10,
     },
@@ -161,17 +161,17 @@ BLADE_AND_SOUL = Game(
         "sharer": 0.09,
     },
     bots={
-        "farmer": 0.25,
+        "farmer": 0.24,
         "randomised-farmer": 0.14,
         "gatherer": 0.12,
         "semi-autonomous": 0.10,
         "cheat": 0.08,
-        "mimic": 0.11,
+        "mimic": 0.12,
         "star-farmer": 0.10,
         "occasional": 0.10,
     },
     restless=1.0,
-    rough=0.95,
+    rough=1.05,
 )
 GAMES = (LINEAGE, AION, BLADE_AND_SOUL)
 
