@@ -90,6 +90,17 @@ EVENTS_ARROW = pa.schema(
         (name, pa.string() if name in TEXT_COLUMNS else pl.Series(name, [], dtype).to_arrow().type)
         for name, dtype in EVENTS.columns.items()
     ]
+PACKETS = Table(
+    "PACKETS",
+    {
+        "flow": pl.String,
+        "actor": pl.String,
+        "at": TIME,
+        "seq": pl.UInt64,
+        "up": pl.Boolean,  # client to server
+        "size": pl.Int32,  # payload bytes
+    },
+    required=("actor", "at", "up", "size"),
 )
 LABELS = Table(
     "LABELS",

@@ -4,7 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gamewarden.errors import ConfigError
-from gamewarden.world.routines import CRAFTING, DEALING, GATHER, QUEST, ROAMING, SITTING, TALKING, TOWN, Routine, hunting
+from gamewarden.world.routines import (
+    CRAFTING,
+    DEALING,
+    GATHER,
+    QUEST,
+    ROAMING,
+    SITTING,
+    TALKING,
+    TOWN,
+    Routine,
+    hunting,
+)
 from gamewarden.world.vocabulary import Vocabulary
 
 
