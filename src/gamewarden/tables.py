@@ -90,6 +90,7 @@ EVENTS_ARROW = pa.schema(
         (name, pa.string() if name in TEXT_COLUMNS else pl.Series(name, [], dtype).to_arrow().type)
         for name, dtype in EVENTS.columns.items()
     ]
+)
 PACKETS = Table(
     "PACKETS",
     {

@@ -51,6 +51,8 @@ def looks_like_capture(head: bytes) -> bool:
 
 def pcap_header(head: bytes) -> PcapHeader:
     """Read the 24 bytes a classic capture starts with."""
+    if head[:4] not in _PCAP_MAGICS:
+        raise BadBlockError("begins neither like pcap nor like pcapng")
     big, nanos = _PCAP_MAGICS[head[:4]]
     order = ">" if big else "<"
     major, _minor = struct.unpack_from(order + "HH", head, 4)

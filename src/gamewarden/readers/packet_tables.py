@@ -16,13 +16,11 @@ import pyarrow as pa
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.readers.byte_sources import ByteSource, Origin, Window
 from gamewarden.readers.packet_schema import SCHEMA
-from gamewarden.readers.packet_times import micros_of
+from gamewarden.readers.times import NO_ZONE, Clock
 
 _WANTED = ("actor", "at", "up", "size")
 _BATCH_ROWS = 1 << 16
 _LARGEST = 2**31 - 1
-_LAST_MICRO = 253_402_300_799_999_999  # the year 9999 ends
-_FIRST_MICRO = -62_135_596_800_000_000
 
 Frames = Iterator[pl.DataFrame]
 
@@ -33,7 +31,7 @@ class PacketMapping:
 
     columns: Mapping[str, str] = field(default_factory=dict)
     up_is: tuple[str, ...] | None = None
-    zone: str | None = None
+    clock: Clock = field(default_factory=Clock)
 
     def column(self, ours: str) -> str:
         """Their name of our column."""
@@ -59,15 +57,22 @@ class PacketMapping:
             ConfigError: a section, key or value is unknown.
         """
         _refuse_others(values, ("columns", "up", "time"), name)
-        columns, up, time = (dict(values.get(part, {})) for part in ("columns", "up", "time"))
+        columns, up, time = (_section(values, part, name) for part in ("columns", "up", "time"))
         _refuse_others(columns, _WANTED, f"{name}: [columns]")
         _refuse_others(up, ("column", "is"), f"{name}: [up]")
-        _refuse_others(time, ("zone",), f"{name}: [time]")
+        _refuse_others(time, ("format", "zone"), f"{name}: [time]")
         if "column" in up:
             columns["up"] = up["column"]
         means = up.get("is")
         up_is = None if means is None else tuple(map(str, means if isinstance(means, list) else [means]))
-        return cls({ours: str(theirs) for ours, theirs in columns.items()}, up_is, time.get("zone"))
+        return cls({ours: str(theirs) for ours, theirs in columns.items()}, up_is, Clock(**time))
+
+
+def _section(values: Mapping[str, Any], part: str, name: str) -> dict[str, Any]:
+    section = values.get(part, {})
+    if not isinstance(section, Mapping):
+        raise ConfigError(f"{name}: {part} is not a section; write [{part}] on a line of its own")
+    return dict(section)
 
 
 def _refuse_others(values: Mapping[str, Any], known: tuple[str, ...], name: str) -> None:
@@ -128,7 +133,8 @@ class TableStream:
         self.report = TableReport()
         self._origin = origin
         self._mapping = mapping or PacketMapping()
-        self._zone = zone or self._mapping.zone
+        clock = self._mapping.clock
+        self._clock = Clock(clock.format, zone or clock.zone)
         self._include_empty = include_empty
         self._only_up = only_up
         self._frames = _reader_for(origin)
@@ -159,22 +165,18 @@ class TableStream:
             raise ReadError(f"{self._origin.name}: no row can be read; {'; '.join(report.lines()[1:])}")
 
     def _good_rows(self, frame: pl.DataFrame) -> pl.DataFrame:
-        name = self._origin.name
-        at = micros_of(frame["at"], self._zone, name)
+        moments = self._clock.read(frame["at"])
+        if NO_ZONE in moments.faults:
+            seen = frame["at"][int(moments.faults[NO_ZONE].argmax())]
+            raise ReadError(f"{self._origin.name}: the time {str(seen)!r} has no zone; name it with --zone")
         size = frame["size"].cast(pl.String).str.strip_chars().cast(pl.Int64, strict=False)
         read = pl.DataFrame(
-            {
-                "actor": frame["actor"].cast(pl.String),
-                "at": at,
-                "up": self._up(frame["up"]),
-                "size": size,
-            }
+            {"actor": frame["actor"].cast(pl.String), "at": moments.at, "up": self._up(frame["up"]), "size": size}
         )
         bad = {
             "without an actor": read["actor"].fill_null("") == "",
-            "with a time that is neither ISO 8601 nor epoch seconds": ~at.is_between(
-                _FIRST_MICRO, _LAST_MICRO
-            ).fill_null(value=False),
+            **{why: pl.Series(mask) for why, mask in moments.faults.items()},
+            "without a time": read["at"].is_null(),
             "with a direction that is neither true nor false": read["up"].is_null(),
             "with a size that is not a whole number of bytes": ~size.is_between(0, _LARGEST).fill_null(value=False),
         }
@@ -217,7 +219,7 @@ def _batch(good: pl.DataFrame, actors: dict[str, int]) -> pa.RecordBatch:
     indices = np.array(codes, np.int32)[encoded.indices.to_numpy()]
     columns = [
         pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(list(actors), pa.string()), safe=False),
-        pa.array(good["at"].to_numpy()).view(SCHEMA.field("at").type),
+        pa.array(good["at"].to_physical().to_numpy()).view(SCHEMA.field("at").type),
         pa.array(good["up"].to_numpy()),
         pa.array(good["size"].cast(pl.Int32).to_numpy()),
     ]

@@ -10,7 +10,7 @@ from gamewarden.errors import ReadError
 from gamewarden.readers.byte_sources import Origin
 from gamewarden.readers.capture_blocks import looks_like_capture
 from gamewarden.readers.packet_tables import PacketMapping, TableStream, frames_of
-from gamewarden.readers.packet_times import micros_of
+from gamewarden.readers.times import NO_ZONE, Clock
 from gamewarden.spans import parse_zone
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def _readable(frame: pl.DataFrame, zone: str | None, name: str) -> pl.DataFrame:
     read = raw.with_columns(
         pl.col("address", "account").cast(pl.String),
         pl.col("port").cast(pl.Int64, strict=False),
-        micros_of(raw["from"], zone, name).alias("from"),
-        micros_of(raw["until"], zone, name).alias("until"),
+        _micros(raw["from"], zone, name),
+        _micros(raw["until"], zone, name),
     )
     for column in _ACCOUNT_COLUMNS:
         lost = read[column].is_null() & (raw[column].is_not_null() | (column in ("address", "account")))
@@ -94,3 +94,10 @@ def _readable(frame: pl.DataFrame, zone: str | None, name: str) -> pl.DataFrame:
             row = int(lost.arg_true()[0])
             raise ReadError(f"{name}: row {row + 1}: {column} {raw[column][row]!r} cannot be read")
     return read
+
+
+def _micros(times: pl.Series, zone: str | None, name: str) -> pl.Series:
+    moments = Clock(zone=zone).read(times if times.dtype != pl.Null else times.cast(pl.String))
+    if NO_ZONE in moments.faults:
+        raise ReadError(f"{name}: a time in {times.name!r} has no zone; name it with --zone")
+    return moments.at.to_physical()
