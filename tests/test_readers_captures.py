@@ -155,6 +155,15 @@ def test_an_ipv6_actor_is_written_in_canonical_form(tmp_path, address, text):
     assert rows(tmp_path, pcap([frame], 101)) == [(text, AT, True, 30)]
 
 
+def test_flows_that_differ_in_one_word_only_are_two(tmp_path):
+    ends = [("2001:db8::7", "2001:db8::1"), ("2001:db9::7", "2001:db8::1"), ("2001:db8::8", "2001:db8::1")]
+    servers = [("2001:db8::7", "2001:db8::2"), ("2001:db8::7", "2001:db9::1")]
+    frames = [ipv6(tcp(50000, 3724, 1, 30), *pair) for pair in ends + servers]
+    frames += [ipv6(udp(50000, 3724, 30), protocol=17), ipv6(tcp(50001, 3724, 1, 30))]
+
+    assert len(rows(tmp_path, pcap(frames, 101))) == 7  # none is taken for another's retransmission
+
+
 def test_the_same_bits_as_ipv4_and_ipv6_are_two_actors(tmp_path):
     v4 = ipv4(tcp(50000, 3724, 1, 30), "0.0.0.1", "0.0.0.2")
     v6 = ipv6(tcp(50000, 3724, 1, 30), "::1", "::2")
@@ -176,6 +185,7 @@ def test_a_total_length_of_zero_means_that_the_card_splits_the_segment(tmp_path)
     offloaded6 = ethernet(ipv6(tcp(50000, 3724, 1, 3000), length=0), 0x86DD)
 
     assert sizes(tmp_path, [offloaded, offloaded6]) == [3000, 3000]
+    assert [row[3] for row in rows(tmp_path, pcap([offloaded, offloaded6], captured=96))] == [3000, 3000]
 
 
 def test_headers_beyond_the_snap_length_are_counted(tmp_path):
@@ -292,6 +302,12 @@ def test_a_new_connection_on_the_same_ports_starts_afresh(tmp_path):
     late = [up(500, 0, SYN), up(501, 10), down(1990, 0, SYN | ACK), down(1991, 10)]
 
     assert sizes(tmp_path, first + second + late) == [10, -20, 10, -10]
+
+
+def test_a_new_connection_starts_the_servers_side_afresh_even_if_its_answer_was_missed(tmp_path):
+    first = [up(1000, 0, SYN), down(2000, 0, SYN | ACK), up(1001, 10), down(2001, 20)]
+
+    assert sizes(tmp_path, [*first, up(5000, 0, SYN), down(1500, 30), up(5001, 4)]) == [10, -20, -30, 4]
 
 
 def test_a_far_jump_is_a_new_connection_whose_syn_was_missed(tmp_path):
@@ -695,6 +711,28 @@ def test_the_oldest_of_more_holes_than_are_tracked_is_forgotten(tmp_path):
     fills = [up(10 + 20 * n, 10) for n in range(flow_table.HOLES + 1)]
 
     assert sizes(tmp_path, holes + fills) == [10] * (len(holes) + len(fills) - 1)
+
+
+def test_of_holes_in_any_order_the_oldest_is_forgotten(tmp_path):
+    """The first hole is filled before the table is full, so that the newest stands in its place."""
+    holes = [up(0, 10), *(up(20 * n, 10) for n in range(1, flow_table.HOLES + 1))]
+    later = [up(10, 10), up(200, 10), up(300, 10)]
+
+    assert sizes(tmp_path, holes + later) == [10] * (len(holes) + 3)
+    assert sizes(tmp_path, [*holes, *later, up(190, 10), up(290, 10), up(50, 10)]) == [10] * (len(holes) + 6)
+    assert sizes(tmp_path, [*holes, *later, up(30, 10)]) == [10] * (len(holes) + 3)
+
+
+@pytest.mark.parametrize("word", range(5))
+def test_flows_that_differ_in_one_word_are_told_apart_in_a_crowd(word):
+    flows = flow_table.new_flows(5, capacity=2048)
+    key = np.zeros(5, np.int64)
+    found = []
+    for value in range(2048):
+        key[word] = value
+        found.append(row_of(flows, key))
+
+    assert found == list(range(2048))
 
 
 def test_many_flows_are_told_apart_while_the_table_grows():

@@ -6,6 +6,7 @@ Pointers know no bounds, so a kernel's parts must; with NUMBA_DISABLE_JIT=1 all 
 pointers are arrays again and a step out of bounds is an error.
 """
 
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numba
@@ -16,14 +17,23 @@ from numba.np import arrayobj
 Pointer: TypeAlias = Any  # to the elements of an array
 
 
+_FILES = ("kernels.py", "flows.py", "capture_kernel.py", "client_ends.py")
+
+
 def kernel(function: Any) -> Any:  # noqa: ANN401 - numba's dispatchers have no types
-    """Compile a function over arrays, once and for all."""
-    return njit(cache=True, nogil=True, error_model="numpy")(function)
+    """Compile a function over arrays, once and for all: the next start finds it in numba's cache."""
+    compiled = njit(cache=True, nogil=True, error_model="numpy")(function)
+    # By itself the cache knows only the file the kernel stands in, and would keep parts that have changed in others.
+    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if hasattr(index, "_source_stamp"):
+        stamps = [(Path(__file__).parent / name).stat() for name in _FILES]
+        vars(index)["_source_stamp"] = tuple((stamp.st_mtime, stamp.st_size) for stamp in stamps)
+    return compiled
 
 
 def part(function: Any) -> Any:  # noqa: ANN401 - as above
     """Compile a part of kernels."""
-    return njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
+    return njit(nogil=True, error_model="numpy", forceinline=True)(function)
 
 
 def _pointer_to(_typing: Any, array: Any) -> Any:  # noqa: ANN401 - as above
