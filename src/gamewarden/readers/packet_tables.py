@@ -141,7 +141,7 @@ class TableStream:
 
     @property
     def rows(self) -> int | None:
-        """Known for Parquet only, and only when no row is left out on purpose."""
+        """As a Parquet file says, with the rows that will be left out; not known for others."""
         if self._frames is not _parquet_frames or self._only_up:
             return None
         return int(_parquet(self._origin).metadata.num_rows)

@@ -24,16 +24,17 @@ def open_packets(
     source: str | Path,
     server_ports: Sequence[int] = (),
     accounts: str | Path | pl.DataFrame | None = None,
-    mapping: str | Path | Mapping[str, Any] | PacketMapping | None = None,
-    zone: str | None = None,
     *,
     include_empty: bool = False,
     only_up: bool = False,
+    mapping: str | Path | Mapping[str, Any] | PacketMapping | None = None,
+    zone: str | None = None,
 ) -> "CaptureStream | TableStream":
     """The packets of a capture (pcap, pcapng) or a packet table (CSV, JSON Lines, Parquet), gzipped or not.
 
-    What it is, its first bytes say. `-` is standard input; packets are delivered as they arrive.
-    `server_ports` and `accounts` speak of captures, `mapping` and `zone` of packet tables.
+    What it is, its first bytes say. `-` is standard input; packets are delivered as they arrive. The stream's `report`
+    has `counts`, `problem` (where reading had to stop) and `lines()`, all of it for people.
+    `server_ports` and `accounts` speak of captures, `mapping` of packet tables, `zone` of times that name none.
 
     Raises:
         ReadError: the source or the account table cannot be read.
