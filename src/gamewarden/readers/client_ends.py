@@ -1,7 +1,7 @@
 """Names for the client ends of a capture: address:port as people write it, or the account behind it at that time."""
 
 from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv6Address, ip_address
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,14 @@ _M64 = 2**64 - 1
 Address = tuple[int, int]  # IP version, number
 
 
-def end_text(address: IPv4Address | IPv6Address, port: int) -> str:
+def end_text(address: Address, port: int) -> str:
     """`address:port`, IPv6 as `[address]:port` in its canonical form (RFC 5952)."""
-    if isinstance(address, IPv4Address):
-        return f"{address}:{port}"
-    mapped = address.ipv4_mapped  # written alike by every version of Python only this way
-    return f"[::ffff:{mapped}]:{port}" if mapped else f"[{address}]:{port}"
+    version, number = address
+    if version == 4:  # noqa: PLR2004 - of IP
+        return f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}:{port}"
+    whole = IPv6Address(number)
+    mapped = whole.ipv4_mapped  # written alike by every version of Python only this way
+    return f"[::ffff:{mapped}]:{port}" if mapped else f"[{whole}]:{port}"
 
 
 class Accounts:
@@ -117,7 +119,7 @@ class ClientEnds:
         texts = pa.array([end_text(address, port) for address, port in ends], pa.string())
         self._dictionary = pa.concat_arrays([self._dictionary, texts])
         if self._accounts is not None:
-            spans = [self._accounts.numbers((address.version, int(address)), port) for address, port in ends]
+            spans = [self._accounts.numbers(address, port) for address, port in ends]
             self._spans = np.concatenate([self._spans, np.array(spans, np.int64)])
         self._known = used
 
@@ -137,11 +139,11 @@ class ClientEnds:
         return codes
 
 
-def _end(high: int, low: int, port_and_version: int) -> tuple[IPv4Address | IPv6Address, int]:
+def _end(high: int, low: int, port_and_version: int) -> tuple[Address, int]:
     port = port_and_version >> 2
     if port_and_version & 2:
-        return IPv6Address((high & _M64) << 64 | (low & _M64)), port
-    return IPv4Address(low), port
+        return (6, (high & _M64) << 64 | (low & _M64)), port
+    return (4, low), port
 
 
 @kernel
