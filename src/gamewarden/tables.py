@@ -91,6 +91,18 @@ EVENTS_ARROW = pa.schema(
         for name, dtype in EVENTS.columns.items()
     ]
 )
+PACKETS = Table(
+    "PACKETS",
+    {
+        "flow": pl.String,
+        "actor": pl.String,
+        "at": TIME,
+        "seq": pl.UInt64,
+        "up": pl.Boolean,  # client to server
+        "size": pl.Int32,  # payload bytes
+    },
+    required=("actor", "at", "up", "size"),
+)
 LABELS = Table(
     "LABELS",
     {
