@@ -35,6 +35,21 @@ class EventStream(Protocol):
         """The rows in the source's order."""
 
 
+class PacketStream(Protocol):
+    """Packets of any number, a batch at a time, in the order of the source: the same for a file every time.
+
+    Batches have the columns `actor` (dictionary<int32, string>), `at` (timestamp[us, UTC]), `up` (bool, client to
+    server) and `size` (int32, payload bytes), none of them null.
+    """
+
+    @property
+    def rows(self) -> int | None:
+        """How many packets there are, where that is known without reading them."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The packets in the source's order."""
+
+
 class Feature(Protocol):
     """A frozen recipe that turns events into numbers, one row an actor and period.
 

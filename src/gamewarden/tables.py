@@ -45,6 +45,40 @@ EVENTS = Table(
     },
     required=("actor", "at", "kind"),
 )
+PACKETS = Table(
+    "PACKETS",
+    {
+        "flow": pl.String,
+        "actor": pl.String,
+        "at": TIME,
+        "seq": pl.UInt64,
+        "up": pl.Boolean,  # client to server
+        "size": pl.Int32,  # payload bytes
+    },
+    required=("actor", "at", "up", "size"),
+)
+TRAFFIC = Table(
+    "TRAFFIC",  # one row a completed window of client packets
+    {
+        "actor": pl.String,
+        "since": TIME,
+        "until": TIME,
+        "window": pl.Int64,
+        "gaps_over_1": pl.Int64,
+        "gaps_over_2": pl.Int64,
+        "sizes_over_1": pl.Int64,
+        "sizes_over_2": pl.Int64,
+        "votes": pl.Int64,
+        "valid": pl.Int64,
+        "autocorrelation": pl.Boolean,
+        "interarrival": pl.Boolean,
+        "lengths": pl.Boolean,
+        "regular": pl.Boolean,
+        "peak": pl.Boolean,
+        "bot": pl.Boolean,
+    },
+    required=("actor", "since", "until", "interarrival", "lengths"),
+)
 LABELS = Table(
     "LABELS",
     {
@@ -171,6 +205,21 @@ class FrameEvents:
         """The rows in their order, `columns` only."""
         arrow = self.frame.select(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
         yield from arrow.to_batches(max_chunksize=self._batch)
+
+
+class FramePackets:
+    """Packets that already stand in memory, as a stream."""
+
+    def __init__(self, frame: pl.DataFrame, batch: int = 1 << 16) -> None:
+        self.frame = check(frame, PACKETS, "packets")
+        self.rows = self.frame.height
+        self._batch = batch
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows in their order: actor, at, up and size."""
+        arrow = self.frame.select("actor", "at", "up", "size").to_arrow(compat_level=pl.CompatLevel.oldest())
+        actors = arrow["actor"].cast(pa.string()).combine_chunks().dictionary_encode()
+        yield from arrow.set_column(0, "actor", actors).to_batches(max_chunksize=self._batch)
 
 
 def write_table(frame: pl.DataFrame, path: Path) -> None:
