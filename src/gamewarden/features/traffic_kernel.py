@@ -68,6 +68,9 @@ _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
 _LOW = np.uint64((1 << 32) - 1)
+_ONE = np.uint64(1)
+_THREE = np.uint64(3)
+_SEVEN = np.uint64(7)
 
 
 class Limits(NamedTuple):
@@ -133,26 +136,26 @@ def fold(  # noqa: PLR0917 - compiled code takes no keywords here
     The caller has room for every packet to bring a new player and to complete a window. Returns the number of players,
     of completed windows, of counted packets and of times that went backwards.
     """
-    rows = np.empty(BLOCK, np.int64)
-    whose = np.empty(BLOCK, np.int64)
+    # Places are unsigned: a signed one may count from the end, and asking that at every step costs a quarter.
+    rows = np.empty(BLOCK, np.uint64)
+    whose = np.empty(BLOCK, np.uint64)
     finished = 0
     counted = 0
     backwards = 0
     for block in range(begin, end, BLOCK):
-        found = 0
+        found = np.uint64(0)
         warm = 0
-        for row in range(block, min(block + BLOCK, end)):
-            bit = row + packets.up_offset
-            if packets.up[bit >> 3] >> (bit & 7) & 1:
-                name = packets.actor[row]
-                player = dictionary.player[name]
+        for row in range(np.uint64(block), np.uint64(min(block + BLOCK, end))):
+            bit = row + np.uint64(packets.up_offset)
+            if packets.up[bit >> _THREE] >> (bit & _SEVEN) & _ONE:
+                player = dictionary.player[np.uint64(packets.actor[row])]
                 if player < 0:
-                    player, count = _meet(dictionary, name, known, count, players)
+                    player, count = _meet(dictionary, int(packets.actor[row]), known, count, players)
                 rows[found] = row
                 whose[found] = player
-                warm += players[player].packets  # brings the record near; the next loop finds it there
-                found += 1
-        counted += found
+                warm += players[np.uint64(player)].packets  # brings the record near; the next loop finds it there
+                found += _ONE
+        counted += int(found)
         for at in range(found):
             row = rows[at]
             player = whose[at]
@@ -276,7 +279,7 @@ def _meet(dictionary: Dictionary, name: int, known: Known, count: int, players: 
         if entry >> _HALF == value >> _HALF and _same(dictionary.text, begin, end, known, player):
             dictionary.player[name] = player
             return player, count
-        place = (place + np.uint64(1)) & mask
+        place = (place + _ONE) & mask
     known.table[place] = (value >> _HALF << _HALF) | np.uint64(count + 1)
     for offset in range(end - begin):
         known.text[known.starts[count] + offset] = dictionary.text[begin + offset]
@@ -316,6 +319,6 @@ def spread(starts: Whole, text: Bytes, count: int, size: int) -> NDArray[np.uint
         value = _hash(text, starts[player], starts[player + 1])
         place = value & mask
         while table[place] != 0:
-            place = (place + np.uint64(1)) & mask
+            place = (place + _ONE) & mask
         table[place] = (value >> _HALF << _HALF) | np.uint64(player + 1)
     return table
