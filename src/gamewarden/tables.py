@@ -239,8 +239,17 @@ def csv_text(frame: pl.DataFrame) -> str:
 
 def json_text(frame: pl.DataFrame) -> str:
     """The table as a JSON array with one object a row."""
+    return _with_written_times(frame).write_json() + "\n"
+
+
+def json_lines(frame: pl.DataFrame) -> str:
+    """The table as one JSON object a line."""
+    return _with_written_times(frame).write_ndjson()
+
+
+def _with_written_times(frame: pl.DataFrame) -> pl.DataFrame:
     times = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Datetime)]
-    return frame.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ")).write_json() + "\n"
+    return frame.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ"))
 
 
 def _writer(path: Path) -> Callable[[pl.DataFrame, Path], object]:

@@ -132,7 +132,7 @@ class Fold:
         for array in (self._records[:players], self._starts[: players + 1], self._text[: self._starts[players]]):
             np.lib.format.write_array(body, array, allow_pickle=False)
         content = body.getbuffer()
-        return b"".join((_MAGIC, hashlib.sha256(content).hexdigest().encode(), b"\n", content))
+        return b"".join((_MAGIC, _seal(content), content))
 
     @classmethod
     def from_bytes(cls, state: bytes, test: "TrafficTest") -> tuple[Self, dict[str, Any]]:
@@ -283,15 +283,22 @@ def _same_place(one: pa.Array, other: pa.Array) -> bool:
     return one.type == other.type and place(one) == place(other)
 
 
+def _seal(content: memoryview) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode() + b"\n"
+
+
+_SEAL = len(_seal(memoryview(b"")))
+
+
 def _parts(state: bytes) -> tuple[dict[str, Any], NDArray[np.void], Whole, NDArray[np.uint8]]:
     """Header and arrays, believed only when the digest fits."""
-    magic, size = _MAGIC, hashlib.sha256().digest_size * 2
+    magic = _MAGIC
     if not state.startswith(magic[: magic.rindex(b" ") + 1]):
         raise ReadError("this is no state of the traffic test; name another file, or remove it to start anew")
     if not state.startswith(magic):
         raise ReadError(f"the state is of another format than {magic.decode().strip()!r}; remove it to start anew")
-    said, content = state[len(magic) : len(magic) + size], memoryview(state)[len(magic) + size + 1 :]
-    if hashlib.sha256(content).hexdigest().encode() != said:
+    said, content = state[len(magic) : len(magic) + _SEAL], memoryview(state)[len(magic) + _SEAL :]
+    if _seal(content) != said:
         raise ReadError("the state is damaged: its digest does not fit; restore it, or remove it to start anew")
     body = io.BytesIO(content)
     head = json.loads(body.readline())
