@@ -1,6 +1,8 @@
 """The traffic test: what the paper and the specification say, packet by packet."""
 
+import os
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -358,6 +360,27 @@ def test_the_longest_payloads_stay_exact(test):
     frame = client([int(size) for size in draw.integers(test.longest - 9, test.longest + 1, test.win)])
 
     assert online(frame, test, [frame.height]).equals(by_hand(frame, test))
+
+
+# Real play
+
+
+def test_a_person_playing_firefall_is_measured_as_the_reference_says():
+    folder = os.environ.get("GAMEWARDEN_DATA")
+    if not folder:
+        pytest.skip("GAMEWARDEN_DATA names no folder with the real captures")
+    columns = pl.read_csv(Path(folder) / "captures" / "firefall_packets.csv", schema_overrides={"t_seconds": pl.String})
+    seconds = pl.col("t_seconds").cast(pl.Decimal(38, 9)) * SECOND
+    frame = columns.select(
+        actor="capture",
+        at=seconds.floor().cast(pl.Int64).cast(pl.Datetime("us", "UTC")),
+        up=pl.col("direction") == "c2s",
+        size=pl.col("payload_len").cast(pl.Int32),
+    )
+
+    rows = measured(frame)
+    assert rows.equals(by_hand(frame).sort("actor", "since", "window"))
+    assert rows.height == 17 + 48  # 1,783 and 4,862 client packets
 
 
 # Refusals

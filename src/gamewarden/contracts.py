@@ -87,13 +87,25 @@ class Detector(Protocol):
 
     @property
     def feature(self) -> Feature:
-        """What has to be measured before it can speak."""
+        """What has to be measured before it can speak; given by the caller, frozen before `fit`."""
 
     def fit(self, features: pl.DataFrame, labels: pl.DataFrame) -> "Model":
         """An immutable model from FEATURES and LABELS; same recipe and data give the same model id."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The recipe as JSON values."""
+        """The recipe as JSON values, without the feature's."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A feature recipe at rest: a name of the registry and its options as JSON values.
+
+    A model carries this instead of the recipe itself, since a detector knows no feature's class; whoever scores
+    rebuilds the feature from it.
+    """
+
+    name: str
+    options: Mapping[str, Any]
 
 
 class Model(Protocol):
@@ -104,14 +116,18 @@ class Model(Protocol):
         """What it is, what it was made from and how good it was."""
 
     @property
-    def feature(self) -> Feature:
+    def feature(self) -> Recipe:
         """The frozen feature recipe it was trained on."""
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
         """SCORES: null probability and alarm where there is too little evidence."""
 
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
-        """EVIDENCE: one row a feature, the heaviest first."""
+        """EVIDENCE: one row a feature, the heaviest first.
+
+        Weights add up, with the model's base, to the log-odds of `probability`. What stands before the first colon
+        of `says` is a reason that can stand alone in a list.
+        """
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values."""
@@ -128,6 +144,8 @@ class Card:
     id: str
     detector: str
     recipe: Mapping[str, Any]
+    feature: Mapping[str, Any]  # the feature recipe: its name and options, a vocabulary as its size and digest
+    parameters: Mapping[str, Any]  # what was learned: means, deviations, weights, intercept
     training: Mapping[str, Any]  # since, until, label counts by class and source, rows left out and why
     validation: Mapping[str, Any]  # held-out results
     weaknesses: tuple[str, ...] = field(default=())
@@ -146,6 +164,12 @@ def digest(*parts: str | bytes) -> str:
         running.update(len(data).to_bytes(8, "little"))
         running.update(data)
     return running.hexdigest()[:12]
+
+
+def model_id(detector: str, recipe: Mapping[str, Any], feature: Recipe, data: str) -> str:
+    """`detector@digest`: the same recipes and training data have the same name anywhere."""
+    recipes = canonical_json(dict(recipe)), feature.name, canonical_json(dict(feature.options))
+    return f"{detector}@{digest(detector, *recipes, data)}"
 
 
 def frame_digest(frame: pl.DataFrame) -> str:

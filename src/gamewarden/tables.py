@@ -89,6 +89,7 @@ LABELS = Table(
         "bot": pl.Boolean,
         "source": pl.String,
         "votes": pl.Int32,
+        "group": pl.String,  # who belongs together (a player, a farm) and is held out together
     },
     required=("actor", "bot"),
     open=True,
