@@ -108,11 +108,42 @@ def test_without_training_of_thresholds_only_the_tree_is_chosen(table):
     assert model.tree.bits in MONOTONE
 
 
+def layouts_of(table):
+    rows = table.with_columns(bot=pl.col("actor").is_in(BOTS), group=pl.col("actor")).sort("group", "acn", "window")
+    return _layouts(rows, sorted({*BOTS, *HUMANS}), TrafficTest().to_dict())
+
+
+def test_a_profile_is_judged_on_traces_its_thresholds_never_saw(table):
+    search, everyone = Search(TrafficTest().to_dict(), cap=1.0, tree=Tree.named("duality")), np.arange(8)
+    layout = layouts_of(table)[0]
+    learned = search.learn([layout], everyone)
+
+    right = 0
+    for held_out in everyone:
+        profile, _ = search._each_test(layout, everyone[everyone != held_out])
+        mine = layout.trace == held_out
+        says = verdicts(learned.tree.bits)[cells(layout, profile)]
+        right += (says == layout.bot)[mine].sum()
+    in_sample = (
+        verdicts(learned.tree.bits)[cells(layout, search._each_test(layout, everyone)[0])] == layout.bot
+    ).mean()
+    assert learned.objective == pytest.approx(right / len(layout.bot))
+    assert learned.objective != pytest.approx(in_sample)
+
+
+def test_the_joint_pass_never_makes_the_whole_worse(table):
+    search, everyone = Search(TrafficTest().to_dict(), cap=1.0, tree=Tree.named("all")), np.arange(8)
+    layout = layouts_of(table)[0]
+
+    learned = search.learn([layout], everyone)
+
+    apart = verdicts(learned.tree.bits)[cells(layout, search._each_test(layout, everyone)[0])]
+    assert (learned.says_bot == layout.bot).mean() > (apart == layout.bot).mean()
+
+
 def test_false_alarms_stay_under_the_cap_where_that_is_possible(table):
     def learned(cap):
-        rows = table.with_columns(bot=pl.col("actor").is_in(BOTS), group=pl.col("actor")).sort("group", "acn", "window")
-        layouts = _layouts(rows, sorted({*BOTS, *HUMANS}), TrafficTest().to_dict())
-        found = Search(TrafficTest().to_dict(), cap=cap).learn(layouts, np.arange(8))
+        found = Search(TrafficTest().to_dict(), cap=cap).learn(layouts_of(table), np.arange(8))
         says, bot = found.says_bot, found.layout.bot
         return (says & ~bot).sum() / max(1, says.sum()), (says & bot).sum()
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from gamewarden.errors import MeasureError
 from gamewarden.features.traffic import TrafficTest
+from gamewarden.features.traffic_kernel import PLAYER, Dictionary, Known, _hash, _meet
 from gamewarden.spans import MINUTE, SECOND
 from gamewarden.tables import TRAFFIC, FramePackets, csv_text
 from gamewarden.trees import Tree
@@ -341,6 +342,20 @@ def test_players_whose_names_share_a_beginning_or_are_empty_are_kept_apart():
     frame = pl.concat([client([20 + at] * 100, actor=name) for at, name in enumerate(names)]).sort("at")
 
     assert sorted(measured(frame)["actor"].to_list()) == sorted(names)
+
+
+def test_a_hash_that_fits_is_not_believed_without_the_name():
+    text = np.frombuffer(b"alicebella", np.uint8)
+    names = Dictionary(text, np.array([0, 5, 10]), np.full(2, -1, np.int32))
+    bella = _hash(text, 5, 10)
+    table = np.zeros(1024, np.uint64)
+    table[int(bella) & 1023] = (int(bella) >> 32 << 32) | 1  # where bella would be, alice is
+    known = Known(table, np.array([0, 5, 0]), np.frombuffer(bytearray(b"alice....."), np.uint8))
+    players = np.zeros(2, PLAYER)
+
+    assert _meet(names, 1, known, 1, players) == (1, 2)
+    assert _meet(names, 1, known, 2, players) == (1, 2)
+    assert known.text.tobytes() == b"alicebella"
 
 
 def test_many_players_keep_their_own_state():

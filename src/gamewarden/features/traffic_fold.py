@@ -7,8 +7,8 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -35,13 +35,18 @@ from gamewarden.tables import TRAFFIC
 if TYPE_CHECKING:
     from gamewarden.features.traffic import TrafficTest
 
-TIMES = pa.timestamp("us", "UTC")
+_TYPES = {
+    "actor": pa.dictionary(pa.int32(), pa.string()),
+    "at": pa.timestamp("us", "UTC"),
+    "up": pa.bool_(),
+    "size": pa.int32(),
+}
+_SCHEMA = pa.schema(_TYPES)
 _LINE = 64  # bytes a cache line: a record that straddles two costs two waits
 _MAGIC = b"gamewarden traffic state 1\n"
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(NamedTuple):
     """What a fold has seen so far."""
 
     players: int = 0
@@ -52,7 +57,7 @@ class Tally:
     backwards: int = 0  # times that went backwards
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Windows:
     """Windows completed by one push, in the order of their completion."""
 
@@ -126,7 +131,7 @@ class Fold:
     def to_bytes(self, note: Mapping[str, Any] | None = None) -> bytes:
         """The whole state, to go on from later; `note` is what the caller wants to find beside it."""
         players = self.tally.players
-        head = {"test": self.test.to_dict(), "tally": asdict(self.tally), "note": dict(note or {})}
+        head = {"test": self.test.to_dict(), "tally": self.tally._asdict(), "note": dict(note or {})}
         body = io.BytesIO()
         body.write(canonical_json(head).encode() + b"\n")
         for array in (self._records[:players], self._starts[: players + 1], self._text[: self._starts[players]]):
@@ -173,17 +178,15 @@ class Fold:
         return done
 
     def _columns(self, batch: pa.RecordBatch) -> Packets:
-        actor, at, up, size = (batch.column(name) for name in ("actor", "at", "up", "size"))
-        if at.type != TIMES or up.type != pa.bool_() or size.type != pa.int32():
-            raise MeasureError(f"traffic: packets have at {at.type}, up {up.type}, size {size.type}; see PacketStream")
-        if not pa.types.is_dictionary(actor.type) or actor.type.index_type != pa.int32():
-            actor = actor.cast(pa.dictionary(pa.int32(), pa.string()))
-        for name, column in (("actor", actor), ("at", at), ("up", up), ("size", size)):
+        if batch.schema != _SCHEMA:
+            batch = _with_types(batch)
+        actor, at, up, size = batch.columns
+        for name, column in zip(_TYPES, batch.columns, strict=True):
             if column.null_count:
                 raise MeasureError(f"traffic: {column.null_count} packets have no {name}; every packet must have one")
         self._look_at(actor.dictionary)
         sizes = _values(size, np.int32)
-        if len(sizes) and not 0 <= sizes.min() <= sizes.max() <= self.test.longest:
+        if sizes.view(np.uint32).max(initial=0) > self.test.longest:  # below 0 is beyond 2^31 here
             self._refuse_size(batch)
         return Packets(_values(actor.indices, np.int32), _values(at, np.int64), *_bits(up), sizes)
 
@@ -221,6 +224,17 @@ class Fold:
             self._table = spread(self._starts, self._text, players, _places(most))
 
 
+def _with_types(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The columns needed, in their order; actors may come as plain text."""
+    columns = {name: batch.column(name) for name in _TYPES}
+    if columns["actor"].type != _TYPES["actor"]:
+        columns["actor"] = columns["actor"].cast(_TYPES["actor"])
+    for name, kind in _TYPES.items():
+        if columns[name].type != kind:
+            raise MeasureError(f"traffic: the packets' {name} is {columns[name].type}; it must be {kind}")
+    return pa.record_batch(columns)
+
+
 def _lines(count: int) -> NDArray[np.void]:
     """Records that each fill one cache line."""
     room = np.zeros(count * PLAYER.itemsize + _LINE, np.uint8)
@@ -229,8 +243,8 @@ def _lines(count: int) -> NDArray[np.void]:
 
 
 def _more(need: int) -> int:
-    """Room to grow a quarter beyond the need: rarely copied, never twice the size."""
-    return need + need // 4
+    """Room to grow by half beyond the need: rarely copied, never twice the size."""
+    return need + need // 2
 
 
 def _grown(array: NDArray[Any], used: int, need: int) -> NDArray[Any]:
