@@ -19,6 +19,7 @@ def no_progress(_rows: int) -> None:
 class EventStream(Protocol):
     """Events of any number: read as often as needed, a batch at a time, only the columns asked for.
 
+    No event comes twice: whoever offers the stream has dropped rows whose source and seq were there already.
     Batches have exactly the columns asked for, in that order. `at` is timestamp[us, UTC], `seq` uint64, `level`
     int16; text columns are string, large_string or dictionary<int32, string>. A column the source lacks is all null.
     """
@@ -35,19 +36,58 @@ class EventStream(Protocol):
         """The rows in the source's order."""
 
 
-class PacketStream(Protocol):
-    """Packets of any number, a batch at a time, in the order of the source: the same for a file every time.
+class Content(Protocol):
+    """What a file holds, told apart from what any other holds."""
 
-    Batches have the columns `actor` (dictionary<int32, string>), `at` (timestamp[us, UTC]), `up` (bool, client to
-    server) and `size` (int32, payload bytes), none of them null.
+    @property
+    def digest(self) -> str:
+        """Of all its bytes, unpacked."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes that are."""
+
+    @property
+    def ends_with_newline(self) -> bool:
+        """Whether its last row can no longer grow."""
+
+    @property
+    def beginnings(self) -> Mapping[int, str]:
+        """Digests of its first bytes, by their number."""
+
+
+class LogSource(EventStream, Protocol):
+    """Events that a lake can take in, and know again when they come a second time."""
+
+    @property
+    def name(self) -> str:
+        """Where they come from; with seq it tells rows apart."""
+
+    @property
+    def recipe(self) -> str:
+        """A digest of all that decides what a row of the source becomes."""
+
+    @property
+    def own_seq(self) -> bool:
+        """Whether seq stands in the source; otherwise it is a row's place there."""
+
+    def content(self, beginnings: Sequence[int]) -> Content:
+        """What the source holds, with digests of as many first bytes as asked for."""
+
+
+class PacketStream(Protocol):
+    """Packets of any number, in the source's order, the same rows at every reading of a file.
+
+    Batches have the columns `actor` dictionary<int32, string>, `at` timestamp[us, UTC], `up` bool and `size` int32,
+    none of them null. Within one reading a code of `actor` always means the same actor: dictionaries only grow.
     """
 
     @property
     def rows(self) -> int | None:
-        """How many packets there are, where that is known without reading them."""
+        """How many rows there are, where that is known without reading them."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The packets in the source's order."""
+        """The rows in the source's order."""
 
 
 class Feature(Protocol):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from gamewarden.errors import TableError, WriteError
+from gamewarden.errors import ReadError, TableError, WriteError
 from gamewarden.files import whole_file
 
 DataType = pl.DataType | type[pl.DataType]
@@ -44,6 +45,51 @@ EVENTS = Table(
         "ip": pl.String,
     },
     required=("actor", "at", "kind"),
+)
+RESERVED_KINDS = frozenset(
+    {
+        "session.login",
+        "session.logout",
+        "zone.enter",
+        "move",
+        "combat.kill",
+        "combat.death",
+        "combat.attack",
+        "loot.pickup",
+        "loot.drop",
+        "item.use",
+        "item.craft",
+        "npc.buy",
+        "npc.sell",
+        "trade.give",
+        "trade.receive",
+        "market.buy",
+        "market.sell",
+        "mail.send",
+        "mail.receive",
+        "storage.deposit",
+        "storage.withdraw",
+        "level.up",
+        "exp.gain",
+        "currency.gain",
+        "currency.loss",
+        "skill.use",
+        "chat",
+        "party.join",
+        "party.leave",
+        "challenge.issued",
+        "challenge.passed",
+        "challenge.failed",
+        "challenge.timeout",
+        "report.filed",
+    }
+)
+TEXT_COLUMNS = frozenset(name for name, dtype in EVENTS.columns.items() if dtype == pl.String)
+EVENTS_ARROW = pa.schema(
+    [
+        (name, pa.string() if name in TEXT_COLUMNS else pl.Series(name, [], dtype).to_arrow().type)
+        for name, dtype in EVENTS.columns.items()
+    ]
 )
 PACKETS = Table(
     "PACKETS",
@@ -221,6 +267,30 @@ class FramePackets:
         arrow = self.frame.select("actor", "at", "up", "size").to_arrow(compat_level=pl.CompatLevel.oldest())
         actors = arrow["actor"].cast(pa.string()).combine_chunks().dictionary_encode()
         yield from arrow.set_column(0, "actor", actors).to_batches(max_chunksize=self._batch)
+
+
+# What pyarrow raises over a file that somebody else has damaged, its names not being text included.
+PARQUET_FAULTS = (OSError, ValueError, KeyError, IndexError, pa.ArrowException)
+
+
+def parquet_batches(
+    file: pq.ParquetFile, columns: Sequence[str], groups: Sequence[int] | None = None, batch: int = 1 << 19
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a Parquet file in their order, `columns` only, no batch across two row groups.
+
+    Raises:
+        ReadError: a page is damaged.
+    """
+    for group in range(file.num_row_groups) if groups is None else groups:
+        try:
+            yield from file.iter_batches(batch, row_groups=[group], columns=columns, use_threads=False)
+        except PARQUET_FAULTS as error:
+            raise ReadError(f"row group {group} is damaged ({first_line(error)})") from error
+
+
+def first_line(error: Exception) -> str:
+    """What a library says, on one line and not too long."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
 
 
 def write_table(frame: pl.DataFrame, path: Path) -> None:

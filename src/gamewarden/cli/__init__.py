@@ -1,5 +1,67 @@
 """The command line: one command a room; an argument, a call and a presentation."""
 
+import os
+import sys
+
+import click
+
+from gamewarden import __version__
+from gamewarden.cli import logs, models, settings, worlds
+from gamewarden.errors import GamewardenError
+
+SECTIONS: dict[str, tuple[click.Command, ...]] = {
+    "Start here": (worlds.demo, worlds.world),
+    "Game logs": (logs.lint, logs.read, logs.measure),
+    "Finding bots": (models.fit, models.score, models.rank, models.explain),
+    "How good is it": (models.evaluate, worlds.reproduce),
+    "Settings": (settings.config,),
+}
+
+
+class Contents(click.Group):
+    """A group whose help reads like a table of contents."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One section a group of commands, in the order of the work."""
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                room = formatter.width - 6 - max(len(command.name or "") for command in commands)
+                formatter.write_dl([(command.name or "", command.get_short_help_str(room)) for command in commands])
+        del ctx
+
+
+@click.group(cls=Contents, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="gamewarden")
+@click.option(
+    "--config", "config_path", type=click.Path(dir_okay=False), help="Settings; ./warden.toml where there is one."
+)
+@click.pass_context
+def root(ctx: click.Context, config_path: str | None) -> None:
+    """Find game bots in online role-playing games, with reasons, and respond to them justly."""
+    ctx.obj = config_path
+
+
+for _commands in SECTIONS.values():
+    for _command in _commands:
+        root.add_command(_command)
+
 
 def main() -> None:
-    """Run the command that was typed."""
+    """Run the command that was typed: 0 done, 1 our error as one line, 2 usage."""
+    try:
+        root(prog_name="gamewarden")
+    except GamewardenError as error:
+        _fail(" ".join(str(error).split()))
+    except BrokenPipeError:
+        # The reader of our output has gone; nothing is left to say, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
+    except MemoryError:
+        _fail("memory ran out; read a shorter time, or measure fewer actors at once")
+
+
+def _fail(line: str) -> None:
+    click.echo(f"gamewarden: {line}", err=True)
+    sys.exit(1)

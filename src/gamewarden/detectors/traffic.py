@@ -13,13 +13,15 @@ from gamewarden.contracts import Feature, Recipe, digest, frame_digest
 from gamewarden.detectors.traffic_model import Reference, TrafficModel, plain_json
 from gamewarden.detectors.traffic_search import Flags, Layout, Learned, Search, answers, cells, verdicts
 from gamewarden.errors import ConfigError, FitError, TableError
+from gamewarden.labels import Labelled, label_periods
 from gamewarden.tables import FEATURES, LABELS, check
 from gamewarden.trees import NAMED, TESTS, Tree
 
 METHOD = 1  # grows when the same recipe and data would give other numbers, so that a name never means two models
 BEST = "best"
 LEAST = 2  # traces of a class: one to learn from, one to hold out
-_DETAILS = ("acn", "acv", "window", "gaps", "sizes", "correlations")
+_WINDOW = ("actor", "acn", "acv", "window")
+_LISTS = ("gaps", "sizes", "correlations")
 _MEASURES = ("accuracy", "false_alarm", "fpr", "recall")
 
 
@@ -60,10 +62,11 @@ class TrafficDetector:
             FitError: too few labelled traces of a class with a completed window.
             TableError: a table lacks a column or holds what it must not.
         """
-        rows = _labelled(_checked(features), labels)
+        labelled = _labelled(_checked(features), labels)
+        _refuse_too_few(labelled)
+        rows = labelled.rows
         names = sorted(rows["group"].unique())
         traces = np.arange(len(names))
-        _refuse_too_few(rows)
         layouts = _layouts(rows, names, self._start())
         if not self.thresholds:
             layouts = layouts[:1]
@@ -78,7 +81,7 @@ class TrafficDetector:
             data=digest(_digest(rows), frame_digest(check(labels, LABELS, "fit traffic").unique())),
             reference=_reference(held_out),
             typical=_typical(learned),
-            training=_training(rows, learned),
+            training=_training(labelled, learned),
             validation=_validation(held_out, layouts[0], self._start()),
         )
 
@@ -111,49 +114,33 @@ class _HeldOut:
 
 def _checked(features: pl.DataFrame) -> pl.DataFrame:
     table = check(features, FEATURES, "fit traffic")
-    missing = [name for name in _DETAILS if name not in table.columns]
+    missing = [name for name in (*_WINDOW, *_LISTS) if name not in table.columns]
     if missing:
         raise TableError(f"fit traffic: FEATURES lacks {', '.join(missing)}; measure traffic-details first")
-    return table.select(*FEATURES.columns, *_DETAILS)
+    return table.select(*FEATURES.columns, *_WINDOW[1:], *_LISTS)
 
 
-def _labelled(rows: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
-    """The windows with one verdict, and the trace each is of; a label without times holds always."""
-    given = check(labels, LABELS, "fit traffic").unique()
-    certain = given.filter(pl.col("votes").is_null() | (pl.col("votes") != 1))  # 1 of 3 raters: uncertain
-    keyed = rows.with_row_index("row")
-    theirs = certain.select("actor", "bot", "group", label_since="since", label_until="until")
-    hits = (
-        keyed.select("row", "actor", "since", "until")
-        .join(theirs, on="actor")
-        .filter(
-            pl.col("label_since").is_null() | (pl.col("label_since") <= pl.col("until")),
-            pl.col("label_until").is_null() | (pl.col("label_until") > pl.col("since")),
-        )
-    )
-    judged = (
-        hits.group_by("row")
-        .agg(pl.col("bot").all().alias("bot"), pl.col("bot").n_unique().alias("verdicts"), pl.col("group").min())
-        .filter(verdicts=1)
-        .drop("verdicts")
-    )
-    group = pl.when(pl.col("group").is_null()).then("actor:" + pl.col("actor")).otherwise("group:" + pl.col("group"))
-    labelled = keyed.join(judged, on="row").with_columns(group.alias("group")).drop("row")
-    mixed = labelled.group_by("group").agg(pl.col("bot").n_unique()).filter(pl.col("bot") > 1)
+def _labelled(rows: pl.DataFrame, labels: pl.DataFrame) -> Labelled:
+    """The windows with one verdict, and the trace each is of."""
+    known = label_periods(rows.drop(_LISTS), labels, "fit traffic")
+    judged = known.rows.select(*_WINDOW, "bot", "group")
+    mixed = judged.group_by("group").agg(pl.col("bot").n_unique()).filter(pl.col("bot") > 1)
     if mixed.height:
         raise FitError(
             f"fit traffic: {mixed['group'].sort()[0]} has windows of a bot and of a human; "
             "name their traces apart in the labels' group"
         )
-    return labelled.sort("group", "actor", "acn", "acv", "window")
+    return Labelled(rows.join(judged, on=_WINDOW).sort("group", *_WINDOW), known.left_out)
 
 
-def _refuse_too_few(rows: pl.DataFrame) -> None:
+def _refuse_too_few(labelled: Labelled) -> None:
+    rows = labelled.rows
     bots, humans = (rows.filter(bot=bot)["group"].n_unique() for bot in (True, False))
     if min(bots, humans) < LEAST:
         raise FitError(
             f"fit traffic: {bots} traces of bots and {humans} of humans have a completed window; needed are {LEAST} "
             "of each; label more traces or longer ones"
+            + "".join(f" ({reason}: {count})" for reason, count in labelled.left_out.items())
         )
 
 
@@ -183,7 +170,7 @@ def _layout(rows: pl.DataFrame, acn: int, acv: int, names: list[str]) -> Layout:
 
 def _digest(rows: pl.DataFrame) -> str:
     """A digest of the windows, lists and all."""
-    lists = [pl.col(name).cast(pl.List(pl.String)).list.join(",", ignore_nulls=False) for name in _DETAILS[3:]]
+    lists = [pl.col(name).cast(pl.List(pl.String)).list.join(",", ignore_nulls=False) for name in _LISTS]
     return frame_digest(rows.with_columns(lists))
 
 
@@ -212,14 +199,15 @@ def _typical(learned: Learned) -> dict[str, float]:
     return {test: float(np.median(numbers[test][~layout.bot])) for test in TESTS}
 
 
-def _training(rows: pl.DataFrame, learned: Learned) -> dict[str, Any]:
-    mine = rows.filter(acn=learned.layout.acn, acv=learned.layout.acv)
+def _training(labelled: Labelled, learned: Learned) -> dict[str, Any]:
+    mine = labelled.rows.filter(acn=learned.layout.acn, acv=learned.layout.acv)
     sides = {"bot": mine.filter("bot"), "human": mine.filter(~pl.col("bot"))}
     return {
         "since": mine["since"].min().isoformat(),  # type: ignore[union-attr]  # a FEATURES time is never null
         "until": mine["until"].max().isoformat(),  # type: ignore[union-attr]  # the same
         "traces": {side: part["group"].n_unique() for side, part in sides.items()},
         "periods": {side: part.height for side, part in sides.items()},
+        "left_out": dict(labelled.left_out),
     }
 
 

@@ -1,1 +1,21 @@
 """The papers' experiments on the synthetic world: one file a paper; `gamewarden reproduce` runs it."""
+
+from importlib import import_module
+from typing import Any
+
+from gamewarden.errors import ConfigError
+
+STUDIES: tuple[tuple[str, str], ...] = (("lee", "gamewarden.studies.lee"),)
+NAMES = tuple(name for name, _ in STUDIES)
+
+
+def load(name: str) -> Any:  # noqa: ANN401  a module with ACCOUNTS, SEEDS, steps, run and draw
+    """The module of a study by its name.
+
+    Raises:
+        ConfigError: there is no such study.
+    """
+    for known, module in STUDIES:
+        if known == name:
+            return import_module(module)
+    raise ConfigError(f"study {name!r} is unknown; choose one of {', '.join(NAMES)}")

@@ -1,0 +1,91 @@
+"""Commands for game logs: `lint`, `read`, `measure`."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gamewarden.cli import options
+from gamewarden.cli.registry import PartGroup
+from gamewarden.cli.settings import current
+from gamewarden.cli.show import Presentation, one_under_the_other, progress, say
+
+if TYPE_CHECKING:
+    from gamewarden.pipeline import Reading
+
+
+@click.command
+@options.source
+@options.reading
+@options.table
+def lint(*, source: Path, reading: "Reading", present: Presentation) -> None:
+    """Say what of a log can be read, and who stays blind.
+
+    Nothing is written: columns, times and kinds of the first rows are tried, and each detector says whether it could
+    work on them and, if not, what is missing.
+    """
+    from gamewarden import pipeline
+
+    findings = pipeline.lint(source, reading)
+    if present.for_machines:
+        present.table(findings.table())
+    else:
+        click.echo("\n".join(findings.sentences()))
+
+
+@click.command
+@click.argument("sources", nargs=-1, required=True, type=options.FILE, metavar="SOURCE…")
+@click.option("--to", "lake", type=options.FILE, required=True, metavar="DIR", help="The lake; made if need be.")
+@click.option("--keep-truncated", is_flag=True, help="Take what is whole of a packed file that ends early.")
+@options.reading
+@options.table
+def read(
+    *, sources: tuple[Path, ...], lake: Path, keep_truncated: bool, reading: "Reading", present: Presentation
+) -> None:
+    """Read logs into a Parquet lake by day, each only once.
+
+    CSV, JSON Lines and Parquet, each also gzipped or compressed with zstd. A source comes in whole or not at all; bad
+    rows are counted by reason, and too many of them refuse the source. Reading a source again changes nothing.
+    """
+    from gamewarden import pipeline
+
+    added = []
+    for source in sources:
+        with progress(f"reading {source.name}") as done:
+            told = pipeline.read(source, lake, replace(reading, keep_truncated=keep_truncated), done)
+        say(*(f"{source}: {line}" for line in told.remarks))
+        added.append(told.frame)
+    present.table(one_under_the_other(added))
+
+
+def _measure_command(name: str) -> click.Command:
+    from gamewarden import features, pipeline
+    from gamewarden.cli.recipes import chosen, options_of
+
+    recipe = features.load(name)
+
+    @click.command(name, help=recipe.__doc__)
+    @options.source
+    @options_of(recipe)
+    @options.reading
+    @options.table
+    def command(*, source: Path, reading: "Reading", present: Presentation, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
+        feature = pipeline.feature_recipe(name, chosen(recipe, given), current(), reading)
+        with progress(f"measuring {name}") as done:
+            told = pipeline.measure(feature, source, reading, done)
+        say(*told.remarks)
+        present.table(told.frame)
+
+    return command
+
+
+def _feature_names() -> tuple[str, ...]:
+    from gamewarden import features
+
+    return features.NAMES
+
+
+@click.group(cls=PartGroup, names=_feature_names, make=_measure_command)
+def measure() -> None:
+    """Turn events into numbers: one row an actor and period."""

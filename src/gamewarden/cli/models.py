@@ -1,0 +1,184 @@
+"""Commands for finding bots: `fit`, `score`, `rank`, `explain`, `evaluate`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gamewarden.cli import options
+from gamewarden.cli.registry import LateOptions, PartGroup
+from gamewarden.cli.settings import current
+from gamewarden.cli.show import Presentation, progress, say
+
+if TYPE_CHECKING:
+    from gamewarden.pipeline import Reading
+
+_DETECTOR = click.option("--detector", help="Ask this detector; by default the one that sees most.")
+
+
+def _fit_command(name: str) -> click.Command:
+    from gamewarden import detectors, pipeline
+    from gamewarden.cli.recipes import chosen, options_of
+    from gamewarden.detectors.card import card_json, card_markdown
+
+    detector = detectors.load(name)
+    feature = pipeline.feature_class_of(name)
+
+    @click.command(name, help=f"{detector.says}\n\nPrints the model's card; the model itself is one JSON file in --to.")
+    @options.source
+    @options.labels
+    @click.option("--to", type=options.FILE, required=True, metavar="DIR", help="Where the model is kept.")
+    @options_of(feature)
+    @options_of(detector)
+    @options.reading
+    @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
+    def command(*, source: Path, labels: Path, to: Path, reading: "Reading", as_json: bool, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
+        seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading)
+        recipe = pipeline.detector_recipe(name, seen, chosen(detector, given))
+        with progress(f"fitting {name}") as done:
+            fitted = pipeline.fit(recipe, source, labels, to, reading=reading, progress=done)
+        say(*fitted.remarks)
+        click.echo((card_json if as_json else card_markdown)(fitted.model.card))
+        say(f"The model is in {fitted.path}")
+
+    return command
+
+
+def _detector_names() -> tuple[str, ...]:
+    from gamewarden import detectors
+
+    return detectors.NAMES
+
+
+@click.group(cls=PartGroup, names=_detector_names, make=_fit_command)
+def fit() -> None:
+    """Train a detector on labelled accounts."""
+
+
+@click.command
+@options.source
+@options.models
+@options.reading
+@options.table
+def score(*, source: Path, models: Path, reading: "Reading", present: Presentation) -> None:
+    """Score every account and period with every model.
+
+    `probability` is the calibrated chance of a bot, `alarm` the share of reference humans that look at least as
+    bot-like. Both are empty where there is too little evidence to say.
+    """
+    from gamewarden import pipeline
+
+    with progress("scoring") as done:
+        told = pipeline.score(source, models, reading, done)
+    say(*told.remarks)
+    present.table(told.frame)
+
+
+@click.command
+@options.source
+@options.models
+@_DETECTOR
+@click.option("--probability", type=float, help="List accounts from this bot probability on.  [default: warden.toml]")
+@click.option("--self-similarity", metavar="FROM[:TO]", help="Median self-similarity.")
+@click.option("--level", metavar="FROM[:TO]", help="Level of the main character.")
+@click.option("--in-zone", "zones", multiple=True, metavar="ZONE", help="Main activity zone; may be given again.")
+@click.option("--play-time", metavar="FROM[:TO]", help="Minutes online, all periods together.")
+@click.option("--profiles", type=options.FILE, metavar="FILE", help="What is known beside the events, a row an actor.")
+@click.option("--where", multiple=True, metavar="CONDITION", help="On any column, such as 'payment<1000'.")
+@click.option("--top", type=int, help="At most so many; 0 lists all.  [default: warden.toml]")
+@options.reading
+@options.table
+def rank(*, source: Path, models: Path, reading: "Reading", present: Presentation, **wishes: Any) -> None:  # noqa: ANN401  the filters, see pipeline.Wishes
+    """List the accounts to look at, highest first, with reasons.
+
+    A list for review by a person, never a list of sanctions.
+    """
+    from gamewarden import pipeline
+
+    with progress("ranking") as done:
+        told = pipeline.rank(source, models, pipeline.Wishes.of(current(), **wishes), reading, done)
+    say(*told.remarks)
+    present.table(told.frame if present.for_machines else pipeline.ranking_in_short(told.frame))
+
+
+@click.command
+@click.argument("actor")
+@options.source
+@options.models
+@_DETECTOR
+@options.plot
+@options.reading
+@options.table
+def explain(
+    *,
+    actor: str,
+    source: Path,
+    models: Path,
+    detector: str | None,
+    plot: Path | None,
+    reading: "Reading",
+    present: Presentation,
+) -> None:
+    """Say in sentences why an account scores as it does."""
+    from gamewarden import pipeline
+    from gamewarden.cli.story import story_text
+
+    with progress(f"looking at {actor}") as done:
+        story = pipeline.explain(actor, source, models, detector, reading=reading, progress=done)
+    if plot is not None:
+        pipeline.draw_story(story, plot)
+        say(f"Its windows are drawn in {plot}")
+    if present.for_machines:
+        present.table(story.evidence)
+    else:
+        click.echo(story_text(story))
+
+
+def _self_similarity_options() -> list[click.Parameter]:
+    from gamewarden import features
+    from gamewarden.cli.recipes import options_of
+
+    holder = click.Command("options")
+    options_of(features.load("self-similarity"))(holder)
+    return holder.params
+
+
+@click.command(cls=LateOptions, late=_self_similarity_options)
+@options.source
+@options.labels
+@click.option("--group", metavar="COLUMN", help="Column of the labels: who belongs together is held out together.")
+@click.option("--folds", type=int, help="Parts the actors are split into.  [default: warden.toml]")
+@click.option("--prevalence", type=float, help="Share of bots for which precision is stated.  [default: warden.toml]")
+@options.plot
+@options.reading
+@options.table
+def evaluate(
+    *,
+    source: Path,
+    labels: Path,
+    group: str | None,
+    folds: int | None,
+    prevalence: float | None,
+    plot: Path | None,
+    reading: "Reading",
+    present: Presentation,
+    **given: Any,  # noqa: ANN401  the options of self-similarity
+) -> None:
+    """Say how good the detectors are on accounts they have not seen.
+
+    Cross-validated by actor, or by the group an actor belongs to; beside the detectors stand a baseline that knows
+    nothing and one that only counts events.
+    """
+    from gamewarden import pipeline
+
+    config = current()
+    feature = pipeline.feature_recipe("self-similarity", given, config, reading)
+    protocol = pipeline.Protocol.of(config, group=group, folds=folds, prevalence=prevalence)
+    with progress("evaluating") as done:
+        told = pipeline.evaluate(feature, source, labels, protocol, reading=reading, progress=done)
+    say(*told.remarks)
+    if plot is not None:
+        pipeline.draw_evaluation(told, plot)
+        say(f"The ROC curves are drawn in {plot}")
+    summary = told.result.summary
+    present.table(summary if present.for_machines else pipeline.evaluation_in_short(summary))

@@ -1,0 +1,97 @@
+"""Options that several commands share, and the kinds of values they take."""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gamewarden.cli.settings import current
+from gamewarden.cli.show import Presentation
+from gamewarden.errors import ConfigError
+from gamewarden.spans import parse_span, parse_zone
+
+if TYPE_CHECKING:
+    from gamewarden.pipeline import Reading
+
+Decorator = Callable[[Any], Any]
+FILE = click.Path(path_type=Path)
+
+
+class Span(click.ParamType[int]):
+    """A length of time such as 60s, 15m or 1d, as microseconds."""
+
+    name = "span"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401  click's signature
+        """Text from the command line, or microseconds from a default."""
+        if isinstance(value, int):
+            return value
+        try:
+            return parse_span(value)
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Zone(click.ParamType[str]):
+    """An IANA time zone name."""
+
+    name = "zone"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ANN401  click's signature
+        """The name, once it is known to exist."""
+        try:
+            return parse_zone(value).key
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+
+
+source = click.argument("source", type=FILE)
+labels = click.option("--labels", type=FILE, required=True, metavar="FILE", help="Who is known: actor,bot …")
+models = click.option("--models", type=FILE, required=True, metavar="DIR", help="Where fitted models are.")
+plot = click.option("--plot", type=FILE, metavar="FILE", help="Draw it as a PNG.")
+
+
+def together(*options: Decorator) -> Decorator:
+    """Several options as one decorator, shown in this order."""
+
+    def decorate(command: Any) -> Any:  # noqa: ANN401  click decorates functions and commands alike
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def reading(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds --map, --zone and --max-bad-share; the command gets `reading`: how this run reads its sources."""
+
+    @click.option("--map", "mapping", metavar="FILE|PRESET", help="Names of columns and kinds in this log.")
+    @click.option("--zone", type=Zone(), help="Time zone of times written without one, and of the days.")
+    @click.option("--max-bad-share", type=click.FloatRange(0, 1), help="Bad rows allowed.  [default: warden.toml]")
+    @wraps(function)
+    def command(*, mapping: str | None, zone: str | None, max_bad_share: float | None, **given: Any) -> None:  # noqa: ANN401  the command's own
+        function(reading=_reading(mapping, zone, max_bad_share), **given)
+
+    return command
+
+
+def table(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds --out and --json; the command gets `present`: how its table is shown."""
+
+    @click.option("--out", type=FILE, metavar="FILE", help="Write the table here: .csv, .parquet or .json.")
+    @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+    @wraps(function)
+    def command(*, out: Path | None, as_json: bool, **given: Any) -> None:  # noqa: ANN401  the command's own
+        function(present=Presentation(out, as_json=as_json), **given)
+
+    return command
+
+
+def _reading(mapping: str | None, zone: str | None, max_bad_share: float | None) -> "Reading":
+    from gamewarden.pipeline import Reading
+
+    policy = current().read
+    share = policy.max_bad_share if max_bad_share is None else max_bad_share
+    return Reading(mapping, zone or policy.zone or None, share)

@@ -1,0 +1,62 @@
+"""Command-line options from the fields of a recipe, so that a new part brings its own."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import click
+
+from gamewarden.cli.options import Decorator, Span, Zone, together
+
+
+def options_of(recipe: type) -> Decorator:
+    """One option for each field of the recipe that says what it is for."""
+    types = get_type_hints(recipe)
+    fields = [field for field in dataclasses.fields(recipe) if "says" in field.metadata]
+    return together(*(_option(field, types[field.name]) for field in fields))
+
+
+def chosen(recipe: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The recipe's fields among `given` that the command line really set."""
+    names = {field.name for field in dataclasses.fields(recipe)}
+    return {name: value for name, value in given.items() if name in names and value is not None}
+
+
+def _option(field: dataclasses.Field[Any], hint: Any) -> Decorator:  # noqa: ANN401  a type hint has no one type
+    flag = "--" + field.name.replace("_", "-")
+    says = field.metadata["says"]
+    if hint is bool:
+        return click.option(f"{flag}/--no-{flag[2:]}", default=None, help=says)
+    return click.option(flag, type=_value_type(field, hint), default=None, help=f"{says}{_default_text(field)}")
+
+
+def _value_type(field: dataclasses.Field[Any], hint: Any) -> Any:  # noqa: ANN401  a click type or a class
+    plain = (
+        next((part for part in get_args(hint) if part is not NoneType), hint) if NoneType in get_args(hint) else hint
+    )
+    match field.metadata.get("as"):
+        case "span":
+            return Span()
+        case "zone":
+            return Zone()
+        case "lines":
+            return click.Path(path_type=Path)
+    if get_origin(plain) is Literal:
+        choices = get_args(plain)
+        return click.Choice(choices) if isinstance(choices[0], str) else _NumberChoice([str(c) for c in choices])
+    return plain
+
+
+def _default_text(field: dataclasses.Field[Any]) -> str:
+    default = field.metadata.get("shown", field.default)
+    return "" if default in (None, dataclasses.MISSING) or default == () else f"  [default: {default}]"
+
+
+class _NumberChoice(click.Choice[str]):
+    """A choice among whole numbers."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """The number that was chosen."""
+        return int(super().convert(str(value), param, ctx))

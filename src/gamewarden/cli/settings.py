@@ -1,0 +1,19 @@
+"""`gamewarden config`: the settings in force, as a warden.toml to start from."""
+
+from pathlib import Path
+
+import click
+
+from gamewarden.config import Config, config_text, load_config
+
+
+def current() -> Config:
+    """The settings of this run: the command line first, then warden.toml, then the defaults."""
+    named = click.get_current_context().find_root().obj
+    return load_config(Path(named) if named else None)
+
+
+@click.command
+def config() -> None:
+    """Print the settings in force, with a sentence each."""
+    click.echo(config_text(current()), nl=False)

@@ -1,0 +1,114 @@
+"""One actor's case in sentences a game master understands."""
+
+from typing import TYPE_CHECKING, Any
+
+from gamewarden.detectors.sentences import topic_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gamewarden.pipeline import Story
+
+_BARS = "▁▂▃▄▅▆▇█"
+_WIDTH = 96
+
+
+def story_text(story: "Story") -> str:
+    """The whole case: the judgement, what speaks for and against, and what the windows look like."""
+    parts = [_judgement(story), _periods(story), *_reasons(story.evidence), _windows(story)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _judgement(story: "Story") -> str:
+    import polars as pl
+
+    best = story.scores.sort("probability", "since", descending=[True, True], nulls_last=True).row(0, named=True)
+    head = f"{story.actor}, {_day(best['since'], best['until'])}"
+    if best["probability"] is None:
+        return f"{head}\nToo little evidence to say anything: nothing follows from this."
+    humans = round(1 / best["alarm"]) if best["alarm"] else 0
+    rarity = f"about 1 in {humans:,} people looks as bot-like or more" if humans > 1 else "most people look as bot-like"
+    judged = story.scores.filter(pl.col("probability").is_not_null()).height
+    of = f" (the highest of {judged} periods)" if judged > 1 else ""
+    return (
+        f"{head}\nBot probability {_probability(best['probability'])}{of}; alarm {best['alarm']:.4f}: {rarity}.\n"
+        f"Judged by {story.model.card.id}. A number is a reason to look, never a verdict."
+    )
+
+
+def _probability(value: float) -> str:
+    """Three decimals; what rounds to certainty is not called certain."""
+    return "above 0.999" if value > 0.9995 else "below 0.001" if value < 0.0005 else f"{value:.3f}"  # noqa: PLR2004  half of the last decimal
+
+
+def _periods(story: "Story") -> str:
+    if story.scores.height == 1:
+        return ""
+    lines = ["All periods"]
+    for row in story.scores.sort("since").iter_rows(named=True):
+        shown = "too little evidence" if row["probability"] is None else _probability(row["probability"])
+        lines.append(f"  {_day(row['since'], row['until'])}  {shown}  ({row['events']:,} events)")
+    return "\n".join(lines)
+
+
+def _reasons(evidence: "pl.DataFrame") -> list[str]:
+    """One paragraph a topic, the heaviest first: which way it points and how strongly, then its facts."""
+    topics: dict[str, list[dict[str, Any]]] = {}
+    for row in evidence.iter_rows(named=True):
+        topics.setdefault(topic_of(row["feature"]), []).append(row)
+    weights = {topic: sum(row["weight"] or 0.0 for row in rows) for topic, rows in topics.items()}
+    heaviest = sorted(topics, key=lambda topic: -abs(weights[topic]))
+    return ["\n".join([_heading(topic, weights[topic]), *_facts(topics[topic])]) for topic in heaviest]
+
+
+def _heading(topic: str, weight: float) -> str:
+    """Marks for each factor of e in the odds, five at the most."""
+    marks = "●" * min(5, round(abs(weight)))
+    side = "bot" if weight > 0 else "human"
+    return f"{topic}: speaks for a {side} {marks}" if marks else f"{topic}: says little"
+
+
+def _facts(rows: list[dict[str, Any]]) -> list[str]:
+    return [f"  · {row['says']}" for row in rows]
+
+
+def _windows(story: "Story") -> str:
+    if not story.windows.height:
+        return ""
+    row = story.measured.row(0, named=True)
+    filled = story.windows.filter(story.windows["events"] > 0)
+    top = filled["top_kind"].value_counts(sort=True).head(3)
+    kinds = ", ".join(f"{kind} ({count:,})" for kind, count in top.iter_rows())
+    return (
+        f"The windows\n  {row['windows']:,} windows, {row['cosim_zero_count']:,} of them empty; "
+        f"{row['cosim_uniq_count'] or 0:,} different ones, the commonest came {_times(row['cosim_mode'] or 0)}.\n"
+        f"  What most of a window was, and in how many: {kinds}\n"
+        f"  How varied each stretch was, from first to last (a flat line is a routine):\n  {_sparkline(story.windows)}"
+    )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _sparkline(windows: "pl.DataFrame") -> str:
+    """The mean cosine of up to 96 stretches of windows, scaled to the largest."""
+    import polars as pl
+
+    size = -(-windows.height // _WIDTH)
+    stretches = (
+        windows.with_row_index().group_by(pl.col("index") // size, maintain_order=True).agg(pl.col("cosine").mean())
+    )
+    values = stretches["cosine"].to_list()
+    largest = max(values) or 1.0
+    return "".join(_BARS[min(len(_BARS) - 1, int(value / largest * len(_BARS)))] for value in values)
+
+
+def _day(since: object, until: object) -> str:
+    from datetime import datetime, timedelta
+
+    if not isinstance(since, datetime) or not isinstance(until, datetime):
+        return ""
+    if until - since == timedelta(days=1):
+        return f"{since:%Y-%m-%d}" if since.hour == since.minute == 0 else f"the day from {since:%Y-%m-%d %H:%M} UTC"
+    return f"{since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC"

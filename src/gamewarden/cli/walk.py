@@ -1,0 +1,91 @@
+"""`gamewarden demo`: the whole path on a synthetic game, told step by step."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gamewarden.cli.show import lay_out, progress
+from gamewarden.cli.story import story_text
+from gamewarden.config import Config
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_GAME = "lineage"
+_DAYS = 2
+_KNOWN = 3  # every third account has been judged by people; the detectors learn from these
+_LISTED = 10
+
+
+def walk(place: Path, accounts: int, seed: int) -> None:
+    """Play a game, read its log, learn from a third of its accounts, and look for bots among the others."""
+    import polars as pl
+
+    from gamewarden import pipeline
+    from gamewarden.features.self_similarity import SelfSimilarity
+    from gamewarden.tables import write_table
+    from gamewarden.world import World, write
+
+    reading = pipeline.Reading()
+    world = World(_GAME, accounts, days=_DAYS, seed=seed)
+    log, lake, models = place / "world" / "events.parquet", place / "lake", place / "models"
+
+    _step(1, f"A synthetic game: {accounts:,} accounts play {_GAME} for {_DAYS} days (seed {seed}).")
+    with progress("playing", accounts) as done:
+        write(world, place / "world", done)
+    events = pipeline.open_source(log, reading).rows or 0
+    _tell(f"{events:,} events in {log}")
+
+    _step(2, "Read the log into a lake.")
+    with progress("reading", events) as done:
+        _tell(f"{pipeline.read(log, lake, reading, done).frame['new'][0]:,} new rows in {lake}")
+
+    _step(3, f"Learn from one account in {_KNOWN}, as if people had judged only those.")
+    labels = world.labels()
+    known = labels.filter(pl.int_range(pl.len()) % _KNOWN == 0)
+    write_table(known, place / "labels.csv")
+    for name in ("self-similarity", "account-day"):
+        recipe = pipeline.detector_recipe(name, SelfSimilarity(), {})
+        fitted = pipeline.fit(recipe, lake, place / "labels.csv", models, reading=reading)
+        card = fitted.model.card
+        _tell(f"{card.id}: AUC {card.validation['auc']:.3f} on held-out accounts (synthetic)")
+
+    _step(4, "Rank all accounts; those at the top are for a person to look at.")
+    wishes = pipeline.Wishes.of(Config(), probability=0.0, top=0, profiles=place / "world" / "profiles.csv")
+    ranked = pipeline.rank(lake, models, wishes, reading).frame
+    write_table(ranked, place / "ranked.csv")
+    families = pl.DataFrame(list(world.truth().items()), schema=["actor", "truth"], orient="row")
+    unseen = ranked.join(known, on="actor", how="anti").join(families, on="actor", maintain_order="left")
+    lay_out(_listed(unseen.head(_LISTED)), "Accounts nobody had judged, and what the game knows they are")
+    _tell(_hits(unseen.head(50), labels))
+
+    _step(5, "Explain the first of them, and a person.")
+    first = unseen["actor"][0]
+    person = unseen.join(labels.filter(~pl.col("bot")), on="actor", maintain_order="left")["actor"][-1]
+    for actor, name in ((first, "suspect"), (person, "person")):
+        story = pipeline.explain(actor, lake, models, None, reading=reading)
+        pipeline.draw_story(story, place / f"{name}.png")
+        click.echo(f"\n{story_text(story)}\n")
+
+    _step(6, "What is where.")
+    for path in sorted(place.iterdir()):
+        _tell(str(path))
+    _tell(f"Next: gamewarden explain {first} {lake} --models {models}")
+
+
+def _step(number: int, title: str) -> None:
+    click.secho(f"\n{number}. {title}", bold=True)
+
+
+def _tell(line: str) -> None:
+    click.echo(f"   {line}")
+
+
+def _listed(ranked: "pl.DataFrame") -> "pl.DataFrame":
+    return ranked.select("actor", "probability", "alarm", "self_sim", "level", "zone", "reasons", "truth")
+
+
+def _hits(top: "pl.DataFrame", labels: "pl.DataFrame") -> str:
+    bots = top.join(labels.filter("bot"), on="actor", how="semi").height
+    return f"Of the first {top.height} unjudged accounts {bots} are bots (synthetic truth)."

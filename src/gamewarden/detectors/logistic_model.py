@@ -1,0 +1,323 @@
+"""A fitted logistic regression: scoring and explaining with plain NumPy, nothing in it that can run."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from gamewarden.contracts import Card, Recipe, canonical_json, digest, model_id
+from gamewarden.detectors.revival import logistic_fields
+from gamewarden.detectors.sentences import Seen, median, says, window_word
+from gamewarden.errors import ModelError, TableError
+from gamewarden.spans import span_text
+from gamewarden.tables import EVIDENCE, FEATURES, SCORES, check
+
+Floats = NDArray[np.float64]
+
+SELF_SIM = "self_sim"  # null here means: too little play to judge
+COUNTS = frozenset(
+    {
+        "cosim_count",
+        "cosim_uniq_count",
+        "cosim_zero_count",
+        "cosim_mode",
+        "total_log_count",
+        "npc_kill_count",
+        "trade_get_count",
+        "trade_give_count",
+        "retrieve_count",
+        "deposit_count",
+    }
+)
+_CHANCE = 0.5  # the AUC of a coin
+_SPANS = ("unit", "every")  # options that may be microseconds
+KEY = ("actor", "since", "until")
+
+WEAKNESSES = (
+    "Self-similarity cannot tell (3, 2) from (2, 3) or (1, 1) from (10, 10): different behaviour may look alike.",
+    "It holds for one game and one vocabulary: new event kinds change what is usual, and then a new model is needed.",
+    "Bots that play a short time, and people who run a bot for an hour a day, are mostly missed.",
+    "People who do one thing for hours (grinding, sitting) look more like bots than they are.",
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One feature as the model uses it."""
+
+    name: str
+    log: bool  # a count: log1p before standardising
+    mean: float
+    deviation: float
+    weight: float
+    percentiles: tuple[float, ...]  # of the training humans' raw values, 0 % to 100 %
+
+    def contribution(self, values: Floats) -> Floats:
+        """The weight times z, and 0 where nothing was measured."""
+        scaled = np.log1p(values) if self.log else values
+        terms: Floats = np.where(np.isnan(values), 0.0, self.weight * ((scaled - self.mean) / self.deviation))
+        return terms
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The training humans' held-out decision values, rising; each human weighs 1, shared among its periods.
+
+    With one period a human, `alarm` is (k + 1) / (n + 1) to the letter. With several, k adds the share of each human's
+    periods that look at least as bot-like, so that a human seen on thirty days is still one human and n humans can
+    never claim less than 1 in n + 1 (the hierarchical form of conformal prediction).
+    """
+
+    values: tuple[float, ...]
+    weights: tuple[float, ...]
+    humans: int
+
+    @cached_property
+    def _sorted(self) -> tuple[Floats, Floats]:
+        weights = np.asarray(self.weights, dtype=np.float64)
+        beyond = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
+        return np.asarray(self.values, dtype=np.float64), np.minimum(beyond, self.humans)
+
+    def alarm(self, decisions: Floats) -> Floats:
+        """The share of humans that look at least as bot-like, counting this one as one more."""
+        values, beyond = self._sorted
+        at_least_as_bot_like = beyond[np.searchsorted(values, decisions, side="left")]
+        share: Floats = (at_least_as_bot_like + 1.0) / (self.humans + 1.0)
+        return share
+
+
+@dataclass(frozen=True)
+class LogisticModel:
+    """A fitted logistic regression: plain numbers, nothing that can run."""
+
+    detector: str
+    recipe: Mapping[str, Any]
+    feature: Recipe
+    data: str  # digest of the training rows and labels
+    columns: tuple[Column, ...]
+    left_out: Mapping[str, str]  # feature -> why the model does not use it
+    strength: float
+    intercept: float
+    slope: float  # calibration: log-odds = slope × decision + offset
+    offset: float
+    reference: Reference
+    training: Mapping[str, Any]
+    validation: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        """`detector@digest` of both recipes and the training data."""
+        return model_id(self.detector, self.recipe, self.feature, self.data)
+
+    @property
+    def card(self) -> Card:
+        """What it is, what it was made from and how good it was."""
+        return Card(
+            id=self.id,
+            detector=self.detector,
+            recipe=self.recipe,
+            feature={"name": self.feature.name, **_short(self.feature.options)},
+            parameters=self._parameters(),
+            training=self.training,
+            validation=self.validation,
+            weaknesses=(*WEAKNESSES, *self._weak_here()),
+        )
+
+    def score(self, features: pl.DataFrame) -> pl.DataFrame:
+        """SCORES: one row a period in the table's order; too little play gives null, never a number."""
+        table = self._table(features)
+        decisions = self._decide(table)
+        enough = table[SELF_SIM].is_not_null()
+        scores = table.select(*KEY, "events").with_columns(
+            pl.lit(self.detector).alias("detector"),
+            pl.lit(self.id).alias("model"),
+            pl.Series("probability", sigmoid(self.slope * decisions + self.offset)),
+            pl.Series("alarm", self.reference.alarm(decisions)),
+        )
+        blind = [pl.when(enough).then(pl.col(name)).alias(name) for name in ("probability", "alarm")]
+        return check(scores.with_columns(blind), SCORES, f"score {self.detector}")
+
+    def explain(self, features: pl.DataFrame) -> pl.DataFrame:
+        """EVIDENCE: a period after the other, in each the heaviest feature first.
+
+        `weight` is the feature's part of the log-odds of `probability`, measured from the average training row: they
+        add up to it with `base`. A period with too little play has no weights. Features the model could not use come
+        last with the weight 0.
+        """
+        table = self._table(features)
+        parts = [self._evidence(table, name) for name in self.recipe["columns"]]
+        heaviest = ["row", pl.col("weight").abs(), "order"]
+        evidence = (
+            pl.concat([part.with_columns(order=at) for at, part in enumerate(parts)])
+            .sort(heaviest, descending=[False, True, False], nulls_last=True)
+            .drop("row", "order")
+        )
+        return check(evidence, EVIDENCE, f"explain {self.detector}")
+
+    @property
+    def base(self) -> float:
+        """The log-odds of the average training row."""
+        return self.slope * self.intercept + self.offset
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+        return plain_json(
+            {
+                "id": self.id,
+                "detector": self.detector,
+                "recipe": self.recipe,
+                "feature": {"name": self.feature.name, "options": self.feature.options},
+                "data": self.data,
+                "columns": [
+                    {part.name: getattr(column, part.name) for part in fields(Column)} for column in self.columns
+                ],
+                "left_out": self.left_out,
+                "strength": self.strength,
+                "intercept": self.intercept,
+                "slope": self.slope,
+                "offset": self.offset,
+                "reference": {part.name: getattr(self.reference, part.name) for part in fields(Reference)},
+                "training": self.training,
+                "validation": self.validation,
+            }
+        )
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The model back from JSON values, each looked at before it is believed.
+
+        Raises:
+            ModelError: a value is missing, of another type or length, or the name does not fit the recipe and data.
+        """
+        given = logistic_fields(values)
+        model = cls(
+            **given
+            | {
+                "feature": Recipe(**given["feature"]),
+                "columns": tuple(Column(**column) for column in given["columns"]),
+                "reference": Reference(**given["reference"]),
+            }
+        )
+        if model.id != values["id"]:
+            raise ModelError(f"model {values['id']!r}: its recipe and data make it {model.id!r}; fit it again")
+        return model
+
+    def _table(self, features: pl.DataFrame) -> pl.DataFrame:
+        return checked(features, tuple(self.recipe["columns"]), self.detector)
+
+    def _decide(self, table: pl.DataFrame) -> Floats:
+        """The decision values, added column by column: the same numbers for one row as among a million."""
+        decisions = np.full(table.height, self.intercept)
+        for column in self.columns:
+            decisions = decisions + column.contribution(values(table, column.name))
+        return decisions
+
+    def _evidence(self, table: pl.DataFrame, name: str) -> pl.DataFrame:
+        """EVIDENCE of one feature for every row."""
+        column = next((column for column in self.columns if column.name == name), None)
+        numbers = values(table, name)
+        weights = np.zeros(table.height) if column is None else self.slope * column.contribution(numbers)
+        percentiles = column.percentiles if column else ()
+        return table.select(
+            *KEY,
+            pl.int_range(pl.len()).alias("row"),
+            pl.lit(self.detector).alias("detector"),
+            pl.lit(name).alias("feature"),
+            pl.col(name).alias("value"),
+            pl.lit(median(percentiles) if percentiles else None, dtype=pl.Float64).alias("typical"),
+            pl.when(pl.col(SELF_SIM).is_not_null()).then(pl.Series(weights)).alias("weight"),
+            pl.Series(self._sentences(table, name, percentiles), dtype=pl.String).alias("says"),
+        )
+
+    def _sentences(self, table: pl.DataFrame, name: str, percentiles: tuple[float, ...]) -> list[str]:
+        window = window_word(self.feature.options.get("unit"))
+        minutes = (table["until"] - table["since"]).dt.total_seconds() / 60
+        windows = table["windows"] if "windows" in table.columns else [None] * table.height
+        unused = self.left_out.get(name, "")
+        rows = zip(table[name], minutes, windows, strict=True)
+        return [says(Seen(name, value, percentiles, window, period, count, unused)) for value, period, count in rows]
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "strength": self.strength,
+            "intercept": self.intercept,
+            "calibration": {"slope": self.slope, "offset": self.offset},
+            "columns": {
+                column.name: {
+                    "log1p": column.log,
+                    "mean": column.mean,
+                    "deviation": column.deviation,
+                    "weight": column.weight,
+                    "typical": median(column.percentiles),
+                }
+                for column in self.columns
+            },
+            "left_out": dict(self.left_out),
+            "humans": self.reference.humans,
+            "smallest_alarm": 1 / (self.reference.humans + 1),
+        }
+
+    def _weak_here(self) -> list[str]:
+        bots = self.training["periods"]["bot"] / sum(self.training["periods"].values())
+        weak = [
+            f"The probability supposes that bots play {bots:.0%} of the periods, as among its labels.",
+            "Where bots are rarer the probability is too high; the alarm does not depend on their share.",
+            f"It saw {self.reference.humans} humans, so no alarm is below 1 in {self.reference.humans + 1}.",
+        ]
+        if self.validation["auc"] <= _CHANCE:
+            weak.append(
+                "On held-out actors it was no better than chance: it says hardly more than how common bots were."
+            )
+        return weak
+
+
+def sigmoid(log_odds: Floats) -> Floats:
+    """Probabilities of log-odds of any size."""
+    small = np.exp(-np.abs(log_odds))
+    probability: Floats = np.where(log_odds >= 0, 1.0, small) / (1.0 + small)
+    return probability
+
+
+def checked(features: pl.DataFrame, columns: tuple[str, ...], door: str) -> pl.DataFrame:
+    """FEATURES with the columns as numbers that can be used."""
+    table = check(features, FEATURES, door)
+    needed = dict.fromkeys((SELF_SIM, *columns))
+    missing = [name for name in needed if name not in table.columns]
+    if missing:
+        raise TableError(f"{door}: FEATURES lacks {', '.join(missing)}; measure self-similarity first")
+    numbers = table.with_columns(pl.col(list(needed)).cast(pl.Float64))
+    for name in needed:
+        if not numbers[name].drop_nulls().is_finite().all():
+            raise TableError(f"{door}: FEATURES.{name} holds an infinite number; write null for what was not measured")
+        if name in COUNTS and (numbers[name] < 0).any():
+            raise TableError(
+                f"{door}: FEATURES.{name} is a count and holds {numbers[name].min()!r}; counts are 0 or more"
+            )
+    return numbers
+
+
+def values(table: pl.DataFrame, name: str) -> Floats:
+    """A column as an array of its own, NaN where the table has null."""
+    return np.ascontiguousarray(table[name].to_numpy(), dtype=np.float64)
+
+
+def _short(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options for a card: a list, such as a vocabulary, as its size and digest; spans as people write them."""
+
+    def short(name: str, value: object) -> object:
+        if isinstance(value, list):
+            return {"size": len(value), "digest": digest(canonical_json(value))}
+        return span_text(value) if name in _SPANS and isinstance(value, int) else value
+
+    return {name: short(name, value) for name, value in options.items()}
+
+
+def plain_json(values: dict[str, Any]) -> dict[str, Any]:
+    """The values as JSON gives them back, so that a stored model equals the one that was stored."""
+    plain: dict[str, Any] = json.loads(canonical_json(values))
+    return plain

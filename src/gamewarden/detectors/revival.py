@@ -1,0 +1,152 @@
+"""A stored logistic model is believed only after every value in it was looked at."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from gamewarden.errors import ModelError
+
+PERCENTILES = 101
+LARGEST, SMALLEST = 1e15, 1e-15  # no number of a real model is beyond; sums and quotients of these stay finite
+_Check = Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class _Fact:
+    """What a value must be: the test, and the words for it."""
+
+    holds: _Check
+    words: str
+
+
+def logistic_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a logistic model, checked, with rows of numbers as tuples.
+
+    Raises:
+        ModelError: a value is missing, superfluous, or not what it must be.
+    """
+    name = values.get("id")
+    _same_keys(name, "the model", values, _MODEL)
+    for key, fact in _MODEL.items():
+        _must(name, key, values[key], fact)
+    for at, column in enumerate(values["columns"]):
+        _same_keys(name, f"columns[{at}]", column, _COLUMN)
+        for key, fact in _COLUMN.items():
+            _must(name, f"columns[{at}].{key}", column[key], fact)
+    _same_keys(name, "reference", values["reference"], _REFERENCE)
+    for key, fact in _REFERENCE.items():
+        _must(name, f"reference.{key}", values["reference"][key], fact)
+    _agree(name, values)
+    return {
+        **{key: value for key, value in values.items() if key != "id"},
+        "columns": [{**column, "percentiles": tuple(column["percentiles"])} for column in values["columns"]],
+        "reference": {key: tuple(v) if isinstance(v, list) else v for key, v in values["reference"].items()},
+    }
+
+
+def _agree(name: object, values: Mapping[str, Any]) -> None:
+    """What must hold between the values."""
+    reference = values["reference"]
+    used = [column["name"] for column in values["columns"]]
+    periods = values["training"]["periods"]
+    facts = {
+        "columns and left_out together are the recipe's columns": sorted([*used, *values["left_out"]])
+        == sorted(values["recipe"]["columns"]),
+        "reference values and weights are equally many": len(reference["values"]) == len(reference["weights"]),
+        "reference weights add up to the humans": math.isclose(
+            math.fsum(reference["weights"]), reference["humans"], rel_tol=1e-6
+        ),
+        "training counts periods of both classes": periods.keys() == {"bot", "human"}
+        and all(map(_count, periods.values())),
+    }
+    for fact, holds in facts.items():
+        if not holds:
+            raise ModelError(f"model {name!r}: it does not hold that {fact}; fit it again")
+
+
+def _same_keys(name: object, where: str, given: Any, wanted: Mapping[str, _Fact]) -> None:  # noqa: ANN401 - from a file
+    if not isinstance(given, Mapping):
+        raise ModelError(f"model {name!r}: {where} is {type(given).__name__}, not an object; fit it again")
+    missing, extra = sorted(wanted.keys() - given.keys()), sorted(given.keys() - wanted.keys())
+    if missing:
+        raise ModelError(f"model {name!r}: {where} lacks {', '.join(missing)}; fit it again")
+    if extra:
+        raise ModelError(f"model {name!r}: {where} holds {', '.join(extra)}, which no such model has; fit it again")
+
+
+def _must(name: object, where: str, value: Any, fact: _Fact) -> None:  # noqa: ANN401 - from a file
+    if not fact.holds(value):
+        raise ModelError(f"model {name!r}: {where} is not {fact.words}; fit it again")
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
+
+
+def _count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _rising(value: object) -> bool:
+    return isinstance(value, list) and all(map(_finite, value)) and all(a <= b for a, b in pairwise(value))
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, dict) and all(_text(key) and _text(text) for key, text in value.items())
+
+
+_TEXT = _Fact(_text, "a text")
+_NUMBER = _Fact(_finite, f"a finite number within ±{LARGEST:g}")
+_POSITIVE = _Fact(lambda v: _finite(v) and v >= SMALLEST, f"a finite number above {SMALLEST:g}")
+
+_MODEL: Mapping[str, _Fact] = {
+    "id": _TEXT,
+    "detector": _TEXT,
+    "recipe": _Fact(
+        lambda v: isinstance(v, dict) and isinstance(v.get("columns"), list) and all(map(_text, v["columns"])),
+        "a recipe with its columns",
+    ),
+    "feature": _Fact(
+        lambda v: (
+            isinstance(v, dict)
+            and v.keys() == {"name", "options"}
+            and _text(v["name"])
+            and isinstance(v["options"], dict)
+        ),
+        "a feature's name and options",
+    ),
+    "data": _TEXT,
+    "columns": _Fact(lambda v: isinstance(v, list) and bool(v), "a list of at least one column"),
+    "left_out": _Fact(_texts, "reasons by feature"),
+    "strength": _POSITIVE,
+    "intercept": _NUMBER,
+    "slope": _POSITIVE,
+    "offset": _NUMBER,
+    "reference": _Fact(lambda v: isinstance(v, dict), "an object"),
+    "training": _Fact(
+        lambda v: isinstance(v, dict) and isinstance(v.get("periods"), dict), "counts with their periods"
+    ),
+    "validation": _Fact(lambda v: isinstance(v, dict) and _finite(v.get("auc")), "results with their AUC"),
+}
+_COLUMN: Mapping[str, _Fact] = {
+    "name": _TEXT,
+    "log": _Fact(lambda v: isinstance(v, bool), "true or false"),
+    "mean": _NUMBER,
+    "deviation": _POSITIVE,
+    "weight": _NUMBER,
+    "percentiles": _Fact(lambda v: _rising(v) and len(v) == PERCENTILES, f"{PERCENTILES} rising numbers"),
+}
+_REFERENCE: Mapping[str, _Fact] = {
+    "values": _Fact(_rising, "a row of rising numbers"),
+    "weights": _Fact(
+        lambda v: isinstance(v, list) and all(_finite(w) and 0 < w <= 1 for w in v),
+        "a row of numbers above 0, at most 1",
+    ),
+    "humans": _Fact(_count, "a whole number above 0"),
+}

@@ -1,0 +1,263 @@
+"""The bytes of a log file, unpacked while they are read, so that no file is ever whole in memory."""
+
+import hashlib
+import io
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+
+from gamewarden.errors import ReadError
+from gamewarden.tables import first_line
+
+CHUNK = 1 << 20
+# Parquet is compressed already: packed once more it hardly shrinks, so a file beyond this was made to fill a disk.
+LARGEST_PARQUET_RATIO = 100
+_ZSTD_CHUNK = 1 << 16  # on a damaged file everything before the last chunk is still there
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_FOREIGN = {
+    b"BZh": "packed with bzip2",
+    b"\xfd7zXZ\x00": "packed with xz",
+    b"PK\x03\x04": "a zip archive",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"\x04\x22\x4d\x18": "packed with lz4",
+    b"ARROW1": "an Arrow file",
+    b"ORC": "an ORC file",
+    b"SQLite format 3": "an SQLite database",
+    b"PARE": "an encrypted Parquet file",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+}
+
+
+class EndsEarly(ReadError):  # noqa: N818 - it says what happened, as our messages do
+    """A packed file stops before its end."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a file holds, told apart from any other: a digest of its unpacked bytes and of its known beginnings."""
+
+    digest: str
+    size: int
+    ends_with_newline: bool
+    beginnings: dict[int, str]  # length -> digest of that many first bytes
+
+
+class Unpacked(io.RawIOBase):
+    """A file's unpacked bytes, to be read once from start to end.
+
+    A packed file that stops before its end raises EndsEarly at that place; with `keep_truncated` the whole lines
+    before it are all there is, and `ended_early` says so afterwards. Of a file that still grows, the first `limit`
+    bytes are read.
+    """
+
+    def __init__(self, path: Path, *, keep_truncated: bool = False, limit: int | None = None) -> None:
+        super().__init__()
+        self.path = path
+        self.ended_early = False
+        self._file = open_file(path)
+        self.packing = packing_of(self._file.read(8))
+        self._file.seek(0)
+        chunks = self._whole_lines() if keep_truncated else self._unpack()
+        self._chunks = chunks if limit is None else _up_to(limit, chunks)
+        self._rest = b""
+
+    def readable(self) -> bool:
+        """Always, until closed."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to `size` bytes; fewer only at the end."""
+        parts, have = [self._rest], len(self._rest)
+        while size < 0 or have < size:
+            chunk = next(self._chunks, b"")
+            if not chunk:
+                break
+            parts.append(chunk)
+            have += len(chunk)
+        joined = b"".join(parts)
+        cut = have if size < 0 else size
+        self._rest = joined[cut:]
+        return joined[:cut]
+
+    def read_line(self, longest: int) -> bytes:
+        """Up to and with the next end of line, or `longest` bytes."""
+        found = b""
+        while len(found) < longest and b"\n" not in found and (chunk := self.read(CHUNK >> 4)):
+            found += chunk
+        line, newline, rest = found.partition(b"\n")
+        self._rest = rest + self._rest
+        return line + newline
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+        super().close()
+
+    def _unpack(self) -> Iterator[bytes]:
+        match self.packing:
+            case "gzip":
+                return _gunzip(self._file, self.path)
+            case "zstd":
+                return _unzstd(self._file, self.path)
+            case _:
+                return _plain(self._file, self.path)
+
+    def _whole_lines(self) -> Iterator[bytes]:
+        tail = b""
+        try:
+            for chunk in self._unpack():
+                head, newline, rest = chunk.rpartition(b"\n")
+                if newline:
+                    yield tail + head + newline
+                    tail = rest
+                else:
+                    tail += chunk
+        except EndsEarly:
+            self.ended_early = True
+        else:
+            yield tail
+
+
+def _up_to(limit: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        yield chunk[:limit]
+        limit -= len(chunk)
+        if limit <= 0:
+            next(chunks, None)  # so that a packed file can still say that it ended early
+            return
+
+
+def open_file(path: Path) -> IO[bytes]:
+    """A regular file, opened.
+
+    Raises:
+        ReadError: there is none, it is a directory or a pipe, or it may not be read.
+    """
+    if path.is_dir():
+        inside = "holds nothing" if not any(path.iterdir()) else "is a directory, not a log file"
+        raise ReadError(f"{path}: {inside}; name the files to read")
+    if path.exists() and not path.is_file():
+        raise ReadError(f"{path}: is not a regular file; write it to a file first, since it is read more than once")
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def packing_of(head: bytes) -> str | None:
+    """The packing a file's first bytes show, whatever its name says."""
+    return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+
+
+def foreign_format(head: bytes) -> str | None:
+    """What else a file is that we do not read, in words."""
+    return next((words for magic, words in _FOREIGN.items() if head.startswith(magic)), None)
+
+
+def content_of(path: Path, beginnings: Sequence[int] = (), *, keep_truncated: bool = False) -> Content:
+    """Digest a file's unpacked bytes in one pass, and its first bytes at each of the lengths asked for.
+
+    Raises:
+        ReadError: the file cannot be read to its end.
+    """
+    running, size, last, found = hashlib.sha256(), 0, b"", {}
+    marks = sorted(set(beginnings))
+    with Unpacked(path, keep_truncated=keep_truncated) as stream:
+        while chunk := stream.read(CHUNK):
+            while marks and marks[0] <= size + len(chunk):
+                mark = marks.pop(0)
+                upto = running.copy()
+                upto.update(chunk[: mark - size])
+                found[mark] = upto.hexdigest()
+            running.update(chunk)
+            size += len(chunk)
+            last = chunk[-1:]
+    return Content(running.hexdigest(), size, last == b"\n", found)
+
+
+def unpack_to_disk(path: Path) -> pa.NativeFile:
+    """The unpacked file as a temporary file without a name, for formats that need to jump about.
+
+    Raises:
+        ReadError: the file is damaged, unpacks to far more than its size, or the disk is full.
+    """
+    try:
+        with tempfile.NamedTemporaryFile() as named:
+            _unpack_into(named, path)
+            named.flush()
+            return pa.OSFile(named.name, "rb")  # stays readable when the name is gone
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be unpacked to the temporary directory ({error.strerror or error})") from error
+
+
+def _unpack_into(file: IO[bytes], path: Path) -> None:
+    limit = path.stat().st_size * LARGEST_PARQUET_RATIO + CHUNK
+    with Unpacked(path) as stream:
+        while chunk := stream.read(CHUNK):
+            file.write(chunk)
+            if file.tell() > limit:
+                raise ReadError(
+                    f"{path}: unpacks to more than {LARGEST_PARQUET_RATIO} times its size, which no honest Parquet "
+                    "file does; unpack it yourself if you trust it"
+                )
+
+
+def _plain(file: IO[bytes], path: Path) -> Iterator[bytes]:
+    try:
+        while chunk := file.read(CHUNK):
+            yield chunk
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _gunzip(file: IO[bytes], path: Path) -> Iterator[bytes]:
+    unpacker = zlib.decompressobj(wbits=31)
+    fresh = False  # between two members: the file may end here, or be padded with zeros
+    try:
+        for packed in _plain(file, path):
+            left = packed
+            while left:
+                if fresh:
+                    left = left.lstrip(b"\0")
+                    unpacker = zlib.decompressobj(wbits=31)
+                    if not left:
+                        break
+                yield from filter(None, [unpacker.decompress(left, CHUNK)])
+                fresh = unpacker.eof
+                left = unpacker.unused_data if fresh else unpacker.unconsumed_tail
+        while not fresh and (chunk := unpacker.decompress(b"", CHUNK)):
+            yield chunk
+    except zlib.error as error:
+        raise _damaged(path, "gzip", file, error) from error
+    if not (fresh or unpacker.eof):
+        raise _ends_early(path, "gzip")
+
+
+def _unzstd(file: IO[bytes], path: Path) -> Iterator[bytes]:
+    stream = pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
+    try:
+        while chunk := stream.read(_ZSTD_CHUNK):
+            yield chunk
+    except (OSError, pa.ArrowException) as error:
+        if "truncated" in str(error).lower():
+            raise _ends_early(path, "zstd") from error
+        raise _damaged(path, "zstd", file, error) from error
+
+
+def _ends_early(path: Path, packing: str) -> EndsEarly:
+    return EndsEarly(
+        f"{path}: the {packing} data ends early, the file was not written or copied whole; "
+        "fetch it again, or keep its whole lines with --keep-truncated"
+    )
+
+
+def _damaged(path: Path, packing: str, file: IO[bytes], error: Exception) -> ReadError:
+    place = f" near byte {file.tell():,}" if not file.closed else ""
+    return ReadError(f"{path}: the {packing} data is damaged{place} ({first_line(error)}); fetch the file again")

@@ -1,0 +1,194 @@
+"""The small tables beside a log: labels, profiles, and the list of kinds a game has."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from gamewarden.errors import ReadError
+from gamewarden.readers import delimited, jsonlines
+from gamewarden.readers.conform import ROW, as_text
+from gamewarden.readers.packed import Unpacked
+from gamewarden.readers.tables import first_line_of, open_parquet, peek, unpacked_parquet
+from gamewarden.readers.tally import Tally, shorten
+from gamewarden.readers.times import Clock
+from gamewarden.tables import LABELS, PARQUET_FAULTS, PROFILES, TIME, Table, check
+
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+_NUMBER = r"^[+-]?(?:0|[1-9]\d*)(?:\.\d+)?$"  # an id such as 007 stays text
+
+
+@dataclass(frozen=True)
+class Labels:
+    """LABELS, and what was seen in the file that its owner should know."""
+
+    frame: pl.DataFrame
+    notes: tuple[str, ...]
+
+
+def read_labels(path: Path, zone: str | None = None) -> Labels:
+    """Who is a bot and who is not: `actor,bot`, and optionally `character,since,until,source,votes`.
+
+    A row that is there twice counts once. An actor who is called both at the same time is left out and named.
+
+    Raises:
+        ReadError: the file is no table, a column is missing, or a value is none we know.
+    """
+    text = read_table(path)
+    _demand(text, LABELS, path)
+    frame = check(_typed(text, LABELS, Clock(zone=zone), path), LABELS, str(path))
+    once = frame.unique(maintain_order=True)
+    torn = _torn(once)
+    notes = []
+    if doubles := frame.height - once.height:
+        notes.append(f"{path}: {doubles:,} rows are there twice and count once")
+    if torn:
+        notes.append(f"{path}: {len(torn):,} actors are called bot and human at once and are left out ({torn[0]}, …)")
+    return Labels(once.filter(~pl.col("actor").is_in(torn)), tuple(notes))
+
+
+def read_profiles(path: Path, zone: str | None = None) -> pl.DataFrame:
+    """PROFILES: what the operator knows of an account, one row each; further columns are kept, numbers as numbers.
+
+    Raises:
+        ReadError: the file is no table, `actor` is missing, twice or empty, or a value does not fit its column.
+    """
+    text = read_table(path)
+    _demand(text, PROFILES, path)
+    frame = check(_typed(text, PROFILES, Clock(zone=zone), path), PROFILES, str(path))
+    twice = frame.filter(pl.col("actor").is_duplicated())["actor"]
+    if len(twice):
+        raise ReadError(f"{path}: actor {twice[0]!r} has more than one row; a profile is one row an account")
+    return frame
+
+
+def read_vocabulary(path: Path) -> tuple[str, ...]:
+    """The kinds a game has, one a line, in any order.
+
+    Raises:
+        ReadError: the file cannot be read, is not UTF-8, or names no kind.
+    """
+    with Unpacked(path) as stream:
+        data = stream.read(delimited.LONGEST_ROW + 1)
+    if len(data) > delimited.LONGEST_ROW:
+        raise ReadError(f"{path}: is longer than {delimited.LONGEST_ROW >> 20} MiB; a vocabulary has one kind a line")
+    try:
+        lines = data.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise ReadError(
+            f"{path}: byte {error.start} is not UTF-8; a vocabulary is a text with one kind a line"
+        ) from error
+    kinds = tuple(sorted({line.strip() for line in lines} - {""}))
+    if not kinds:
+        raise ReadError(f"{path}: names no kind; write one a line")
+    return kinds
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """A whole small table: text as it was written, or a Parquet file's own types.
+
+    Raises:
+        ReadError: it is no table we read, or any of its rows is malformed.
+    """
+    path = Path(path)
+    shape = peek(path)
+    if len(set(shape.names)) < len(shape.names) or "" in shape.names:
+        raise ReadError(f"{path}: two columns have the same name, or one has none")
+    if shape.format == "parquet":
+        return _parquet(path)
+    tally = Tally(str(path), 0.0)
+    with Unpacked(path) as stream:
+        if shape.format == "jsonl":
+            raw = list(jsonlines.read_rows(stream, shape.names, tally))
+        else:
+            first_line_of(stream)
+            raw = list(delimited.read_rows(stream, shape.names, shape.delimiter, shape.names, tally))
+    tally.judge(ended=True)
+    frames = [_texts(frame.drop(ROW), path) for frame in raw]
+    return pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(shape.names, pl.String))
+
+
+def _parquet(path: Path) -> pl.DataFrame:
+    try:
+        table = open_parquet(path, unpacked_parquet(path), []).read()
+        table.validate(full=True)
+    except PARQUET_FAULTS as error:
+        raise ReadError(f"{path}: the Parquet file is damaged") from error
+    return pl.DataFrame(pl.from_arrow(table))
+
+
+def _texts(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+    done = []
+    for column in frame:
+        text, faults = as_text(column)
+        if faults:
+            raise ReadError(f"{path}: column {column.name!r} is not UTF-8; convert the file to UTF-8")
+        done.append(text)
+    return pl.DataFrame(done)
+
+
+def _demand(frame: pl.DataFrame, table: Table, path: Path) -> None:
+    if missing := [name for name in table.required if name not in frame.columns]:
+        raise ReadError(f"{path}: lacks {', '.join(missing)}; it has {', '.join(frame.columns)}")
+
+
+def _typed(frame: pl.DataFrame, table: Table, clock: Clock, path: Path) -> pl.DataFrame:
+    return pl.DataFrame([_fit(column, table, clock, path) for column in frame])
+
+
+def _fit(column: pl.Series, table: Table, clock: Clock, path: Path) -> pl.Series:
+    dtype = table.columns.get(column.name)
+    if dtype is None:
+        return _numbers_as_numbers(column)
+    if dtype == TIME:
+        moments = clock.read(column)
+        for reason, mask in moments.faults.items():
+            raise _unfit(path, column, int(mask.argmax()), reason)
+        return moments.at
+    text, _ = as_text(column)
+    fitted = _truth(text) if dtype == pl.Boolean else text.cast(dtype, strict=False)
+    wrong = (fitted.is_null() & text.is_not_null()).arg_true()
+    if len(wrong):
+        needed = "true, false, 1 or 0" if dtype == pl.Boolean else str(dtype)
+        raise _unfit(path, column, int(wrong[0]), f"it must be {needed}")
+    if column.name in table.required and fitted.null_count():
+        raise _unfit(path, column, int(fitted.is_null().arg_true()[0]), "it must always be there")
+    return fitted
+
+
+def _truth(text: pl.Series) -> pl.Series:
+    return text.str.strip_chars().str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean)
+
+
+def _numbers_as_numbers(column: pl.Series) -> pl.Series:
+    if column.dtype != pl.String or not column.str.contains(_NUMBER).all():
+        return column
+    whole = column.cast(pl.Int64, strict=False)
+    return whole if whole.null_count() == column.null_count() else column.cast(pl.Float64, strict=False)
+
+
+def _unfit(path: Path, column: pl.Series, place: int, why: str) -> ReadError:
+    return ReadError(f"{path}: row {place + 1:,}: {column.name} is {shorten(column[place])}; {why}")
+
+
+def _torn(labels: pl.DataFrame) -> list[str]:
+    """Actors with two labels that disagree at one moment."""
+    mixed = labels.filter(pl.col("bot").n_unique().over("actor") > 1)
+    groups = mixed.partition_by(["actor", "character"], maintain_order=True) if mixed.height else []
+    return sorted({str(group["actor"][0]) for group in groups if _disagree(group)})
+
+
+def _disagree(group: pl.DataFrame) -> bool:
+    bots, humans = group.filter(pl.col("bot")), group.filter(~pl.col("bot"))
+    return any(_overlap(bot, human) for bot in _periods(bots) for human in _periods(humans))
+
+
+def _periods(labels: pl.DataFrame) -> Iterator[tuple[int, int]]:
+    since = labels["since"].to_physical().fill_null(-(1 << 62)).to_list()
+    until = labels["until"].to_physical().fill_null(1 << 62).to_list()
+    return zip(since, until, strict=True)
+
+
+def _overlap(one: Sequence[int], other: Sequence[int]) -> bool:
+    return max(one[0], other[0]) < min(one[1], other[1])

@@ -1,0 +1,313 @@
+"""Times as logs write them, to whole microseconds UTC, exactly: no time ever passes through a float."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from gamewarden.errors import ConfigError
+from gamewarden.spans import DAY, HOUR, MINUTE, SECOND, parse_zone, to_micros
+from gamewarden.tables import TIME
+
+EARLIEST = to_micros(datetime(1, 1, 2, tzinfo=UTC))
+LATEST = to_micros(datetime(9999, 12, 30, tzinfo=UTC))  # a day inside what Python's datetime holds, in any zone
+
+UNREADABLE = "time does not parse"
+NO_ZONE = "time has no zone (name the log's own with --zone or [time] zone)"
+OUT_OF_RANGE = "time is outside the years 1 to 9999 (is it in other units? set [time] format)"
+REPEATED = "local time occurs twice when clocks go back; the first was taken"
+SKIPPED = "local time is skipped when clocks go forward; it was read with the offset before the change"
+
+_EPOCH_DIGITS = {"epoch_s": 6, "epoch_ms": 3, "epoch_us": 0}  # decimals that are whole microseconds
+_EPOCH = r"^(?<sign>[+-]?)(?<whole>\d{1,30})(?:\.(?<f>\d*))?$"
+_POWER = r"^[+-]?\d{1,20}(?:\.\d{0,40})?[eE][+-]?\d{1,2}$"
+_ISO = (
+    r"^(?<Y>\d{4})-(?<m>\d\d)-(?<d>\d\d)"
+    r"(?:[Tt ](?<H>\d\d):(?<M>\d\d)(?::(?<S>\d\d)(?:[.,](?<f>\d+))?)?"
+    r" ?(?<z>[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$"
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DIRECTIVES = {
+    "Y": r"\d{4}",
+    "y": r"\d\d",
+    "m": r"\d{1,2}",
+    "d": r"\d{1,2}",
+    "b": r"[A-Za-z]+",
+    "H": r"\d{1,2}",
+    "I": r"\d{1,2}",
+    "p": r"[AaPp][Mm]",
+    "M": r"\d{1,2}",
+    "S": r"\d{1,2}",
+    "f": r"\d+",
+    "z": r"[Zz]|[+-](?:[01]\d|2[0-3]):?[0-5]\d",
+}
+_SHORTHANDS = {"%T": "%H:%M:%S", "%R": "%H:%M", "%F": "%Y-%m-%d", "%D": "%m/%d/%y", "%B": "%b", "%e": "%d"}
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Times read from one column: null where a fault says why."""
+
+    at: pl.Series
+    faults: dict[str, Mask]
+    notes: dict[str, Mask]
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How a log writes its times.
+
+    `format` is "auto" (ISO 8601 or epoch seconds), "iso", "epoch_s", "epoch_ms", "epoch_us" or a strptime pattern;
+    `zone` is where the log's times without a zone were written.
+
+    Raises:
+        ConfigError: the format or the zone says something we cannot follow.
+    """
+
+    format: str = "auto"
+    zone: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.format not in {"auto", "iso", *_EPOCH_DIGITS}:
+            layout(self.format)
+        if self.zone is not None:
+            parse_zone(self.zone)
+
+    def read(self, raw: pl.Series) -> Moments:
+        """The times of a column of any type."""
+        if isinstance(raw.dtype, pl.Datetime):
+            return self._from_timestamps(raw)
+        if raw.dtype == pl.Date:
+            return self._from_timestamps(raw.cast(pl.Datetime("us")))
+        if raw.dtype.is_integer() and (self.format == "auto" or self.format in _EPOCH_DIGITS):
+            return self._from_integers(raw)
+        if raw.dtype.is_numeric():
+            return self._from_text(raw.cast(pl.String))
+        if raw.dtype == pl.String:
+            return self._from_text(raw)
+        nothing = pl.Series(raw.name, [None] * len(raw), dtype=TIME)
+        return Moments(nothing, {UNREADABLE: raw.is_not_null().to_numpy()}, {})
+
+    @property
+    def _digits(self) -> int:
+        return _EPOCH_DIGITS.get(self.format, 6)
+
+    def _from_timestamps(self, raw: pl.Series) -> Moments:
+        assert isinstance(raw.dtype, pl.Datetime)  # noqa: S101 - for the type checker; the caller has looked
+        present = raw.is_not_null().to_numpy()
+        micros = raw.dt.cast_time_unit("us").to_physical().fill_null(0).to_numpy()
+        local = present if raw.dtype.time_zone is None else np.zeros_like(present)
+        return self._moments(raw.name, micros, local, present, {})
+
+    def _from_integers(self, raw: pl.Series) -> Moments:
+        present = raw.is_not_null().to_numpy()
+        factor = 10**self._digits
+        whole = raw.cast(pl.Int64, strict=False)
+        beyond = (whole.is_null() | (whole < EARLIEST // factor) | (whole > LATEST // factor)).to_numpy() & present
+        micros = whole.fill_null(0).to_numpy() * np.where(beyond, 0, factor)
+        nowhere = np.zeros_like(present)
+        return self._moments(raw.name, micros, nowhere, present & ~beyond, {OUT_OF_RANGE: beyond})
+
+    def _from_text(self, raw: pl.Series) -> Moments:
+        text = raw.str.strip_chars()
+        if self.format in _EPOCH_DIGITS:
+            return self._from_numbers(text)
+        if self.format == "auto":
+            numeric = text.str.contains(_EPOCH) | text.str.contains(_POWER)
+            if numeric.all():
+                return self._from_numbers(text)
+            if numeric.any():
+                return _either(numeric.fill_null(False).to_numpy(), self._from_numbers(text), self._from_layout(text))
+        return self._from_layout(text)
+
+    def _from_numbers(self, text: pl.Series) -> Moments:
+        present = text.is_not_null().to_numpy()
+        text = _without_powers(text)
+        parts = text.str.extract_groups(_EPOCH).struct.unnest()
+        matched = parts["whole"].is_not_null().to_numpy()
+        factor = 10**self._digits
+        whole = parts["whole"].cast(pl.Int64, strict=False)
+        beyond = matched & (whole.is_null() | (whole > LATEST // factor)).to_numpy()
+        micros = whole.fill_null(0).to_numpy() * np.where(beyond, 0, factor) + _fraction(parts["f"], self._digits)
+        micros = np.where((parts["sign"] == "-").fill_null(False).to_numpy(), -micros, micros)
+        beyond |= matched & (micros < EARLIEST)
+        faults = {OUT_OF_RANGE: beyond, UNREADABLE: present & ~matched}
+        return self._moments(text.name, micros, np.zeros_like(present), matched & ~beyond, faults)
+
+    def _from_layout(self, text: pl.Series) -> Moments:
+        present = text.is_not_null().to_numpy()
+        pattern = _ISO if self.format in {"auto", "iso"} else layout(self.format)
+        parts = text.str.extract_groups(pattern).struct.unnest()
+        micros, matched = _civil(parts)
+        offset, zoned = _offset(parts)
+        faults = {UNREADABLE: present & ~matched}
+        return self._moments(text.name, micros - offset, matched & ~zoned, matched, faults)
+
+    def _moments(self, name: str, micros: Ints, local: Mask, good: Mask, faults: dict[str, Mask]) -> Moments:
+        notes: dict[str, Mask] = {}
+        if local.any():
+            if self.zone is None:
+                faults = {**faults, NO_ZONE: local & good}
+                good = good & ~local
+            else:
+                micros, notes = _from_zone(micros, local & good, self.zone)
+        beyond = good & ((micros < EARLIEST) | (micros > LATEST))
+        if beyond.any():
+            faults = {**faults, OUT_OF_RANGE: faults.get(OUT_OF_RANGE, beyond) | beyond}
+            good = good & ~beyond
+        at = pl.Series(name, np.where(good, micros, 0), dtype=pl.Int64)
+        if not good.all():
+            at = at.zip_with(pl.Series(good), pl.Series([None], dtype=pl.Int64))
+        return Moments(at.cast(TIME), {why: mask for why, mask in faults.items() if mask.any()}, notes)
+
+
+def layout(pattern: str) -> str:
+    """A strptime pattern as a regular expression with one named group a directive.
+
+    Raises:
+        ConfigError: the pattern holds a directive we do not know, one twice, or no whole date.
+    """
+    for short, long in _SHORTHANDS.items():
+        pattern = pattern.replace(short, long)
+    pieces = re.findall(r"%.?|\s+|[^%\s]+", pattern)
+    seen: list[str] = []
+    found = [_piece(piece, pieces[index + 1 : index + 2], pattern, seen) for index, piece in enumerate(pieces)]
+    if not ({"Y", "y"} & set(seen) and {"m", "b"} & set(seen) and "d" in seen):
+        raise ConfigError(
+            f"time format {pattern!r} names no year, month and day; write auto, iso, epoch_s, epoch_ms, epoch_us or a "
+            'pattern such as "%Y-%m-%d %H:%M:%S.%f"'
+        )
+    return f"^{''.join(found)}$"
+
+
+def _piece(piece: str, following: Sequence[str], pattern: str, seen: list[str]) -> str:
+    if piece == "%%":
+        return "%"
+    if not piece.startswith("%"):
+        return r"\s+" if piece.isspace() else re.escape(piece)
+    name = piece[1:]
+    if name not in _DIRECTIVES or name in seen:
+        what = "twice" if name in seen else "which is not one of " + " ".join(f"%{known}" for known in _DIRECTIVES)
+        raise ConfigError(f"time format {pattern!r} has {piece}, {what}")
+    seen.append(name)
+    tight = following and following[0].startswith("%")
+    return f"(?<{name}>{_DIRECTIVES[name].replace('{1,2}', '{2}') if tight else _DIRECTIVES[name]})"
+
+
+def _without_powers(text: pl.Series) -> pl.Series:
+    powers = text.str.contains(_POWER)
+    if not powers.any():
+        return text
+    plain = [f"{Decimal(value):f}" for value in text.filter(powers)]
+    return text.scatter(powers.arg_true(), plain)
+
+
+def _fraction(digits: pl.Series, count: int) -> Ints:
+    if count == 0:
+        return np.zeros(len(digits), dtype=np.int64)
+    cut = digits.fill_null("").str.slice(0, count).str.pad_end(count, "0")
+    return cut.cast(pl.Int64).to_numpy()
+
+
+def _number(parts: pl.DataFrame, name: str, default: int) -> Ints:
+    if name not in parts.columns:
+        return np.full(parts.height, default, dtype=np.int64)
+    return parts[name].cast(pl.Int64, strict=False).fill_null(default).to_numpy()
+
+
+def _civil(parts: pl.DataFrame) -> tuple[Ints, Mask]:
+    """Microseconds of a wall clock since 1970, and where the parts are a date and a time that exist."""
+    year, month, day = _year(parts), _month(parts), _number(parts, "d", 0)
+    hour, minute, second = _hour(parts), _number(parts, "M", 0), _number(parts, "S", 0)
+    leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
+    lengths = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+    length = lengths[np.clip(month, 0, 12)] + (leap & (month == 2))  # noqa: PLR2004 - February
+    exists = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= length)  # noqa: PLR2004 - a calendar
+    # 60 is a leap second: it counts as the first second of the next minute.
+    exists &= (hour >= 0) & (hour <= 23) & (minute <= 59) & (second <= 60)  # noqa: PLR2004 - a clock
+    clock = hour * HOUR + minute * MINUTE + second * SECOND
+    if "f" in parts.columns:
+        clock += _fraction(parts["f"], 6)
+    return _days(year, month, day) * DAY + clock, exists
+
+
+def _days(year: Ints, month: Ints, day: Ints) -> Ints:
+    """Days since 1970-01-01 of the Gregorian calendar, years counted from March so that leap days come last."""
+    shifted = year - (month <= 2)  # noqa: PLR2004 - January and February end the year before
+    since_march = (month + 9) % 12
+    in_year = (153 * since_march + 2) // 5 + day - 1
+    return shifted * 365 + shifted // 4 - shifted // 100 + shifted // 400 + in_year - 719_468
+
+
+def _year(parts: pl.DataFrame) -> Ints:
+    if "y" not in parts.columns:
+        return _number(parts, "Y", 0)
+    short = _number(parts, "y", -1)
+    return np.where(short < 0, 0, short + np.where(short < 69, 2000, 1900))  # noqa: PLR2004 - as POSIX reads %y
+
+
+def _month(parts: pl.DataFrame) -> Ints:
+    if "b" not in parts.columns:
+        return _number(parts, "m", 0)
+    names = parts["b"].str.to_lowercase().str.slice(0, 3)
+    return names.replace_strict(_MONTHS, range(1, 13), default=0).to_numpy()
+
+
+def _hour(parts: pl.DataFrame) -> Ints:
+    if "I" not in parts.columns:
+        return _number(parts, "H", 0)
+    hour = _number(parts, "I", -1)
+    after_noon = np.zeros_like(hour)
+    if "p" in parts.columns:
+        after_noon = (parts["p"].str.to_lowercase() == "pm").fill_null(False).cast(pl.Int64).to_numpy()
+    return np.where((hour < 1) | (hour > 12), -1, hour % 12 + 12 * after_noon)  # noqa: PLR2004 - a twelve-hour clock
+
+
+def _offset(parts: pl.DataFrame) -> tuple[Ints, Mask]:
+    """Microseconds the wall clock is ahead of UTC, and where the text says so."""
+    if "z" not in parts.columns:
+        return np.zeros(parts.height, dtype=np.int64), np.zeros(parts.height, dtype=np.bool_)
+    zone = parts["z"]
+    if zone.is_in(["Z", "z"]).all():
+        return np.zeros(parts.height, dtype=np.int64), zone.is_not_null().to_numpy()
+    digits = zone.str.replace_all(r"[^\d]", "").str.pad_end(4, "0")
+    hours = digits.str.slice(0, 2).cast(pl.Int64, strict=False).fill_null(0).to_numpy()
+    minutes = digits.str.slice(2, 2).cast(pl.Int64, strict=False).fill_null(0).to_numpy()
+    sign = np.where(zone.str.starts_with("-").fill_null(False).to_numpy(), -1, 1)
+    return sign * (hours * HOUR + minutes * MINUTE), zone.is_not_null().to_numpy()
+
+
+def _from_zone(micros: Ints, local: Mask, zone: str) -> tuple[Ints, dict[str, Mask]]:
+    """Wall-clock times of a zone as UTC; where the clock is ambiguous, the offset before the change holds."""
+    wall = pl.Series(np.where(local, micros, 0)).cast(pl.Datetime("us"))
+    first = wall.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+    last = wall.dt.replace_time_zone(zone, ambiguous="latest", non_existent="null")
+    skipped = first.is_null().to_numpy() & local
+    repeated = (first != last).fill_null(False).to_numpy() & local
+    utc = first.to_physical().fill_null(0).to_numpy().copy()
+    if skipped.any():
+        utc[skipped] = [_before_the_change(value, zone) for value in micros[skipped].tolist()]
+    notes = {why: mask for why, mask in ((SKIPPED, skipped), (REPEATED, repeated)) if mask.any()}
+    return np.where(local, utc, micros), notes
+
+
+def _before_the_change(micros: int, zone: str) -> int:
+    wall = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+    return to_micros(wall.replace(tzinfo=parse_zone(zone)))
+
+
+def _either(numeric: Mask, numbers: Moments, layouts: Moments) -> Moments:
+    at = numbers.at.zip_with(pl.Series(numeric), layouts.at)
+    faults = {why: mask & numeric for why, mask in numbers.faults.items()}
+    for why, mask in layouts.faults.items():
+        faults[why] = faults.get(why, np.zeros_like(mask)) | (mask & ~numeric)
+    notes = {why: mask & ~numeric for why, mask in layouts.notes.items()}
+    return Moments(at, {why: mask for why, mask in faults.items() if mask.any()}, notes)

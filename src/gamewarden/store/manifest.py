@@ -1,0 +1,121 @@
+"""What a lake holds, in one small file that is replaced as a whole: whatever it does not name is not there."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gamewarden.errors import ReadError
+from gamewarden.files import write_text
+
+MANIFEST = "lake.json"
+FORMAT = 1
+# Also keeps a manifest from a stranger inside its own directory, and our broom off files that are not ours.
+PART = re.compile(r"day=(\d{4}-\d\d-\d\d)/part-[0-9a-f]{12}-\d{4,}\.parquet")
+
+
+@dataclass(frozen=True)
+class Known:
+    """A source that has been read, and how to know it again."""
+
+    name: str
+    digest: str
+    size: int
+    ends_with_newline: bool
+    recipe: str
+    own_seq: bool
+    columns: tuple[str, ...]
+    rows: int
+    last_seq: int | None
+    earlier: tuple[str, ...] = ()  # digests it had before it grew
+
+
+@dataclass(frozen=True)
+class Part:
+    """One Parquet file: rows of one day from one source, in the source's order."""
+
+    file: str
+    source: int  # its place among the manifest's sources
+    rows: int
+    since: int  # microseconds of the earliest row
+    last: int  # and of the latest
+    first_seq: int | None
+    last_seq: int | None
+
+    @property
+    def day(self) -> str:
+        """The day its rows are of, in UTC."""
+        return self.file[len("day=") :].partition("/")[0]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All sources ever read and all parts that are live."""
+
+    sources: tuple[Known, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+    def with_source(self, known: Known, parts: tuple[Part, ...], *, instead_of: int | None = None) -> "Manifest":
+        """The manifest with a source more, or with one source's rows replaced."""
+        if instead_of is None:
+            return Manifest((*self.sources, known), (*self.parts, *parts))
+        sources = (*self.sources[:instead_of], known, *self.sources[instead_of + 1 :])
+        kept = tuple(part for part in self.parts if part.source != instead_of)
+        return Manifest(sources, (*kept, *parts))
+
+    def with_more(self, place: int, known: Known, parts: tuple[Part, ...]) -> "Manifest":
+        """The manifest with rows added to a source that has grown."""
+        grown = replace(known, rows=known.rows + self.sources[place].rows)
+        sources = (*self.sources[:place], grown, *self.sources[place + 1 :])
+        return Manifest(sources, (*self.parts, *parts))
+
+
+def load(directory: Path) -> Manifest:
+    """The manifest of a lake.
+
+    Raises:
+        ReadError: there is no lake here, or its manifest is damaged.
+    """
+    path = directory / MANIFEST
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ReadError(f"{directory}: is not a lake (it has no {MANIFEST}); make one with gamewarden read") from error
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, "it is not JSON") from error
+    return _from_values(values, path)
+
+
+def save(manifest: Manifest, directory: Path) -> None:
+    """Replace the manifest as a whole.
+
+    Raises:
+        WriteError: the place cannot be written.
+    """
+    values = {"format": FORMAT, **asdict(manifest)}
+    write_text(directory / MANIFEST, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def _from_values(values: Any, path: Path) -> Manifest:  # noqa: ANN401 - whatever JSON holds
+    if not isinstance(values, Mapping) or values.get("format") != FORMAT:
+        raise _damaged(path, f"its format is not {FORMAT}")
+    try:
+        sources = tuple(
+            Known(**{**one, "columns": tuple(one["columns"]), "earlier": tuple(one["earlier"])})
+            for one in values["sources"]
+        )
+        parts = tuple(Part(**one) for one in values["parts"])
+        wrong = [part for part in parts if not PART.fullmatch(part.file) or not 0 <= part.source < len(sources)]
+    except (KeyError, TypeError) as error:
+        raise _damaged(path, f"it lacks {error}") from error
+    if wrong:
+        raise _damaged(path, f"{wrong[0].file!r} is no part of a lake")
+    return Manifest(sources, parts)
+
+
+def _damaged(path: Path, why: str) -> ReadError:
+    return ReadError(f"{path}: {why}; it was not written by this version of gamewarden, or has been damaged")

@@ -1,0 +1,1 @@
+"""Scores to beliefs: whom to look at first, and why."""

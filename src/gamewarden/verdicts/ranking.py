@@ -1,0 +1,112 @@
+"""The list of accounts to look at, the most suspect first: one row an actor, whatever its number of periods."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from gamewarden.errors import ConfigError
+from gamewarden.tables import EVIDENCE, FEATURES, PROFILES, SCORES, check
+from gamewarden.verdicts.filters import Filter, apply_filters
+
+THRESHOLD = 0.99  # the published operator page lists accounts from here on; a person confirms each
+REASONS = 3
+_EDGE = 1e-12  # log-odds stay finite
+_KNOWN = " (profile)"
+_KEY = ("actor", "since", "until")
+
+
+def rank(
+    scores: pl.DataFrame,
+    features: pl.DataFrame,
+    profiles: pl.DataFrame | None = None,
+    *,
+    filters: Sequence[Filter] = (),
+    detector: str | None = None,
+    threshold: float = THRESHOLD,
+) -> pl.DataFrame:
+    """One row an actor: probability, alarm, periods, periods_flagged, self_sim, level, play_minutes, zone and profile.
+
+    `probability` is that of the mean log-odds over the judged periods, `alarm` and `self_sim` the median, `level` the
+    last one known, `play_minutes` the sum. `zone` is the one a `zone` column of FEATURES names in most periods, or the
+    profile's. An actor with too little play in every period stands last, without a probability.
+
+    Raises:
+        ConfigError: a filter names no column or value of its kind, or scores of several detectors leave open which.
+        TableError: a table lacks a column.
+    """
+    judged = _of_one(check(scores, SCORES, "rank"), detector)
+    measured = check(features, FEATURES, "rank")
+    listed = _believed(judged, threshold).join(_seen(judged, measured), on="actor", how="left")
+    if profiles is not None:
+        listed = _profiled(listed, check(profiles, PROFILES, "rank"))
+    kept = apply_filters(listed, tuple(filters))
+    return kept.sort(["probability", "alarm", "actor"], descending=[True, False, False], nulls_last=True)
+
+
+def add_reasons(ranking: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
+    """The ranking with `reasons`: up to three features that raise the probability most, heaviest first.
+
+    A feature weighs its mean over the actor's periods, and speaks with the sentence of the period where it weighs most,
+    up to the colon.
+    """
+    mine = check(evidence, EVIDENCE, "rank").filter(pl.col("actor").is_in(ranking["actor"].implode()))
+    spoken = (
+        mine.filter(pl.col("weight").is_not_null())
+        .sort("actor", "feature", "weight", "since", descending=[False, False, True, False])
+        .group_by("actor", "feature", maintain_order=True)
+        .agg(pl.col("weight").mean(), pl.col("says").first().str.split(":").list.first().str.strip_suffix("."))
+        .filter(pl.col("weight") > 0)
+        .sort("actor", "weight", "feature", descending=[False, True, False])
+        .group_by("actor", maintain_order=True)
+        .agg(pl.col("says").head(REASONS).str.join("; ").alias("reasons"))
+    )
+    return ranking.join(spoken, on="actor", how="left", maintain_order="left")
+
+
+def _of_one(scores: pl.DataFrame, detector: str | None) -> pl.DataFrame:
+    """The scores of the detector asked for, or of the only one."""
+    names = scores["detector"].unique().sort().to_list()
+    if detector is None and len(names) > 1:
+        raise ConfigError(f"rank: there are scores of {', '.join(names)}; choose one detector")
+    if detector is not None and detector not in names:
+        raise ConfigError(f"rank: there are no scores of {detector!r}, only of {', '.join(names) or 'nobody'}")
+    return scores if detector is None else scores.filter(detector=detector)
+
+
+def _believed(scores: pl.DataFrame, threshold: float) -> pl.DataFrame:
+    inside = pl.col("probability").clip(_EDGE, 1 - _EDGE)
+    mean = (inside / (1 - inside)).log().mean()
+    return (
+        scores.sort(_KEY)
+        .group_by("actor", maintain_order=True)
+        .agg(
+            (1 / (1 + (-mean).exp())).alias("probability"),
+            pl.col("alarm").median(),
+            pl.col("probability").count().cast(pl.Int64).alias("periods"),
+            (pl.col("probability") >= threshold).sum().cast(pl.Int64).alias("periods_flagged"),
+        )
+    )
+
+
+def _seen(scores: pl.DataFrame, features: pl.DataFrame) -> pl.DataFrame:
+    """What the measured numbers say of each actor, in the words of the operator page."""
+    blank = {"self_sim": pl.Float64, "main_char_level": pl.Float64, "total_use_time_min": pl.Float64, "zone": pl.String}
+    missing = [pl.lit(None, dtype=kind).alias(name) for name, kind in blank.items() if name not in features.columns]
+    ordered = features.join(scores.select(_KEY), on=_KEY, how="semi").with_columns(missing).sort(_KEY)
+    return ordered.group_by("actor", maintain_order=True).agg(
+        pl.col("self_sim").median(),
+        pl.col("main_char_level").drop_nulls().last().alias("level"),
+        pl.col("total_use_time_min").sum().alias("play_minutes"),
+        pl.col("zone").drop_nulls().mode().sort().first(),
+    )
+
+
+def _profiled(ranking: pl.DataFrame, profiles: pl.DataFrame) -> pl.DataFrame:
+    """The ranking with what the operator knows; what the log says comes first, the profile fills the gaps."""
+    known = profiles.unique("actor", keep="last", maintain_order=True)
+    told = [name for name in known.columns if name not in ranking.columns and known[name].null_count() < known.height]
+    gaps = [name for name in ("level", "zone") if name in known.columns]
+    both = ranking.join(known.select("actor", *told, *gaps), on="actor", how="left", suffix=_KNOWN)
+    return both.with_columns(pl.coalesce(name, name + _KNOWN).alias(name) for name in gaps).drop(
+        name + _KNOWN for name in gaps
+    )

@@ -1,0 +1,148 @@
+"""What every detector promises, with every switch flipped."""
+
+from dataclasses import MISSING, fields, replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gamewarden import detectors
+from gamewarden.contracts import Card
+from gamewarden.detectors.card import card_markdown
+from gamewarden.tables import EVIDENCE, SCORES, check
+from made_up import GivenNumbers, account_days, labels_of
+
+
+def switches():
+    for name in detectors.NAMES:
+        recipe = detectors.load(name)(feature=GivenNumbers())
+        yield pytest.param(recipe, id=name)
+        for option in fields(recipe):
+            for value in option.metadata.get("also", ()):
+                yield pytest.param(replace(recipe, **{option.name: value}), id=f"{name}-{option.name}={value}")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rows = account_days(bots=12, humans=14, days=2)
+    holes = np.random.default_rng(3).random(rows.height) < 0.1
+    return rows.with_columns(
+        pl.when(pl.Series(holes)).then(None).otherwise(pl.col("self_sim")).alias("self_sim"),
+        pl.when(pl.Series(holes[::-1])).then(None).otherwise(pl.col("retrieve_count")).alias("retrieve_count"),
+    )
+
+
+@pytest.fixture(scope="module", params=switches())
+def fitted(request, table):
+    return request.param, request.param.fit(table, labels_of(12, 14))
+
+
+def shuffled(frame):
+    return frame.sample(fraction=1.0, shuffle=True, seed=5)
+
+
+def test_every_option_names_what_else_to_try():
+    for name in detectors.NAMES:
+        for option in fields(detectors.load(name)):
+            needs_no_flip = option.default is MISSING and option.default_factory is MISSING
+            assert needs_no_flip or option.metadata["also"], f"{name}.{option.name}"
+
+
+def test_the_same_recipe_and_data_give_the_same_model_whatever_the_order_of_the_rows(fitted, table):
+    recipe, model = fitted
+
+    again = recipe.fit(shuffled(table), shuffled(labels_of(12, 14)))
+
+    assert again.card.id == model.card.id
+    assert again.to_dict() == model.to_dict()
+
+
+def test_a_row_scores_the_same_alone_as_in_a_crowd(fitted, table):
+    _, model = fitted
+    crowd = model.score(table)
+
+    alone = pl.concat([model.score(table[at]) for at in range(table.height)])
+
+    assert alone.equals(crowd)
+
+
+def test_the_order_of_the_rows_does_not_change_a_score(fitted, table):
+    _, model = fitted
+    key = ["actor", "since"]
+
+    assert model.score(shuffled(table)).sort(key).equals(model.score(table).sort(key))
+
+
+def test_scores_are_scores_and_null_only_where_there_was_too_little_play(fitted, table):
+    _, model = fitted
+
+    scores = check(model.score(table), SCORES, "test")
+
+    unmeasured = table["self_sim"].is_null()
+    assert unmeasured.any()
+    for name in ("probability", "alarm"):
+        assert scores[name].is_null().equals(unmeasured.alias(name))
+        assert scores[name].drop_nulls().is_between(0.0, 1.0).all()
+
+
+def test_a_higher_probability_never_has_a_higher_alarm(fitted, table):
+    _, model = fitted
+
+    scores = model.score(table).drop_nulls().sort("probability", "alarm", descending=[False, True])
+
+    assert scores["alarm"].is_sorted(descending=True) or scores["probability"].n_unique() == 1
+
+
+def test_evidence_is_a_sentence_for_every_column_of_the_recipe(fitted, table):
+    recipe, model = fitted
+
+    evidence = check(model.explain(table), EVIDENCE, "test")
+
+    assert evidence.height == table.height * len(recipe.columns)
+    assert evidence["says"].str.ends_with(".").all()
+    assert not evidence["says"].str.contains("{", literal=True).any()
+    assert not evidence["says"].str.contains("nan|None|guilty|cheat").any()
+
+
+def test_evidence_adds_up_to_the_log_odds_of_the_probability(fitted, table):
+    _, model = fitted
+    key = ["actor", "since", "until"]
+
+    total = model.explain(table).group_by(key).agg(pl.col("weight").sum())
+    both = model.score(table).join(total, on=key).drop_nulls()
+
+    log_odds = (both["probability"] / (1 - both["probability"])).log().to_numpy()
+    np.testing.assert_allclose(both["weight"].to_numpy() + model.base, log_odds, rtol=1e-6, atol=1e-9)
+
+
+def test_the_evidence_of_a_row_is_the_same_alone_as_in_a_crowd(fitted, table):
+    _, model = fitted
+
+    assert model.explain(table[3]).equals(
+        model.explain(table)[3 * len(model.recipe["columns"]) :][: len(model.recipe["columns"])]
+    )
+
+
+def test_a_model_comes_back_from_its_own_values(fitted, table):
+    _, model = fitted
+
+    back = detectors.revive(model.to_dict())
+
+    assert back == model
+    assert back.score(table).equals(model.score(table))
+
+
+def test_the_card_renders_as_markdown_with_its_name_and_weaknesses(fitted):
+    _, model = fitted
+
+    text = card_markdown(model.card)
+
+    assert isinstance(model.card, Card)
+    assert text.startswith(f"# {model.card.id}\n")
+    assert all(f"- {weakness}" in text for weakness in model.card.weaknesses)
+
+
+def test_every_option_of_the_recipe_changes_the_name_of_the_model(table):
+    names = [recipe.values[0].fit(table, labels_of(12, 14)).card.id for recipe in switches()]
+
+    assert len(set(names)) == len(names)

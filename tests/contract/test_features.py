@@ -1,0 +1,95 @@
+"""What every feature family promises, whatever it measures, with every one of its switches flipped."""
+
+from dataclasses import fields, is_dataclass, replace
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from gamewarden import features
+from gamewarden.tables import FEATURES, FrameEvents, check
+from recipes import name_of, variants
+
+RECIPES = [recipe for name in features.NAMES for recipe in variants(features.load(name)())]
+
+
+@pytest.fixture(scope="module", params=RECIPES, ids=name_of)
+def recipe(request, play):
+    """A recipe with what it learns frozen, so that all measurements below share it."""
+    return request.param.freeze(FrameEvents(play))
+
+
+@pytest.fixture(scope="module")
+def measured(recipe, play):
+    return recipe.measure(FrameEvents(play))
+
+
+@pytest.mark.parametrize("name", features.NAMES)
+def test_a_family_is_a_frozen_recipe_whose_every_switch_names_another_value(name):
+    family = features.load(name)
+
+    assert family.name == name
+    assert is_dataclass(family)
+    assert family.__dataclass_params__.frozen
+    assert all(field.metadata.get("also") for field in fields(family))
+
+
+def test_the_table_has_the_promised_columns_in_order(recipe, measured):
+    assert measured.columns == ["actor", "since", "until", "events", *recipe.names]
+    check(measured, FEATURES, "contract")
+
+
+def test_rows_are_sorted_by_actor_then_period_and_stand_once(measured):
+    keys = measured.select("actor", "since")
+
+    assert measured.height > 10
+    assert keys.equals(keys.sort("actor", "since"))
+    assert keys.is_unique().all()
+
+
+def test_what_was_not_measured_is_null_and_never_nan(measured):
+    for column in measured.select(pl.selectors.float()):
+        assert not column.is_nan().any()
+        assert not column.is_infinite().any()
+
+
+def test_an_actor_measures_the_same_alone_as_in_a_crowd(recipe, measured, play):
+    who = "character" if getattr(recipe, "by", "account") == "character" else "actor"
+    for actor in measured["actor"].unique().sort()[::7]:
+        alone = recipe.measure(FrameEvents(play.filter(pl.col(who) == actor)))
+
+        assert_frame_equal(alone, measured.filter(actor=actor), check_exact=True)
+
+
+def test_disjoint_actors_measured_apart_and_joined_equal_all_measured_together(recipe, measured, play):
+    who = "character" if getattr(recipe, "by", "account") == "character" else "actor"
+    side = pl.col(who).hash(seed=1) % 2 == 0
+    halves = [recipe.measure(FrameEvents(play.filter(part))) for part in (side, ~side)]
+
+    assert_frame_equal(pl.concat(halves).sort("actor", "since"), measured, check_exact=True)
+
+
+def test_the_order_of_the_rows_does_not_matter(recipe, measured, play):
+    shuffled = play.sample(fraction=1.0, shuffle=True, seed=3)
+
+    assert_frame_equal(recipe.measure(FrameEvents(shuffled)), measured, check_exact=True)
+
+
+def test_the_size_of_the_batches_does_not_matter(recipe, measured, play):
+    assert_frame_equal(recipe.measure(FrameEvents(play, batch=97)), measured, check_exact=True)
+
+
+def test_no_events_give_no_rows(recipe, measured, play):
+    nothing = recipe.measure(FrameEvents(play.clear()))
+
+    assert nothing.schema == measured.schema
+    assert nothing.height == 0
+
+
+def test_a_recipe_comes_back_from_its_json_values(recipe):
+    import json
+
+    back = type(recipe).from_dict(json.loads(json.dumps(recipe.to_dict())))
+
+    assert back == recipe
+    assert replace(back) == recipe

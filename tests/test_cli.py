@@ -1,0 +1,109 @@
+"""The command line as a person meets it: help, exit codes, one line for an error."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from gamewarden import __version__
+from gamewarden.cli import SECTIONS, root
+
+HEAVY = ("polars", "pyarrow", "numba", "numpy", "sklearn", "matplotlib", "rich")
+
+
+def run(*arguments, **options):
+    command = [sys.executable, "-m", "gamewarden", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def all_commands(group=root, path=()):
+    """Every command with the words that call it."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        yield (*path, name), command
+        if isinstance(command, click.Group):
+            yield from all_commands(command, (*path, name))
+
+
+def test_help_lists_every_command_once():
+    done = run("--help")
+
+    listed = [line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ") and line[2].isalpha()]
+    for commands in SECTIONS.values():
+        for command in commands:
+            assert listed.count(command.name) == 1
+
+
+def test_help_loads_no_heavy_library():
+    probe = f"""
+import sys
+sys.argv = ["gamewarden", "--help"]
+try:
+    from gamewarden.cli import main
+    main()
+except SystemExit:
+    print(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+
+    assert done.stderr.split() == []
+
+
+def test_version_is_the_packages():
+    assert __version__ in run("--version").stdout
+
+
+@pytest.mark.parametrize("words", [words for words, _ in all_commands()], ids=" ".join)
+def test_every_command_has_help_that_says_what_it_is_for(words):
+    done = run(*words, "--help")
+
+    assert done.returncode == 0, done.stderr
+    assert "Usage: gamewarden" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("nonsense",), ("measure", "nonsense", "x"), ("world", "--accounts", "0", "x"), ("read", "x"), ("score",)],
+    ids=" ".join,
+)
+def test_wrong_usage_exits_with_two(arguments):
+    assert run(*arguments).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("lint", "no-such-file.csv"),
+        ("read", "no-such-file.csv", "--to", "lake"),
+        ("measure", "self-similarity", "no-such-file.csv", "--out", "x.csv"),
+        ("score", "no-such-file.csv", "--models", "no-such-directory"),
+        ("--config", "no-such.toml", "config"),
+    ],
+    ids=" ".join,
+)
+def test_our_errors_are_one_line_and_exit_with_one(arguments, tmp_path):
+    done = run(*arguments, cwd=tmp_path)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("gamewarden: ")
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_traceback(tmp_path):
+    script = f"{sys.executable} -m gamewarden config | head -c 1 > /dev/null"
+
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path)  # noqa: S607
+
+    assert "Traceback" not in done.stderr
+
+
+def test_every_command_stands_in_the_documents():
+    page = (Path(__file__).parents[1] / "docs/cli.md").read_text(encoding="utf-8")
+
+    for words, command in all_commands():
+        if not isinstance(command, click.Group):
+            assert f"`gamewarden {' '.join(words)}" in page

@@ -1,0 +1,62 @@
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gamewarden.config import Config, config_from, config_text, load_config, settings
+from gamewarden.errors import ConfigError, GamewardenError
+
+
+def test_without_a_file_the_defaults_hold(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    assert load_config(None) == Config()
+
+
+def test_the_printed_settings_read_back_as_themselves():
+    changed = config_from({"rank": {"probability": 0.9}, "measure": {"unit": "5m"}}, "here")
+
+    assert config_from(tomllib.loads(config_text(changed)), "printed") == changed
+
+
+def test_every_setting_has_a_sentence():
+    for _, setting in settings():
+        assert setting.metadata["says"].endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ({"raed": {}}, "here: section 'raed' is unknown; did you mean 'read'?"),
+        ({"rank": {"probabilty": 1}}, "here [rank]: 'probabilty' is unknown; did you mean 'probability'?"),
+        ({"rank": {"top": "x"}}, "here [rank]: top = 'x'; it takes int such as 50"),
+        ({"rank": {"top": True}}, "here [rank]: top = True; it takes int such as 50"),
+        ({"rank": 3}, "here [rank]: is 3, not a section; write [name] and one setting a line"),
+        ({"read": {"max_bad_share": 2}}, "here [read] max_bad_share = 2; it is a share between 0 and 1"),
+        (
+            {"read": {"zone": "Mars/Base"}},
+            "time zone 'Mars/Base' is unknown; write an IANA name such as Asia/Seoul or UTC",
+        ),
+        ({"evaluate": {"folds": 1}}, "here [evaluate] folds = 1; it must be at least 2"),
+    ],
+)
+def test_a_setting_we_cannot_follow_is_one_clear_line(values, line):
+    with pytest.raises(ConfigError) as caught:
+        config_from(values, "here")
+
+    assert str(caught.value) == line
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_as_warden_toml_give_settings_or_one_line(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("config") / "warden.toml"
+    path.write_bytes(data)
+
+    try:
+        load_config(path)
+        line = ""
+    except GamewardenError as error:
+        line = str(error)
+
+    assert "\n" not in line.strip()

@@ -1,0 +1,179 @@
+import gzip
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+
+from gamewarden.readers.lint import lint, lint_events
+from gamewarden.readers.mapping import load_mapping, parse_mapping
+from gamewarden.tables import FrameEvents
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class Wish:
+    needs: tuple[str, ...]
+    wants: dict[str, str] = field(default_factory=dict)
+
+
+DETECTORS = {
+    "lee": Wish(("actor", "at", "kind"), {"level": "main_char_level", "trade.give": "trade_give_count"}),
+    "moves": Wish(("x", "y"), {}),
+    "plain": Wish(("actor", "at", "kind")),
+}
+GOOD = (
+    "actor,at,kind,level,Map_ID\n"
+    "a,2024-01-01T00:00:00Z,session.login,1,m1\n"
+    "b,2024-01-01T00:00:05Z,1204,1,m1\n"
+    "a,2024-01-01T00:00:09Z,1204,,m2\n"
+)
+
+
+def write(path, text):
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def test_a_sound_log_is_described_in_sentences(tmp_path):
+    path = write(tmp_path / "log.csv", GOOD)
+
+    assert lint(path, detectors=DETECTORS, now=NOW).sentences() == [
+        f"{path}: CSV.",
+        "Columns read: actor, at, kind, level.",
+        "Columns missing: character, seq, zone, x, y, target, item, amount, other, session, ip.",
+        "Columns not used: Map_ID.",
+        "3 rows read, 3 kept.",
+        "2 actors from 2024-01-01 00:00:00 to 2024-01-01 00:00:09 UTC.",
+        "Reserved kinds seen: session.login 1.",
+        "Other kinds seen: 1204 2.",
+        "Detector: lee can work, but gets no trade_give_count without trade.give.",
+        "Detector: moves stays blind: the log has no x and no y.",
+        "Detector: plain gets all it needs.",
+        "Next: See whether one of the unused columns is x or y, and name it under [columns].",
+        "Next: Read it: gamewarden read SOURCE --to DIR.",
+    ]
+
+
+def test_a_log_with_other_column_names_gets_the_beginning_of_a_mapping(tmp_path):
+    path = write(tmp_path / "log.csv.gz", gzip.compress(b"Account_ID;LogTime;Event;zone\n7;1;x;z\n"))
+
+    found = lint(path, detectors=DETECTORS)
+
+    assert not found.readable
+    assert found.form == "CSV, split by semicolons, packed with gzip"
+    assert found.problem.startswith("lacks actor, at, kind; it has Account_ID, LogTime, Event")
+    assert found.columns == ("zone",)
+    assert found.advice[-1] == (
+        'By their names, it could begin: [columns] actor = "Account_ID", at = "LogTime", kind = "Event".'
+    )
+    begun = parse_mapping('[columns]\nactor = "Account_ID"\nat = "LogTime"\nkind = "Event"\n', "m")
+    assert lint(path, begun, now=NOW).readable
+
+
+def test_times_without_a_zone_are_explained_and_the_rest_is_still_told(tmp_path):
+    path = write(tmp_path / "log.csv", GOOD.replace("Z,", ","))
+
+    found = lint(path, now=NOW)
+
+    assert not found.readable
+    assert "times have no zone, and a guess of ours could be hours wrong." in found.suspicions
+    assert found.advice[0].startswith("Name the zone")
+    assert lint(path, zone="Asia/Seoul", now=NOW).readable
+
+
+def suspicions(tmp_path, text):
+    return " ".join(lint(write(tmp_path / "log.csv", text), now=NOW).suspicions)
+
+
+def test_suspicious_things_are_pointed_out(tmp_path):
+    head = "actor,at,kind\n"
+
+    assert "one actor only, 'a'" in suspicions(tmp_path, head + "a,1700000000,k\n")
+    assert "1 row in the future" in suspicions(tmp_path, head + "a,1700000000,k\nb,1900000000,k\n")
+    assert "before 1990" in suspicions(tmp_path, head + "a,1,k\nb,2,k\n")
+    assert "1 row earlier" in suspicions(tmp_path, head + "a,1700000009,k\nb,1700000000,k\na,1700000008,k\n")
+    assert "an actor of its own" in suspicions(tmp_path, head + "".join(f"{i},1700000000,k\n" for i in range(20)))
+    assert "free text" in suspicions(tmp_path, head + "".join(f"a,1700000000,k{i}\n" for i in range(5001)))
+    assert "1 row with a seq seen before" in suspicions(
+        tmp_path, "actor,at,kind,seq\na,1700000000,k,1\nb,1700000000,k,1\n"
+    )
+
+
+def test_near_misses_of_reserved_kinds_come_with_the_line_that_maps_them(tmp_path):
+    path = write(tmp_path / "log.csv", "actor,at,kind\na,1700000000,login\nb,1700000000,Session.Logout\n")
+
+    found = lint(path, now=NOW)
+
+    assert "kind 'login' looks like the reserved kind 'session.login' and is not counted as it." in found.suspicions
+    assert found.advice[0] == (
+        'Map them in the mapping file: [kinds] "Session.Logout" = "session.logout", "login" = "session.login".'
+    )
+
+
+def test_rows_that_do_not_parse_are_counted_among_the_first(tmp_path):
+    path = write(tmp_path / "log.csv", "actor,at,kind,level\n" + "a,1700000000,k,x\nb,never,k,1\n" * 50)
+
+    found = lint(path, now=NOW)
+
+    assert (found.report.rows, found.report.kept) == (100, 50)
+    assert "Left out: time does not parse in 50 rows (first in row 2: 'never')." in found.sentences()
+    assert "Value set to null: level is not a whole number in 50 rows (first in row 1: 'x')." in found.sentences()
+
+
+def test_only_the_first_rows_of_a_long_log_are_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setattr("gamewarden.readers.delimited.LONGEST_ROW", 1 << 16)
+    path = write(tmp_path / "log.csv", "actor,at,kind\n" + "a,1700000000,k\nb,1700000000,k\n" * 50_000)
+
+    found = lint(path, first_rows=1_000, now=NOW)
+
+    assert not found.whole
+    assert 1_000 <= found.report.kept < 20_000
+    assert any(line.startswith("Of the first ") for line in found.sentences())
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"", "is empty"),
+        (b"BZh9", "is packed with bzip2"),
+        (gzip.compress(GOOD.encode())[:-9], "ends early"),
+        (GOOD.encode() + b'c,1,"k\n', "never closes"),
+    ],
+)
+def test_whatever_is_wrong_with_a_file_stands_in_the_answer(tmp_path, data, problem):
+    found = lint(write(tmp_path / "log", data), detectors=DETECTORS, now=NOW)
+
+    assert problem in found.problem
+    assert any(line.startswith("Problem: ") for line in found.sentences())
+    assert found.advice
+
+
+def test_a_column_that_is_there_and_always_empty_leaves_a_detector_blind(tmp_path):
+    path = write(tmp_path / "log.csv", "actor,at,kind,x,y\na,1700000000,k,,\n")
+
+    assert lint(path, detectors=DETECTORS, now=NOW).sights[1].blind == ("x", "y")
+
+
+def test_the_table_says_what_the_sentences_say(tmp_path):
+    table = lint(write(tmp_path / "log.csv", GOOD), detectors=DETECTORS, now=NOW).table()
+
+    assert table.columns == ["topic", "subject", "count", "says"]
+    assert table.filter(pl.col("says") == "not mapped").rows() == [("kind", "1204", 2, "not mapped")]
+    assert table.filter(pl.col("topic") == "detector").height == 3
+
+
+def test_events_in_memory_or_in_a_lake_are_linted_too():
+    frame = pl.DataFrame({"actor": ["a", "b"], "at": [NOW, NOW], "kind": ["move", "k"]})
+
+    found = lint_events(FrameEvents(frame), "the lake", DETECTORS, now=NOW)
+
+    assert found.readable
+    assert dict(found.reserved) == {"move": 1}
+
+
+def test_the_preset_for_another_game_says_what_it_misses(tmp_path):
+    found = lint(write(tmp_path / "log.csv", GOOD), load_mapping("blade-and-soul"), now=NOW)
+
+    assert "'Actor_Account_ID' (our actor)" in found.problem
