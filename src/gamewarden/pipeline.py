@@ -161,6 +161,8 @@ def _open_file(source: Path, reading: Reading) -> EventFile:
 
 def lint(source: Path, reading: Reading) -> Lint:
     """What of a log or a lake can be read, and which detectors stay blind."""
+    if not source.exists():
+        raise ReadError(f"{source}: there is no such file or lake")
     seeing = {name: features.load(feature)() for name, feature in FEATURE_OF.items()}
     if source.is_dir():
         return lint_events(open_source(source, reading), str(source), seeing)
