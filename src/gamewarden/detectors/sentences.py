@@ -148,9 +148,9 @@ class Seen:
     unused: str = "unknown"  # why the model does not use it
 
 
-def says(seen: Seen) -> str:
-    """One sentence: what it means, then the number, then the typical human."""
-    phrase = PHRASES.get(seen.feature) or _plain(seen.feature)
+def says(seen: Seen, phrase: Phrase | None = None) -> str:
+    """One sentence: what it means, then the number, then the typical human; in the feature's own words or others."""
+    phrase = phrase or PHRASES.get(seen.feature) or _plain(seen.feature)
     words = {"window": seen.window, "Window": seen.window.capitalize(), "period": _number(seen.period, 0)}
     if seen.value is None:
         return _unseen(seen, phrase).format(**words)
