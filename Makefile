@@ -8,7 +8,7 @@ demo: .venv/ready
 	$(BIN)/gamewarden demo
 
 test: .venv/ready check
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadfile
 
 check: .venv/ready
 	$(BIN)/ruff check .

@@ -10,7 +10,7 @@ from statistics import median
 def measured(events, *, chunk, t, min_actions, by, is_action, columns):
     """One dict a chunk; `events` are dicts in the order of the source, `columns` the kinds with a column."""
     logs = defaultdict(list)
-    for event in without_repeats(events):
+    for event in events:
         actor = event["actor"] if by == "account" else event["character"]
         if actor is not None and is_action(event["kind"]):
             logs[actor].append((event["at"], event["kind"]))
@@ -20,14 +20,6 @@ def measured(events, *, chunk, t, min_actions, by, is_action, columns):
             if len(actions) >= min_actions:
                 rows.append({"actor": actor, "since": since, **row(since, actions, chunk, t, columns)})
     return rows
-
-
-def without_repeats(events):
-    seen = set()
-    for event in events:
-        if event["seq"] is None or event["seq"] not in seen:
-            yield event
-        seen.add(event["seq"])
 
 
 def chunks(actions, width):

@@ -20,19 +20,11 @@ KINDS = {
 def measured(events, *, by, every, zone, **options):
     """One dict a row; `events` are dicts in the order of the source, the option `vocabulary` a set of kinds."""
     periods = defaultdict(list)
-    for event in in_order(without_repeats(events)):
+    for event in in_order(events):
         actor = event["actor"] if by == "account" else event["character"]
         if actor is not None:
             periods[actor, period(event["at"], every, zone)].append({**event, "actor": actor})
     return [row(*key, periods[key], **options) for key in sorted(periods)]
-
-
-def without_repeats(events):
-    seen = set()
-    for event in events:
-        if event["seq"] is None or event["seq"] not in seen:
-            yield event
-        seen.add(event["seq"])
 
 
 def in_order(events):

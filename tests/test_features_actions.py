@@ -135,12 +135,6 @@ def test_a_silence_leaves_out_the_chunks_in_which_nothing_happened():
     assert rows["events"].to_list() == [2, 1, 1, 1]
 
 
-def test_rows_that_are_there_twice_count_once():
-    events = log(("a", 0, "k"), ("a", 1, "k"), ("a", 1, "k"), ("a", 3600, "k"), seq=[0, 1, 1, 2])
-
-    assert Actions().measure(FrameEvents(events))["events"].to_list() == [2]
-
-
 def test_a_null_kind_is_refused_by_name():
     class Broken:
         columns = frozenset({"actor", "at", "kind"})
@@ -189,7 +183,7 @@ def test_a_recipe_survives_json():
 
 @st.composite
 def logs(draw):
-    """Small logs with ties, silences, disorder, repeated rows and several characters."""
+    """Small logs with ties, silences, disorder and several characters."""
     seed, rows = draw(st.integers(0, 2**32)), draw(st.integers(0, 120))
     dice = random.Random(seed)  # noqa: S311 - made-up logs
     times = sorted(dice.choice([dice.randrange(0, 400), dice.random() * 4000]) for _ in range(rows))
@@ -201,7 +195,6 @@ def logs(draw):
             "character": dice.choice([None, "c1", "c2", "c3"]),
             "at": START + timedelta(microseconds=int(1e6 * time)),
             "kind": dice.choice(KINDS),
-            "seq": None if dice.random() < 0.2 else dice.randrange(4 * rows),
         }
         for time in times
     ]
@@ -222,7 +215,7 @@ def logs(draw):
     ),
 )
 def test_the_kernel_measures_what_the_equations_say(events, batch, options):
-    schema = {name: EVENTS.columns[name] for name in ("actor", "character", "at", "kind", "seq")}
+    schema = {name: EVENTS.columns[name] for name in ("actor", "character", "at", "kind")}
     recipe = Actions(**options, max_freq=True, own_intervals=True)
     columns = recipe.action_kinds() or sorted({event["kind"] for event in events if recipe.is_action(event["kind"])})
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gamewarden.errors import ConfigError, GamewardenError
+from gamewarden.errors import ConfigError, GamewardenError, ReadError
+from gamewarden.readers import delimited, times
 from gamewarden.readers.mapping import IDENTITY, load_mapping, near_miss, parse_mapping, presets
-from gamewarden.readers.tables import EventFile
+from gamewarden.readers.tables import MAX_BAD_SHARE, EventFile
 from gamewarden.tables import EVENTS, RESERVED_KINDS
 
 EXAMPLE = """
@@ -58,6 +59,37 @@ def test_a_column_is_read_only_for_the_kinds_that_fill_it_and_losses_are_negativ
         ("find", None, 5.0),
         ("walk", None, None),
     ]
+
+
+def test_a_mapped_column_that_may_be_missing_is_null_and_noted(tmp_path):
+    (tmp_path / "log.csv").write_text("actor,at,kind\na,1,k\n")
+    file = EventFile(tmp_path / "log.csv", parse_mapping('[columns]\nzone = "Map"\n', "m"))
+
+    rows = [row for batch in file.batches(["zone"]) for row in batch.to_pylist()]
+
+    assert rows == [{"zone": None}]
+    assert "zone" not in file.columns
+    assert file.report.notes[0].reason == "our zone is null: the file has no column 'Map'"
+
+
+def test_a_mapped_column_written_otherwise_is_not_taken_for_missing(tmp_path):
+    (tmp_path / "log.csv").write_text("actor,at,kind,map_id\na,1,k,z\n")
+
+    with pytest.raises(ReadError, match=r"lacks 'Map ID' \(our zone\); 'map_id' looks like 'Map ID'"):
+        EventFile(tmp_path / "log.csv", parse_mapping('[columns]\nzone = "Map ID"\n', "m"))
+
+
+def test_the_documentation_describes_this_mapping_these_patterns_and_these_limits():
+    page = (Path(__file__).parents[1] / "docs" / "reading.md").read_text()
+    example = parse_mapping(page.partition("```toml\n")[2].partition("```")[0], "docs/reading.md")
+
+    assert example.kinds == {"1003": "session.login"}
+    assert example.losses == ("2201",)
+    assert "`" + " ".join(f"%{name}" for name in times._DIRECTIVES) + "`" in page
+    assert all(short in page for short in times._SHORTHANDS)
+    assert f"A row may be {delimited.LONGEST_ROW >> 20} MiB long" in page
+    assert f"More than {MAX_BAD_SHARE:.0%} of bad rows".replace("%", " %") in page
+    assert all(f"--map {name}" in page for name in presets())
 
 
 def test_without_a_mapping_every_column_keeps_its_name():

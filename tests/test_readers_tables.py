@@ -59,8 +59,9 @@ def zstd(data: bytes) -> bytes:
     return pa.Codec("zstd").compress(data, asbytes=True)
 
 
+# Cn holds the noncharacters, which Unicode keeps out of all text and we use to mark bytes that are none.
 text = st.text(
-    st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\x85\u2028\u2029"), min_size=1, max_size=8
+    st.characters(blacklist_categories=("Cs", "Cc", "Cn"), blacklist_characters="\u2028\u2029"), min_size=1, max_size=8
 )
 events = st.lists(
     st.fixed_dictionaries(
@@ -162,20 +163,34 @@ def test_parquet_times_of_any_type_are_understood(tmp_path, at, zone):
     assert found == [{"actor": "7", "at": START, "kind": "1204"}]
 
 
-def test_parquet_values_that_are_no_events_are_counted_and_not_passed_through(tmp_path):
-    rows = {
-        "actor": ["a", "b", "", "d"],
-        "at": pa.array([1, 2, 3, 2**62], pa.timestamp("us", "UTC")),
-        "kind": ["k"] * 4,
-        "amount": [float("nan"), 1.5, 1.0, 1.0],
-    }
-    pq.write_table(pa.table(rows), tmp_path / "log.parquet")
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("actor", "", "actor is missing"),
+        ("actor", None, "actor is missing"),
+        ("kind", None, "kind is missing"),
+        ("at", None, "time is missing"),
+        ("at", 2**62, "time is outside the years 1 to 9999 (is it in other units? set [time] format)"),
+        ("amount", float("nan"), "amount is not finite"),
+        ("x", float("inf"), "x is not finite"),
+    ],
+)
+def test_parquet_values_that_are_no_events_are_counted_and_not_passed_through(tmp_path, column, value, reason):
+    types = {"actor": pa.string(), "at": pa.timestamp("us", "UTC"), "kind": pa.string(), "amount": pa.float64()}
+    values = {"actor": "a", "at": 1, "kind": "k", "amount": 1.0, "x": 1.0, column: value}
+    good = {"actor": "b", "at": 2, "kind": "k", "amount": 2.0, "x": 2.0}
+    arrays = {name: pa.array([values[name], good[name]], types.get(name, pa.float32())) for name in good}
+    pq.write_table(pa.table(arrays), tmp_path / "log.parquet")
     file = EventFile(tmp_path / "log.parquet", max_bad_share=1)
 
-    found = read(file, ["actor", "amount"])
+    found = read(file, ["actor", "amount", "x"])
 
-    assert found == [{"actor": "a", "amount": None}, {"actor": "b", "amount": 1.5}]
-    assert file.report.nulled[0].reason == "amount is not finite"
+    assert found[-1] == {"actor": "b", "amount": 2.0, "x": 2.0}
+    assert [fault.reason for fault in (*file.report.bad, *file.report.nulled)] == [reason]
+    if column in {"amount", "x"}:
+        assert found[0][column] is None
+    else:
+        assert len(found) == 1
 
 
 def test_parquet_text_that_is_not_utf8_is_a_bad_row_and_no_crash(tmp_path):
@@ -272,6 +287,16 @@ def test_json_read_by_arrow_and_line_by_line_agree(tmp_path, monkeypatch, block)
         "seq": 99,
     }
     assert found[200]["seq"] == 201
+
+
+def test_json_lines_keep_their_places_past_blank_and_doubled_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr("gamewarden.readers.jsonlines._BLOCK", 64)
+    line = '{"actor":"a","at":1,"kind":"k"}'
+    path = write(tmp_path / "log.jsonl", "\n".join([line] * 10 + [line + line] + [line] * 10 + ["", ""] + [line] * 10))
+
+    found = read(EventFile(path, max_bad_share=1).numbered(), ["seq"])
+
+    assert [row["seq"] for row in found] == [*range(10), *range(11, 31)]
 
 
 def test_a_json_key_may_appear_late(tmp_path):

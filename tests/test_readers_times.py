@@ -132,6 +132,7 @@ def test_what_is_no_time_is_said_to_be_none(text):
 
 def test_a_time_without_a_zone_is_refused_unless_the_log_has_one():
     assert faults(["2024-01-01T00:00:00", "2024-01-01"]) == {NO_ZONE: [True, True]}
+    assert micros(["2024-01-01T00:00:00", "2024-01-01"]) == [None, None]
     assert micros(["2024-01-01T09:00:00", "2024-01-01"], Clock(zone="Asia/Seoul")) == [
         1704067200_000_000,
         1704034800_000_000,

@@ -101,6 +101,37 @@ def test_a_file_that_has_grown_adds_only_its_new_rows(lake, log):
     assert {name: old[name] for name in old if "part" in name}.items() <= everything(lake.directory).items()
 
 
+def test_a_log_that_grows_while_it_is_read_gives_the_rows_it_had_at_the_start(lake, log):
+    class GrowsMeanwhile(EventFile):
+        def content(self, beginnings=()):
+            found = super().content(beginnings)
+            with log.open("a") as file:
+                file.write("late,2024-01-03T00:00:00Z,chat,,\nhalf,2024-01-0")
+            return found
+
+    added = lake.add(GrowsMeanwhile(log, number_rows=True))
+    log.write_text(log.read_text() + "3T00:00:01Z,chat,,\n")
+    later = read_into(lake, log)
+
+    assert (added.new, later.new, later.known) == (3, 2, 3)
+    assert rows(lake.events()) == rows(EventFile(log).numbered())
+
+
+def test_the_rest_of_a_truncated_file_is_added_when_it_comes(lake, tmp_path):
+    log = tmp_path / "log.csv.gz"
+    whole = gzip.compress("".join([HEADER, *(f"a{i},{i},k,,\n" for i in range(20_000))]).encode())
+    log.write_bytes(whole[: len(whole) // 2])
+    source = EventFile(log, keep_truncated=True).numbered()
+    first = lake.add(source)
+    log.write_bytes(whole)
+
+    rest = read_into(lake, log)
+
+    assert "ends early" in source.report.notes[0].reason
+    assert (first.new + rest.new, rest.known) == (20_000, first.new)
+    assert rows(lake.events(), ["actor", "seq"]) == rows(EventFile(log).numbered(), ["actor", "seq"])
+
+
 def test_a_grown_file_keeps_its_numbers_past_bad_rows(lake, tmp_path):
     log = tmp_path / "log.csv"
     log.write_text(HEADER + DAY_ONE + "\n,2024-01-01T10:00:00Z,x,,\n")

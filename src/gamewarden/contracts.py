@@ -19,6 +19,7 @@ def no_progress(_rows: int) -> None:
 class EventStream(Protocol):
     """Events of any number: read as often as needed, a batch at a time, only the columns asked for.
 
+    No event comes twice: whoever offers the stream has dropped rows whose source and seq were there already.
     Batches have exactly the columns asked for, in that order. `at` is timestamp[us, UTC], `seq` uint64, `level`
     int16; text columns are string, large_string or dictionary<int32, string>. A column the source lacks is all null.
     """

@@ -65,13 +65,14 @@ def together(*options: Decorator) -> Decorator:
 
 
 def reading(function: Callable[..., None]) -> Callable[..., None]:
-    """Adds --map and --zone; the command gets `reading`: how this run reads its sources."""
+    """Adds --map, --zone and --max-bad-share; the command gets `reading`: how this run reads its sources."""
 
     @click.option("--map", "mapping", metavar="FILE|PRESET", help="Names of columns and kinds in this log.")
     @click.option("--zone", type=Zone(), help="Time zone of times written without one, and of the days.")
+    @click.option("--max-bad-share", type=click.FloatRange(0, 1), help="Bad rows allowed.  [default: warden.toml]")
     @wraps(function)
-    def command(*, mapping: str | None, zone: str | None, **given: Any) -> None:  # noqa: ANN401  the command's own
-        function(reading=_reading(mapping, zone), **given)
+    def command(*, mapping: str | None, zone: str | None, max_bad_share: float | None, **given: Any) -> None:  # noqa: ANN401  the command's own
+        function(reading=_reading(mapping, zone, max_bad_share), **given)
 
     return command
 
@@ -88,8 +89,9 @@ def table(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _reading(mapping: str | None, zone: str | None) -> "Reading":
+def _reading(mapping: str | None, zone: str | None, max_bad_share: float | None) -> "Reading":
     from gamewarden.pipeline import Reading
 
     policy = current().read
-    return Reading(mapping, zone or policy.zone or None, policy.max_bad_share)
+    share = policy.max_bad_share if max_bad_share is None else max_bad_share
+    return Reading(mapping, zone or policy.zone or None, share)

@@ -1,6 +1,8 @@
 """One actor's case in sentences a game master understands."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from gamewarden.detectors.sentences import topic_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,9 +31,14 @@ def _judgement(story: "Story") -> str:
     judged = story.scores.filter(pl.col("probability").is_not_null()).height
     of = f" (the highest of {judged} periods)" if judged > 1 else ""
     return (
-        f"{head}\nBot probability {best['probability']:.3f}{of}; alarm {best['alarm']:.4f}: {rarity}.\n"
+        f"{head}\nBot probability {_probability(best['probability'])}{of}; alarm {best['alarm']:.4f}: {rarity}.\n"
         f"Judged by {story.model.card.id}. A number is a reason to look, never a verdict."
     )
+
+
+def _probability(value: float) -> str:
+    """Three decimals; what rounds to certainty is not called certain."""
+    return "above 0.999" if value > 0.9995 else "below 0.001" if value < 0.0005 else f"{value:.3f}"  # noqa: PLR2004  half of the last decimal
 
 
 def _periods(story: "Story") -> str:
@@ -39,31 +46,30 @@ def _periods(story: "Story") -> str:
         return ""
     lines = ["All periods"]
     for row in story.scores.sort("since").iter_rows(named=True):
-        shown = "too little evidence" if row["probability"] is None else f"{row['probability']:.3f}"
+        shown = "too little evidence" if row["probability"] is None else _probability(row["probability"])
         lines.append(f"  {_day(row['since'], row['until'])}  {shown}  ({row['events']:,} events)")
     return "\n".join(lines)
 
 
 def _reasons(evidence: "pl.DataFrame") -> list[str]:
-    import polars as pl
-
-    weight = pl.col("weight").fill_null(0)
-    chapters = {
-        "What speaks for a bot": evidence.filter(weight > 0),
-        "What speaks for a human": evidence.filter(weight < 0),
-        "What says nothing here": evidence.filter(weight == 0),
-    }
-    return [
-        "\n".join([title, *(f"  {_strength(row['weight'])} {row['says']}" for row in rows.iter_rows(named=True))])
-        for title, rows in chapters.items()
-        if rows.height
-    ]
+    """One paragraph a topic, the heaviest first: which way it points and how strongly, then its facts."""
+    topics: dict[str, list[dict[str, Any]]] = {}
+    for row in evidence.iter_rows(named=True):
+        topics.setdefault(topic_of(row["feature"]), []).append(row)
+    weights = {topic: sum(row["weight"] or 0.0 for row in rows) for topic, rows in topics.items()}
+    heaviest = sorted(topics, key=lambda topic: -abs(weights[topic]))
+    return ["\n".join([_heading(topic, weights[topic]), *_facts(topics[topic])]) for topic in heaviest]
 
 
-def _strength(weight: float | None) -> str:
-    """How much a feature weighs: one mark for each factor of e in the odds, three at the most."""
-    marks = min(3, round(abs(weight or 0)))
-    return f"{'●' * marks:<3}" if marks else "·  "
+def _heading(topic: str, weight: float) -> str:
+    """Marks for each factor of e in the odds, five at the most."""
+    marks = "●" * min(5, round(abs(weight)))
+    side = "bot" if weight > 0 else "human"
+    return f"{topic}: speaks for a {side} {marks}" if marks else f"{topic}: says little"
+
+
+def _facts(rows: list[dict[str, Any]]) -> list[str]:
+    return [f"  · {row['says']}" for row in rows]
 
 
 def _windows(story: "Story") -> str:
@@ -72,13 +78,17 @@ def _windows(story: "Story") -> str:
     row = story.measured.row(0, named=True)
     filled = story.windows.filter(story.windows["events"] > 0)
     top = filled["top_kind"].value_counts(sort=True).head(3)
-    kinds = ", ".join(f"{kind} ({count:,} windows)" for kind, count in top.iter_rows())
+    kinds = ", ".join(f"{kind} ({count:,})" for kind, count in top.iter_rows())
     return (
         f"The windows\n  {row['windows']:,} windows, {row['cosim_zero_count']:,} of them empty; "
-        f"{row['cosim_uniq_count'] or 0:,} different ones, the commonest came {row['cosim_mode'] or 0:,} times.\n"
-        f"  Mostly: {kinds}\n"
+        f"{row['cosim_uniq_count'] or 0:,} different ones, the commonest came {_times(row['cosim_mode'] or 0)}.\n"
+        f"  What most of a window was, and in how many: {kinds}\n"
         f"  How varied each stretch was, from first to last (a flat line is a routine):\n  {_sparkline(story.windows)}"
     )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
 
 
 def _sparkline(windows: "pl.DataFrame") -> str:

@@ -33,7 +33,8 @@ def walk(place: Path, accounts: int, seed: int) -> None:
 
     _step(1, f"A synthetic game: {accounts:,} accounts play {_GAME} for {_DAYS} days (seed {seed}).")
     with progress("playing", accounts) as done:
-        events = write(world, place / "world", done)
+        write(world, place / "world", done)
+    events = pipeline.open_source(log, reading).rows or 0
     _tell(f"{events:,} events in {log}")
 
     _step(2, "Read the log into a lake.")

@@ -33,8 +33,8 @@ def world(directory: Path, accounts: int, days: int, seed: int, game: str) -> No
     from gamewarden.world import World, write
 
     with progress("playing", accounts) as done:
-        written = write(World(game, accounts, days, seed), directory, done)
-    say(f"{written:,} synthetic events of {accounts:,} accounts over {days} days of {game} in {directory}")
+        write(World(game, accounts, days, seed), directory, done)
+    say(f"A synthetic {game} of {accounts:,} accounts and {days} days is in {directory}")
 
 
 def _reproduce_command(name: str) -> click.Command:

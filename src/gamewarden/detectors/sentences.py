@@ -135,6 +135,31 @@ PHRASES: Mapping[str, Phrase] = {
 }
 
 
+# Features of one topic measure nearly the same, and a regression shares a weight out among such features almost at
+# will, some above and some below zero: only their sum says which way the topic points.
+TOPICS: Mapping[str, tuple[str, ...]] = {
+    "How it repeats itself": ("self_sim", "cosim_uniq_count", "cosim_mode"),
+    "How much it plays": (
+        "total_use_time_min",
+        "cosim_count",
+        "cosim_zero_count",
+        "total_log_count",
+        "log_count_per_min",
+    ),
+    "What it hunts": ("npc_kill_count", "main_char_level"),
+    "What it trades and stores": ("trade_get_count", "trade_give_count", "retrieve_count", "deposit_count"),
+}
+OTHER_TOPIC = "What else it does"
+# Numbers of a chunk of play, by how their names begin.
+_TOPIC_OF_CHUNKS = {
+    "a_": "What it does",
+    "done_": "What it does",
+    "i_": "How long it waits",
+    "m_": "How regularly it acts",
+    "d_": "How regularly it acts",
+}
+
+
 @dataclass(frozen=True)
 class Seen:
     """One number of one period, beside what humans showed in training."""
@@ -146,6 +171,13 @@ class Seen:
     period: float = 0.0  # minutes
     windows: int | None = None  # how many windows were measured, where the table says so
     unused: str = "unknown"  # why the model does not use it
+
+
+def topic_of(feature: str) -> str:
+    """The topic a feature belongs to."""
+    named = next((topic for topic, features in TOPICS.items() if feature in features), None)
+    begins = next((topic for start, topic in _TOPIC_OF_CHUNKS.items() if feature.startswith(start)), OTHER_TOPIC)
+    return named or begins
 
 
 def says(seen: Seen, phrase: Phrase | None = None) -> str:

@@ -40,7 +40,7 @@ def measure(
     recipe: "Actions", events: EventStream, progress: Progress = no_progress, *, budget: int = BUDGET
 ) -> Chunks:
     """The chunks of all events; at most about `budget` bytes hold what has to be sorted."""
-    table = ActionTable(recipe, events, budget)
+    table = ActionTable(recipe, events)
     stream = Stream(recipe, table)
     for rows in table.rows(progress):
         stream.feed(rows)
@@ -55,8 +55,8 @@ def measure(
 class ActionTable:
     """Events as numbers: slots for actors, and for each kind the place where it is counted."""
 
-    def __init__(self, recipe: "Actions", events: EventStream, budget: int = BUDGET) -> None:
-        self.slots = Slots(events, ("at", "kind"), recipe.by, budget, recipe.name)
+    def __init__(self, recipe: "Actions", events: EventStream) -> None:
+        self.slots = Slots(events, ("at", "kind"), recipe.by, recipe.name)
         self.kinds = Names(recipe.vocabulary or ())
         self.place = np.zeros(0, np.int32)
         self.actions = 0  # kinds that are counted

@@ -75,9 +75,8 @@ class Names:
         return found
 
     def _is_known(self, dictionary: pa.Array) -> bool:
-        """Batches of one row group share a dictionary: the one looked up last is kept alive and recognised."""
-        last = self._dictionary
-        return last is not None and len(last) == len(dictionary) and _places(last) == _places(dictionary)
+        """Batches of one row group have equal dictionaries: the one looked up last is recognised."""
+        return self._dictionary is not None and self._dictionary.equals(dictionary)
 
     def _of_texts(self, column: pa.Array) -> NDArray[np.int32]:
         texts = _texts_of(column)
@@ -99,10 +98,6 @@ class Names:
             self.starts.resize(2 * most + 1, refcheck=False)
         if self.starts[self.count] + size > len(self.data):
             self.data.resize(2 * (int(self.starts[self.count]) + size), refcheck=False)
-
-
-def _places(array: pa.Array) -> list[tuple[int, int]]:
-    return [(array.offset, buffer.address) if buffer else (array.offset, 0) for buffer in array.buffers()]
 
 
 def _texts_of(column: pa.Array) -> _Texts:

@@ -46,7 +46,6 @@ class Usage:
     """What became of the rows: how many there were, and which could not be used as they stood."""
 
     rows: int = 0
-    repeated: int = 0  # the source had their seq before: dropped
     nameless: int = 0  # no character under by = "character": dropped
     other: int = 0  # events whose kind the vocabulary does not have: counted as OTHER
     other_kinds: tuple[str, ...] = ()

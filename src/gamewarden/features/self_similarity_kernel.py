@@ -26,30 +26,37 @@ ROLES = 5
 
 PLAYER = np.dtype(
     [
+        # The first 64 bytes, one line of the cache, are all that most rows touch.
         ("since", "i8"),  # the open window
         ("until", "i8"),
-        ("first", "i8"),  # its first and last event
-        ("last", "i8"),
-        ("kinds", "i4"),  # how many kinds it has in the player's own row of `kinds`; 0 = no window is open
-        ("more_kinds", "i4"),  # block with further kinds, or -1
-        ("character", "i4"),  # the character playing now, -1 = unknown
-        ("character_events", "i4"),
+        ("last", "i8"),  # its last event
         ("level_at", "i8"),  # when this character's last level was seen
         ("level_seq", "u8"),
+        ("character", "i4"),  # the character playing now, -1 = unknown
+        ("character_events", "i4"),
+        ("rows", "u4"),  # all rows of the player, for the second pass
+        ("more_kinds", "i4"),  # block with further kinds, or -1
+        ("kinds", "i2"),  # how many kinds the window has in the player's row of `kinds`; 0 = no window is open
+        ("level", "i2"),
+        ("disordered", "u1"),
+        ("has_session", "u1"),
+        # What a window touches when it closes.
+        ("number", "i4"),  # of the open window in its period
+        ("first", "i8"),  # its first event
         ("period_since", "i8"),  # the open period
         ("period_until", "i8"),
         ("ended", "i8"),  # last event of the last closed window
         ("active", "i8"),  # microseconds in runs of activity
+        ("ended_number", "i4"),  # number of the last closed window
         ("filled", "i4"),  # empty windows inside runs of activity
-        ("rows", "u4"),  # all rows of the player, for the second pass
         ("windows", "i4"),  # closed windows of the period
         ("window_list", "i4"),  # block with the newest of them, or -1
         ("character_list", "i4"),
         ("session_list", "i4"),
         ("logins", "i4"),  # entries in the session list
-        ("level", "i2"),
-        ("has_session", "u1"),
-        ("disordered", "u1"),
+        ("roles", "i4", (ROLES,)),
+        ("slot", "i4"),
+        ("spare", "i4", (7,)),  # to whole lines of the cache
     ],
     align=True,
 )
@@ -76,12 +83,14 @@ DONE = np.dtype(
 BLOCK_WORDS = 32
 _USED = 31
 _WINDOW_WORDS, _KIND_WORDS, _CHARACTER_WORDS, _SESSION_WORDS = 3, 1, 5, 3
+_WINDOWS_A_BLOCK = 10
 _BLOCKS_A_ROW = 4  # at most one of each list
 _LOOK_AHEAD = 256  # rows whose records are fetched together, so that cache misses overlap
 _LOW = np.int64((1 << 32) - 1)
 
 # Counters of the state.
-FREE, FREE_COUNT, BLOCKS_USED, DONE_USED, SESSION_ROWS, DISORDERED = range(6)
+FREE, FREE_COUNT, BLOCKS_USED, CLOSED_USED, SESSION_ROWS = range(5)
+COUNTERS = 5
 
 
 class Rows(NamedTuple):
@@ -117,18 +126,24 @@ class State(NamedTuple):
 
     players: Records
     kinds: Ints  # a row a player: kind << 32 | count
-    roles: NDArray[np.int32]
     blocks: Ints
     counters: Ints
     tally: Ints  # events a kind
     unused: Ints  # events a kind in rows that cannot be used
-    done: Records
+    closed: Records  # periods that are over, to be folded: players as they were when they left it
 
 
-_compiled = njit(cache=True, nogil=True, error_model="numpy")
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_compiled = njit(**_OPTIONS)
+# Streaming allocates nothing, so it goes without reference counts, and its path for every row is one function to the
+# compiler: handing the state from function to function took 900 ns a row with the counts, 140 without, 70 inlined.
+_WITHOUT_COUNTS: dict[str, Any] = {**_OPTIONS, "_nrt": False}
+_INLINED: dict[str, Any] = {**_WITHOUT_COUNTS, "inline": "always"}
+_streaming = njit(**_WITHOUT_COUNTS)
+_inlined = njit(**_INLINED)
 
 
-@_compiled
+@_streaming
 def _take_block(state: State, following: int) -> int:
     block = state.counters[FREE]
     if block >= 0:
@@ -142,7 +157,7 @@ def _take_block(state: State, following: int) -> int:
     return block
 
 
-@_compiled
+@_streaming
 def _give_back(state: State, block: int) -> int:
     following = state.blocks[block, 0]
     state.blocks[block, 0] = state.counters[FREE]
@@ -151,13 +166,13 @@ def _give_back(state: State, block: int) -> int:
     return following
 
 
-@_compiled
+@_streaming
 def _give_all_back(state: State, block: int) -> None:
     while block >= 0:
         block = _give_back(state, block)
 
 
-@_compiled
+@_streaming
 def _with_room(state: State, block: int, words: int) -> int:
     """The block, or a new one before it if it has no room for another entry of so many words."""
     if block < 0 or (state.blocks[block, _USED] + 1) * words > _USED - 1:
@@ -165,14 +180,14 @@ def _with_room(state: State, block: int, words: int) -> int:
     return block
 
 
-@_compiled
+@_streaming
 def _new_entry(state: State, block: int, words: int) -> int:
     used = state.blocks[block, _USED]
     state.blocks[block, _USED] = used + 1
     return 1 + used * words
 
 
-@_compiled
+@_streaming
 def clear(state: State, slot: int) -> None:
     """A player nothing is known of."""
     player = state.players[slot]
@@ -182,10 +197,11 @@ def clear(state: State, slot: int) -> None:
     player.since = -(1 << 62)
     player.until = -(1 << 62)
     player.rows = 0
+    player.slot = slot
     _open_period(state, slot, -(1 << 62), -(1 << 62))
 
 
-@_compiled
+@_streaming
 def _open_period(state: State, slot: int, since: int, until: int) -> None:
     player = state.players[slot]
     player.period_since = since
@@ -202,10 +218,10 @@ def _open_period(state: State, slot: int, since: int, until: int) -> None:
     player.logins = 0
     player.has_session = 0
     for role in range(ROLES):
-        state.roles[slot, role] = 0
+        player.roles[role] = 0
 
 
-@_compiled
+@_streaming
 def _forget(state: State, slot: int) -> None:
     player = state.players[slot]
     _give_all_back(state, player.more_kinds)
@@ -213,10 +229,9 @@ def _forget(state: State, slot: int) -> None:
     _give_all_back(state, player.character_list)
     _give_all_back(state, player.session_list)
     player.disordered = 1
-    state.counters[DISORDERED] += 1
 
 
-@_compiled
+@_streaming
 def border(number: int, every: int, offsets: Offsets) -> int:
     """The moment at which the local clock first shows `number * every` or later."""
     shown = number * every
@@ -227,7 +242,7 @@ def border(number: int, every: int, offsets: Offsets) -> int:
     return max(offsets.since[-1], shown - offsets.offset[-1])
 
 
-@_compiled
+@_streaming
 def period_of(at: int, every: int, offsets: Offsets) -> tuple[int, int]:
     """Since and until of the period that holds a moment."""
     piece = len(offsets.since) - 1
@@ -237,7 +252,7 @@ def period_of(at: int, every: int, offsets: Offsets) -> tuple[int, int]:
     return border(number, every, offsets), border(number + 1, every, offsets)
 
 
-@_compiled
+@_streaming
 def ingest(rows: Rows, begin: int, end: int, rules: Rules, state: State) -> int:
     """Take in the rows from `begin` to `end`; the state must have room for them (see `blocks_for`)."""
     touched = 0
@@ -262,7 +277,7 @@ def ingest(rows: Rows, begin: int, end: int, rules: Rules, state: State) -> int:
     return touched
 
 
-@_compiled
+@_inlined
 def _take_in(rows: Rows, row: int, key: int, rules: Rules, state: State) -> None:
     slot, at = rows.slot[row], rows.at[row]
     player = state.players[slot]
@@ -287,12 +302,14 @@ def _take_in(rows: Rows, row: int, key: int, rules: Rules, state: State) -> None
             _keep_session(state, slot, at, rows.seq[row], int(key << 2) | int(session))
 
 
-@_compiled
+@_streaming
 def _stretch_window(player: Any, at: int, unit: int) -> bool:  # noqa: ANN401 - a compiled record
     """Let the open window reach `at`; False where the order inside a window matters and `at` comes too late."""
     if unit <= SILENCE:  # no silence fits into a window
-        player.first = min(player.first, at)
-        player.last = max(player.last, at)
+        if at >= player.last:
+            player.last = at
+        else:
+            player.first = min(player.first, at)
         return True
     if at < player.last:
         return False
@@ -302,7 +319,7 @@ def _stretch_window(player: Any, at: int, unit: int) -> bool:  # noqa: ANN401 - 
     return True
 
 
-@_compiled
+@_streaming
 def _count_kind(state: State, slot: int, kind: int) -> None:
     player = state.players[slot]
     for place in range(player.kinds):
@@ -324,7 +341,7 @@ def _count_kind(state: State, slot: int, kind: int) -> None:
     state.blocks[player.more_kinds, _new_entry(state, player.more_kinds, _KIND_WORDS)] = (kind << 32) + 1
 
 
-@_compiled
+@_streaming
 def _see_level(player: Any, at: int, seq: np.uint64, level: int) -> None:  # noqa: ANN401 - a compiled record
     if player.level == NO_LEVEL or at > player.level_at or (at == player.level_at and seq >= player.level_seq):
         player.level = level
@@ -332,7 +349,7 @@ def _see_level(player: Any, at: int, seq: np.uint64, level: int) -> None:  # noq
         player.level_seq = seq
 
 
-@_compiled
+@_streaming
 def _keep_session(state: State, slot: int, at: int, seq: np.uint64, key: int) -> None:
     player = state.players[slot]
     player.session_list = _with_room(state, player.session_list, _SESSION_WORDS)
@@ -343,7 +360,7 @@ def _keep_session(state: State, slot: int, at: int, seq: np.uint64, key: int) ->
     player.logins += 1
 
 
-@_compiled
+@_streaming
 def _change_character(state: State, slot: int, character: int) -> None:
     player = state.players[slot]
     if player.character_events > 0:
@@ -353,7 +370,7 @@ def _change_character(state: State, slot: int, character: int) -> None:
     player.level = NO_LEVEL
 
 
-@_compiled
+@_streaming
 def _keep_character(state: State, slot: int) -> None:
     """Add what the current character did to the period's list of characters."""
     player = state.players[slot]
@@ -374,7 +391,7 @@ def _keep_character(state: State, slot: int) -> None:
     _keep_level(state, player, player.character_list, entry)
 
 
-@_compiled
+@_streaming
 def _keep_level(state: State, player: Any, block: int, entry: int) -> None:  # noqa: ANN401 - a compiled record
     if player.level == NO_LEVEL:
         return
@@ -386,7 +403,7 @@ def _keep_level(state: State, player: Any, block: int, entry: int) -> None:  # n
         state.blocks[block, entry + 4] = player.level
 
 
-@_compiled
+@_inlined
 def _move_on(state: State, rules: Rules, slot: int, at: int) -> None:
     """Close the window, and the period if it is over, and open those that hold `at`."""
     player = state.players[slot]
@@ -394,19 +411,19 @@ def _move_on(state: State, rules: Rules, slot: int, at: int) -> None:
         _close_window(state, rules, slot)
     if at >= player.period_until:
         if player.windows > 0:
-            _fold(state, rules, slot)
+            _close_period(state, slot)
         since, until = period_of(at, rules.every, rules.offsets)
         _open_period(state, slot, since, until)
-    player.since = player.period_since + (at - player.period_since) // rules.unit * rules.unit
+    player.number = (at - player.period_since) // rules.unit
+    player.since = player.period_since + player.number * rules.unit
     player.until = min(player.since + rules.unit, player.period_until)
     player.first = at
     player.last = at
 
 
-@_compiled
+@_inlined
 def _close_window(state: State, rules: Rules, slot: int) -> None:
     player = state.players[slot]
-    number = (player.since - player.period_since) // rules.unit
     events, squares, word = np.int64(0), np.int64(0), np.uint64(0)
     for place in range(player.kinds):
         kind, count = state.kinds[slot, place] >> 32, state.kinds[slot, place] & _LOW
@@ -414,7 +431,7 @@ def _close_window(state: State, rules: Rules, slot: int) -> None:
         squares += count * count
         word += rules.words[kind] * np.uint64(count)
         if rules.role[kind] >= 0:
-            state.roles[slot, rules.role[kind]] += count
+            player.roles[rules.role[kind]] += count
     block = player.more_kinds
     while block >= 0:
         for entry in range(1, 1 + state.blocks[block, _USED]):
@@ -423,12 +440,15 @@ def _close_window(state: State, rules: Rules, slot: int) -> None:
             squares += count * count
             word += rules.words[kind] * np.uint64(count)
             if rules.role[kind] >= 0:
-                state.roles[slot, rules.role[kind]] += count
+                player.roles[rules.role[kind]] += count
         block = _give_back(state, block)
-    _measure_silence(player, rules, number)
-    player.window_list = _with_room(state, player.window_list, _WINDOW_WORDS)
-    entry = _new_entry(state, player.window_list, _WINDOW_WORDS)
-    state.blocks[player.window_list, entry] = (number << 32) + events
+    _measure_silence(player, rules.unit)
+    # A full block is known by the count of windows: reading the block would wait for memory.
+    place = player.windows % _WINDOWS_A_BLOCK
+    if place == 0:
+        player.window_list = _take_block(state, player.window_list)
+    entry = 1 + place * _WINDOW_WORDS
+    state.blocks[player.window_list, entry] = (np.int64(player.number) << 32) + events
     state.blocks[player.window_list, entry + 1] = squares
     state.blocks[player.window_list, entry + 2] = np.int64(word)
     player.windows += 1
@@ -436,54 +456,80 @@ def _close_window(state: State, rules: Rules, slot: int) -> None:
     player.more_kinds = -1
 
 
-@_compiled
-def _measure_silence(player: Any, rules: Rules, number: int) -> None:  # noqa: ANN401 - a compiled record
-    if rules.unit <= SILENCE:
+@_streaming
+def _measure_silence(player: Any, unit: int) -> None:  # noqa: ANN401 - a compiled record
+    if unit <= SILENCE:
         player.active += player.last - player.first
     if player.windows > 0 and player.first - player.ended <= SILENCE:
         player.active += player.first - player.ended
-        player.filled += number - (player.ended - player.period_since) // rules.unit - 1
+        player.filled += player.number - player.ended_number - 1
     player.ended = player.last
+    player.ended_number = player.number
+
+
+@_streaming
+def _close_period(state: State, slot: int) -> None:
+    if state.players[slot].character_list >= 0:
+        _keep_character(state, slot)
+    place = state.counters[CLOSED_USED]
+    state.counters[CLOSED_USED] += 1
+    state.closed[place] = state.players[slot]
+
+
+@_streaming
+def close_all(rules: Rules, state: State, slots: Ints, begin: int) -> int:
+    """Close what the players of these slots have open, from place `begin` on, as far as there is room; how far."""
+    for place in range(begin, len(slots)):
+        if state.counters[CLOSED_USED] == len(state.closed):
+            return place
+        player = state.players[slots[place]]
+        if player.kinds > 0 and not player.disordered:
+            _close_window(state, rules, slots[place])
+            _close_period(state, slots[place])
+            clear(state, slots[place])
+    return len(slots)
 
 
 @_compiled
-def _fold(state: State, rules: Rules, slot: int) -> None:
-    """Turn the closed period into one row."""
-    player = state.players[slot]
-    numbers, events, squares, words = _closed_windows(state, slot)
-    place = state.counters[DONE_USED]
-    state.counters[DONE_USED] += 1
-    done = state.done[place]
-    done.slot = slot
-    done.since = player.period_since
-    done.until = player.period_until
+def fold(rules: Rules, state: State, done: Records) -> None:
+    """Turn every closed period into one row."""
+    for place in range(state.counters[CLOSED_USED]):
+        _fold(rules, state, state.closed[place], done[place])
+    state.counters[CLOSED_USED] = 0
+
+
+@_compiled
+def _fold(rules: Rules, state: State, period: Any, done: Any) -> None:  # noqa: ANN401 - compiled records
+    numbers, events, squares, words = _closed_windows(state, period)
+    done.slot = period.slot
+    for role in range(ROLES):
+        done.roles[role] = period.roles[role]
+    done.since = period.period_since
+    done.until = period.period_until
     done.events = events.sum()
-    done.windows = player.windows
+    done.windows = period.windows
     done.mean, done.spread = _mean_and_spread(events, squares, rules.root)
     done.unique, done.mode = _unique_and_mode(events, squares, words)
-    done.level = _main_level(state, rules, slot)
-    for role in range(ROLES):
-        state.done[place].roles[role] = state.roles[slot, role]
-    done.online = player.active
+    done.level = _main_level(state, rules, period)
+    done.online = period.active
     done.empty = 0
-    if rules.policy == GAP or (rules.policy == ONLINE and not player.has_session):
-        done.empty = player.filled
-    if player.has_session:
-        starts, ends = _session_spans(state, slot)
+    if rules.policy == GAP or (rules.policy == ONLINE and not period.has_session):
+        done.empty = period.filled
+    if period.has_session:
+        starts, ends = _session_spans(state, period)
         done.online = (ends - starts).sum()
         if rules.policy == ONLINE:
-            done.empty = empty_windows(starts, ends, numbers, player.period_since, rules.unit)
+            done.empty = empty_windows(starts, ends, numbers, period.period_since, rules.unit)
 
 
 @_compiled
-def _closed_windows(state: State, slot: int) -> tuple[Ints, Ints, Ints, Ints]:
-    player = state.players[slot]
-    place = player.windows
+def _closed_windows(state: State, period: Any) -> tuple[Ints, Ints, Ints, Ints]:  # noqa: ANN401 - a compiled record
+    place = period.windows
     numbers, events = np.empty(place, np.int64), np.empty(place, np.int64)
     squares, words = np.empty(place, np.int64), np.empty(place, np.int64)
-    block = player.window_list
+    block = period.window_list
     while block >= 0:
-        for held in range(state.blocks[block, _USED] - 1, -1, -1):
+        for held in range((place - 1) % _WINDOWS_A_BLOCK, -1, -1):
             entry = 1 + held * _WINDOW_WORDS
             place -= 1
             numbers[place] = state.blocks[block, entry] >> 32
@@ -535,13 +581,11 @@ def _unique_and_mode(events: Ints, squares: Ints, words: Ints) -> tuple[int, int
 
 
 @_compiled
-def _main_level(state: State, rules: Rules, slot: int) -> int:
-    player = state.players[slot]
-    if player.character_list < 0:
-        return player.level
-    _keep_character(state, slot)
+def _main_level(state: State, rules: Rules, period: Any) -> int:  # noqa: ANN401 - a compiled record
+    if period.character_list < 0:  # nobody else played
+        return period.level
     main, most, level = -1, -1, NO_LEVEL
-    block = player.character_list
+    block = period.character_list
     while block >= 0:
         for place in range(state.blocks[block, _USED]):
             entry = 1 + place * _CHARACTER_WORDS
@@ -554,7 +598,7 @@ def _main_level(state: State, rules: Rules, slot: int) -> int:
     return level
 
 
-@_compiled
+@_streaming
 def _precedes(rules: Rules, one: int, other: int) -> bool:
     """Whether one character's id stands before another's, by code points (which UTF-8 keeps in order)."""
     begin, length = rules.name_starts[one], rules.name_starts[one + 1] - rules.name_starts[one]
@@ -567,11 +611,10 @@ def _precedes(rules: Rules, one: int, other: int) -> bool:
 
 
 @_compiled
-def _session_spans(state: State, slot: int) -> tuple[Ints, Ints]:
-    player = state.players[slot]
-    place = player.logins
+def _session_spans(state: State, period: Any) -> tuple[Ints, Ints]:  # noqa: ANN401 - a compiled record
+    place = period.logins
     at, seq, key = np.empty(place, np.int64), np.empty(place, np.int64), np.empty(place, np.int64)
-    block = player.session_list
+    block = period.session_list
     while block >= 0:
         for held in range(state.blocks[block, _USED] - 1, -1, -1):
             entry = 1 + held * _SESSION_WORDS
@@ -580,7 +623,7 @@ def _session_spans(state: State, slot: int) -> tuple[Ints, Ints]:
             seq[place] = state.blocks[block, entry + 1]
             key[place] = state.blocks[block, entry + 2]
         block = _give_back(state, block)
-    return online_spans(at, seq, key, player.period_since, player.ended)
+    return online_spans(at, seq, key, period.period_since, period.ended)
 
 
 @_compiled
@@ -645,22 +688,7 @@ def empty_windows(starts: Ints, ends: Ints, numbers: Ints, since: int, unit: int
     return empty
 
 
-@_compiled
-def fold_all(rules: Rules, state: State, slots: Ints, begin: int) -> int:
-    """Close what the players of these slots have open, from place `begin` on, as far as there is room; how far."""
-    for place in range(begin, len(slots)):
-        if state.counters[DONE_USED] == len(state.done):
-            return place
-        player = state.players[slots[place]]
-        if player.disordered or player.kinds == 0:
-            continue
-        _close_window(state, rules, slots[place])
-        _fold(state, rules, slots[place])
-        clear(state, slots[place])
-    return len(slots)
-
-
-@_compiled
+@_streaming
 def clear_all(state: State, slots: Ints) -> None:
     """Players nothing is known of, in all these slots."""
     for slot in slots:

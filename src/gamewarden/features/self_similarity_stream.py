@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 KINDS_A_PLAYER = 16  # with the rest of a player's record, 256 bytes
 _STRIDE = 1 << 14  # rows a call of the kernel
-_DONE_CHUNK = 1 << 16
-_GROWTH = 1.125  # blocks grow in small steps: memory that is not used yet is memory that somebody else needs
+_GROWTH = 1.0625  # blocks grow in small steps: memory that is not used yet is memory that somebody else needs
 _BYTES_A_ROW = 128  # of the second pass: a row's numbers, and as much again while they are sorted
 _ANY_SIZE = 1 << 31  # no kind is OTHER
 
@@ -45,7 +44,7 @@ def measure(
     budget: int = BUDGET,
 ) -> Finished:
     """Measure all events with a recipe; at most about `budget` bytes hold what has to be sorted."""
-    table = EventTable(recipe, events, budget)
+    table = EventTable(recipe, events)
     stream = Stream(recipe, table, kinds_a_player)
     for rows in table.rows(progress):
         stream.feed(rows)
@@ -61,9 +60,9 @@ def measure(
 class EventTable:
     """Events as numbers: slots for actors, kinds, characters and session keys, the same in every pass."""
 
-    def __init__(self, recipe: "SelfSimilarity", events: EventStream, budget: int = BUDGET) -> None:
-        optional = [name for name in ("character", "level", "session") if name in events.columns]
-        self.slots = Slots(events, ("at", "kind", *optional), recipe.by, budget, recipe.name)
+    def __init__(self, recipe: "SelfSimilarity", events: EventStream) -> None:
+        optional = [name for name in ("seq", "character", "level", "session") if name in events.columns]
+        self.slots = Slots(events, ("at", "kind", *optional), recipe.by, recipe.name)
         self.actors = self.slots.actors
         self.kinds = Names(recipe.vocabulary or ())
         self.characters = Names()
@@ -73,7 +72,7 @@ class EventTable:
         self._session_kinds = np.zeros(0, np.int8)
 
     def rows(self, progress: Progress = no_progress) -> Iterator[kernel.Rows]:
-        """All rows, batch by batch, rows that are there twice or have no actor with slot -1."""
+        """All rows, batch by batch, rows that have no actor with slot -1."""
         for columns, slot in self.slots.batches(progress):
             yield self._numbers(columns, slot)
 
@@ -138,12 +137,11 @@ class Stream:
         self._state = kernel.State(
             players=np.zeros(0, kernel.PLAYER),
             kinds=np.zeros((0, kinds_a_player), np.int64),
-            roles=np.zeros((0, kernel.ROLES), np.int32),
             blocks=np.zeros((0, kernel.BLOCK_WORDS), np.int64),
-            counters=np.zeros(6, np.int64),
+            counters=np.zeros(kernel.COUNTERS, np.int64),
             tally=np.zeros(0, np.int64),
             unused=np.zeros(0, np.int64),
-            done=np.zeros(_DONE_CHUNK, kernel.DONE),
+            closed=np.zeros(_STRIDE, kernel.PLAYER),
         )
         self._state.counters[kernel.FREE] = -1
 
@@ -160,22 +158,24 @@ class Stream:
             end = min(begin + _STRIDE, len(rows.at))
             self._make_room_for_rows(end - begin)
             kernel.ingest(rows, begin, end, self._rules(), self._state)
+            self._fold()
         if tallied:
             state.tally[:], state.unused[:] = kept
 
     def finish(self, slots: NDArray[np.int64]) -> None:
         """Close what the players of these slots have open."""
-        self._make_room_for_rows(1)
         place = 0
-        while (place := kernel.fold_all(self._rules(), self._state, slots, place)) < len(slots):
+        while place < len(slots):
             self._make_room_for_rows(1)
+            place = kernel.close_all(self._rules(), self._state, slots, place)
+            self._fold()
 
     def take_disordered(self) -> NDArray[np.int64]:
         """The slots of players whose rows came out of order, and no row of theirs any more."""
         disordered = self._state.players["disordered"] != 0
         if disordered.any():
             done = self.done()
-            self._start_done(done[~disordered[done["slot"]]])
+            self._done = [done[~disordered[done["slot"]]]]
         return np.flatnonzero(disordered)
 
     def rows_of(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -188,8 +188,7 @@ class Stream:
 
     def done(self) -> NDArray[Any]:
         """All rows that are finished."""
-        used = int(self._state.counters[kernel.DONE_USED])
-        return np.concatenate([*self._done, self._state.done[:used]])
+        return np.concatenate([np.empty(0, kernel.DONE), *self._done])
 
     def vocabulary(self) -> tuple[str, ...]:
         """The recipe's, or the kinds that occurred."""
@@ -206,7 +205,6 @@ class Stream:
         names = self._table.kinds.texts().to_pylist()[known:]
         return Usage(
             rows=self._table.slots.read,
-            repeated=self._table.slots.repeated,
             nameless=self._table.slots.nameless,
             other=int(used.sum()),
             other_kinds=tuple(sorted(name for name, count in zip(names, used, strict=True) if count)),
@@ -238,8 +236,7 @@ class Stream:
 
     def _grow_players(self, size: int) -> None:
         state = self._state
-        players, kinds, roles = (grown(array, size) for array in (state.players, state.kinds, state.roles))
-        self._state = state._replace(players=players, kinds=kinds, roles=roles)
+        self._state = state._replace(players=grown(state.players, size), kinds=grown(state.kinds, size))
         kernel.clear_all(self._state, np.arange(len(state.players), size))
 
     def _grow_kinds(self, size: int) -> None:
@@ -255,15 +252,12 @@ class Stream:
         if used + kernel.blocks_for(rows) > len(state.blocks):
             size = max(used + kernel.blocks_for(rows), int(_GROWTH * len(state.blocks)))
             state.blocks.resize((size, kernel.BLOCK_WORDS), refcheck=False)
-        if state.counters[kernel.DONE_USED] + rows > len(state.done):
-            self._done.append(state.done[: state.counters[kernel.DONE_USED]])
-            self._start_done(None)
 
-    def _start_done(self, rows: NDArray[Any] | None) -> None:
-        if rows is not None:
-            self._done = [rows]
-        self._state = self._state._replace(done=np.zeros(_DONE_CHUNK, kernel.DONE))
-        self._state.counters[kernel.DONE_USED] = 0
+    def _fold(self) -> None:
+        closed = int(self._state.counters[kernel.CLOSED_USED])
+        if closed:
+            self._done.append(np.empty(closed, kernel.DONE))
+            kernel.fold(self._rules(), self._state, self._done[-1])
 
 
 def _session_kind(name: str) -> int:

@@ -10,40 +10,30 @@ from numpy.typing import NDArray
 from gamewarden.contracts import EventStream, Progress, no_progress
 from gamewarden.errors import TableError
 from gamewarden.features.names import Names
-from gamewarden.features.repeats import Repeats, Rising
 
-BUDGET = 1 << 28  # bytes the second pass and the search for repeated rows may hold
+BUDGET = 1 << 28  # bytes the second pass may hold
 
 
 class Slots:
-    """Batches of a source with a slot a row: the number of its actor, or -1 for a row that cannot be used.
+    """Batches of a source with a slot a row: the number of its actor, or -1 for a row that names nobody."""
 
-    Rows that are there twice and rows that name nobody cannot be used; they are counted.
-    """
-
-    def __init__(self, events: EventStream, columns: Sequence[str], by: str, budget: int, door: str) -> None:
-        """`columns` are those wanted beside the actor's own and seq; `by` says what stands for the actor."""
+    def __init__(self, events: EventStream, columns: Sequence[str], by: str, door: str) -> None:
+        """`columns` are those wanted beside the actor's own; `by` says what stands for the actor."""
         self.actors = Names()
-        self.repeated = 0
         self.nameless = 0
         self.read = 0
         self._events = events
-        self._budget = budget
         self._door = door
         self._who = "character" if by == "character" else "actor"
-        self._repeats: Repeats | None = None
-        needed = {self._who: None, **dict.fromkeys(columns)}
-        optional = {"seq": None} if "seq" in events.columns else {}
         lacking = self._who == "character" and "character" not in events.columns
-        self._columns = tuple(name for name in {**needed, **optional} if not (lacking and name == "character"))
+        self._columns = tuple(
+            name for name in dict.fromkeys((self._who, *columns)) if not (lacking and name == "character")
+        )
 
     def batches(self, progress: Progress = no_progress) -> Iterator[tuple[dict[str, pa.Array], NDArray[np.int32]]]:
         """One pass: the columns of each batch by name, and its slots."""
-        self.repeated = self.nameless = self.read = 0
-        rising = Rising() if self._repeats is None else None
+        self.nameless = self.read = 0
         for batch in self._events.batches(self._columns):
-            if rising is not None and "seq" in self._columns and not rising.go_on(batch, batch.column("seq")):
-                self._repeats, rising = Repeats(self._events, self._budget), None
             columns = dict(zip(self._columns, batch.columns, strict=True))
             yield columns, self._slots(columns, batch.num_rows)
             progress(batch.num_rows)
@@ -63,8 +53,6 @@ class Slots:
             slot = self.actors.numbers(names)
         else:
             slot = self.actors.numbers(self.whole(columns, "actor"))
-        if self._repeats is not None:
-            self.repeated += self._repeats.drop(slot, self.read)
         self.read += rows
         return slot
 

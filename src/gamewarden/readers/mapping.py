@@ -116,10 +116,11 @@ def parse_mapping(text: str, name: str) -> LogMap:
     return LogMap(name, columns, time.get("format", "auto"), time.get("zone"), kinds, only, losses)
 
 
-def nearest(name: str, names: tuple[str, ...] | frozenset[str]) -> str | None:
+def nearest(name: str, names: tuple[str, ...], likeness: float = 0.6) -> str | None:
     """The known name that was probably meant."""
-    found = get_close_matches(name.lower(), sorted(names), n=1, cutoff=0.6)
-    return found[0] if found else None
+    folded = {known.lower(): known for known in sorted(names)}
+    found = get_close_matches(name.lower(), folded, n=1, cutoff=likeness)
+    return folded[found[0]] if found else None
 
 
 def near_miss(kind: str) -> str | None:

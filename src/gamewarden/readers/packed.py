@@ -53,17 +53,19 @@ class Unpacked(io.RawIOBase):
     """A file's unpacked bytes, to be read once from start to end.
 
     A packed file that stops before its end raises EndsEarly at that place; with `keep_truncated` the whole lines
-    before it are all there is, and `ended_early` says so afterwards.
+    before it are all there is, and `ended_early` says so afterwards. Of a file that still grows, the first `limit`
+    bytes are read.
     """
 
-    def __init__(self, path: Path, *, keep_truncated: bool = False) -> None:
+    def __init__(self, path: Path, *, keep_truncated: bool = False, limit: int | None = None) -> None:
         super().__init__()
         self.path = path
         self.ended_early = False
         self._file = open_file(path)
         self.packing = packing_of(self._file.read(8))
         self._file.seek(0)
-        self._chunks = self._whole_lines() if keep_truncated else self._unpack()
+        chunks = self._whole_lines() if keep_truncated else self._unpack()
+        self._chunks = chunks if limit is None else _up_to(limit, chunks)
         self._rest = b""
 
     def readable(self) -> bool:
@@ -121,6 +123,15 @@ class Unpacked(io.RawIOBase):
             self.ended_early = True
         else:
             yield tail
+
+
+def _up_to(limit: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        yield chunk[:limit]
+        limit -= len(chunk)
+        if limit <= 0:
+            next(chunks, None)  # so that a packed file can still say that it ended early
+            return
 
 
 def open_file(path: Path) -> IO[bytes]:

@@ -74,12 +74,15 @@ class EventFile:
         self._number_rows = number_rows and not self.own_seq
         self._report: Report | None = None
         self._seq_is_unique = not self.own_seq
+        self._size: int | None = None
 
     @property
     def columns(self) -> frozenset[str]:
         """The EVENTS columns this file has."""
-        seen = {ours for ours, theirs in self._theirs.items() if theirs in self.peek.names}
-        return frozenset(seen | {*self.mapping.columns} | ({"seq"} if self._number_rows else set()))
+        named = {
+            ours for ours, theirs in self._theirs.items() if theirs in self.peek.names or ours in self.mapping.columns
+        }
+        return frozenset(named | ({"seq"} if self._number_rows else set()))
 
     @cached_property
     def rows(self) -> int | None:
@@ -103,8 +106,13 @@ class EventFile:
         return digest(self.mapping.digest, canonical_json([self.clock.format, self.clock.zone]))
 
     def content(self, beginnings: Sequence[int] = ()) -> Content:
-        """A digest of the unpacked bytes, and of as many first bytes as asked for."""
-        return content_of(self.path, beginnings, keep_truncated=self.keep_truncated)
+        """A digest of the unpacked bytes, and of as many first bytes as asked for.
+
+        From then on, what is appended to a text log is not read: the rows are those of the digest.
+        """
+        found = content_of(self.path, beginnings, keep_truncated=self.keep_truncated)
+        self._size = found.size
+        return found
 
     def numbered(self) -> "EventFile":
         """The same file with each row's place in it as seq, where it has no seq of its own."""
@@ -141,6 +149,9 @@ class EventFile:
             tally.judge(ended=True)
             self._seq_is_unique |= tally.duplicates == 0
         finally:
+            for ours, theirs in self.mapping.columns.items():
+                if ours not in self._theirs:
+                    tally.add("notes", f"our {ours} is null: the file has no column {theirs!r}", tally.rows, 1, None)
             self._report = tally.report()
 
     def _decoded(self, columns: tuple[str, ...]) -> list[str]:
@@ -158,7 +169,7 @@ class EventFile:
         ours = self._decoded(columns)
         wanted = list(dict.fromkeys(self._theirs[name] for name in ours))
         renamed = [pl.col(self._theirs[name]).alias(name) for name in ours]
-        with Unpacked(self.path, keep_truncated=self.keep_truncated) as stream:
+        with Unpacked(self.path, keep_truncated=self.keep_truncated, limit=self._size) as stream:
             for raw in self._raw_rows(stream, wanted, tally):
                 yield self._conformed(raw.select(*renamed, ROW), conform, ours)
             if stream.ended_early:
@@ -268,21 +279,32 @@ def present_columns(shape: Peek, mapping: LogMap) -> dict[str, str]:
     """Our columns that the file has, as the file calls them.
 
     Raises:
-        ReadError: a column that must be there, or that the mapping names, is missing or there twice.
+        ReadError: a column that must be there is missing, one that may be is there under a name written otherwise, or
+            one is there twice.
     """
     theirs = mapping.theirs()
     present = {ours: name for ours, name in theirs.items() if name in shape.names}
-    needed = [ours for ours in theirs if ours in EVENTS.required or ours in mapping.columns]
     # JSON leaves out what is null: a key not among the first objects may still come. Numbers that begin late could
     # tell no rows apart, so seq must be there from the start, or be named in the mapping.
     if shape.format == "jsonl":
         late = [ours for ours in theirs if ours in mapping.columns or ours not in {*EVENTS.required, "seq"}]
         present |= {ours: theirs[ours] for ours in late if ours not in EVENTS.required}
-    if missing := [ours for ours in needed if ours not in present]:
-        raise ReadError(_missing(shape, missing, theirs))
+    alike = {_folded(name) for name in shape.names}
+    wrong = [
+        ours
+        for ours in theirs
+        if ours not in present
+        and (ours in EVENTS.required or (ours in mapping.columns and _folded(theirs[ours]) in alike))
+    ]
+    if wrong:
+        raise ReadError(_missing(shape, wrong, theirs))
     if twice := [name for name in present.values() if shape.names.count(name) > 1]:
         raise ReadError(f"{shape.path}: has two columns named {twice[0]!r}; give each its own name")
     return present
+
+
+def _folded(name: str) -> str:
+    return "".join(sign for sign in name.casefold() if sign.isalnum())
 
 
 def open_parquet(path: Path, unpacked: pa.NativeFile | None, dictionaries: Sequence[str]) -> pq.ParquetFile:
@@ -320,7 +342,7 @@ def _keys(line: bytes, stream: Unpacked) -> tuple[str, ...]:
 
 def _missing(shape: Peek, missing: Sequence[str], theirs: dict[str, str]) -> str:
     called = [ours if theirs[ours] == ours else f"{theirs[ours]!r} (our {ours})" for ours in missing]
-    meant = [(theirs[ours], nearest(theirs[ours], shape.names)) for ours in missing]
+    meant = [(theirs[ours], nearest(theirs[ours], shape.names, 0.75)) for ours in missing]
     hints = [f"{there!r} looks like {name!r}" for name, there in meant if there]
     shown = ", ".join(shape.names[:30]) + (" …" if len(shape.names) > 30 else "")  # noqa: PLR2004 - one line
     hint = f"; {hints[0]}" if hints else ""

@@ -1,1 +1,9 @@
-"""A synthetic online role-playing game: humans who differ, and bots of several families."""
+"""A synthetic online role-playing game: humans who differ, and bots of several families.
+
+personas (who) + routines (what a round logs) + games (which mix)  ->  World  ->  events, labels, profiles, truth
+"""
+
+from gamewarden.world.world import World
+from gamewarden.world.writing import write
+
+__all__ = ["World", "write"]

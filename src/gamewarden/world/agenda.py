@@ -1,11 +1,11 @@
 """When an account is online, and when it meets whom to trade: both sides of a trade work out the same meetings."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gamewarden.world.dice import about, among, bell, chance, fixed_bell, jit, key, times
+from gamewarden.world.dice import Array, Number, Record, about, among, bell, chance, fixed_bell, jit, key, times
 from gamewarden.world.rules import ITEMS, PERSON
 
 SEOUL = 9.0  # hours before UTC
@@ -14,7 +14,7 @@ MOST_MEETINGS = 64  # a day and partner
 FAIR = 0.35  # share of meetings of equals in which both give something
 DAY = 86400.0
 
-(HOURS, PLAYS, SESSIONS, START, START_SPREAD, DAY_SPREAD, REST, MOST, TRADES, GIVING) = (
+(HOURS, PLAYS, SESSIONS, START, START_SPREAD, DAY_SPREAD, REST, MOST, TRADES, GIVING, LEVEL) = (
     PERSON.index(name)
     for name in (
         "hours",
@@ -27,6 +27,7 @@ DAY = 86400.0
         "most",
         "trades",
         "giving",
+        "level",
     )
 )
 
@@ -48,14 +49,14 @@ class Cast(NamedTuple):
 
 
 @jit
-def own(table: Any, row: Any, seed: Any, account: Any, salt: Any, out: Any) -> None:
+def own(table: Array, row: Number, seed: Number, account: Number, salt: Number, out: Array) -> None:
     """An account's own values of a row of spread values: the same whenever and by whomever they are asked for."""
     for field in range(table.shape[1]):
         out[field] = table[row, field, 0] * np.exp(table[row, field, 1] * fixed_bell(key(seed, account, salt + field)))
 
 
 @jit
-def plan(rules: Any, cast: Any, account: Any, person: Any, spans: Any, me: Any) -> Any:
+def plan(rules: Record, cast: Record, account: Number, person: Array, spans: Array, me: Record) -> Number:
     """The sessions of an account that touch the world's days, as pairs of seconds; returns how many.
 
     The day before the world begins is planned too, so that a session may reach into the first day.
@@ -83,7 +84,7 @@ def plan(rules: Any, cast: Any, account: Any, person: Any, spans: Any, me: Any) 
 
 
 @jit
-def _common(mine: Any, theirs: Any, horizon: Any) -> Any:
+def _common(mine: Array, theirs: Array, horizon: Number) -> Number:
     """Seconds that two accounts are online together."""
     seconds = 0.0
     for i in range(len(mine)):
@@ -93,7 +94,7 @@ def _common(mine: Any, theirs: Any, horizon: Any) -> Any:
 
 
 @jit
-def _moment(mine: Any, theirs: Any, horizon: Any, left: Any) -> Any:
+def _moment(mine: Array, theirs: Array, horizon: Number, left: Number) -> Number:
     """The moment at which they have been online together for `left` seconds."""
     for i in range(len(mine)):
         for j in range(len(theirs)):
@@ -106,7 +107,9 @@ def _moment(mine: Any, theirs: Any, horizon: Any, left: Any) -> Any:
 
 
 @jit
-def _meet(cast: Any, one: Any, two: Any, gifts: Any, rate: Any, spans: Any, dice: Any, out: Any) -> Any:
+def _meet(
+    cast: Record, one: Number, two: Number, gifts: Array, rate: Number, spans: Array, dice: Record, out: Array
+) -> Number:
     """The trades of a pair (one < two) in the eyes of the first; returns how many."""
     horizon = cast.days * DAY
     common = _common(spans[0], spans[1], horizon)
@@ -124,7 +127,7 @@ def _meet(cast: Any, one: Any, two: Any, gifts: Any, rate: Any, spans: Any, dice
 
 
 @jit
-def meetings_of(rules: Any, cast: Any, account: Any, person: Any, spans: Any, dice: Any) -> Any:
+def meetings_of(rules: Record, cast: Record, account: Number, person: Array, spans: Array, dice: Record) -> Array:
     """All trades of an account with its partners, in time."""
     first, end = cast.first_partner[account], cast.first_partner[account + 1]
     room = MOST_MEETINGS * cast.days
@@ -152,8 +155,25 @@ def meetings_of(rules: Any, cast: Any, account: Any, person: Any, spans: Any, di
 
 
 @jit
-def _by_time(meetings: Any) -> Any:
+def _by_time(meetings: Array) -> Array:
     when = np.empty(len(meetings))
     for i in range(len(meetings)):
         when[i] = meetings[i].t
     return meetings[np.argsort(when, kind="mergesort")]
+
+
+@jit
+def first_level(rules: Record, seed: Number, persona: Number, account: Number) -> Number:
+    """The level an account's main character has when the world begins."""
+    bell_value = fixed_bell(key(seed, account, 100 + LEVEL))
+    share = rules.person[persona, LEVEL, 0] * np.exp(rules.person[persona, LEVEL, 1] * bell_value)
+    return max(1, min(rules.limits[0], int(rules.limits[0] * share)))
+
+
+@jit
+def first_levels(rulebook: Array, seed: Number, persona: Array) -> Array:
+    """The same for every account."""
+    levels = np.empty(len(persona), np.int64)
+    for account in range(len(persona)):
+        levels[account] = first_level(rulebook[0], seed, persona[account], account)
+    return levels

@@ -1,13 +1,11 @@
 """The kernel that plays accounts one after the other, from arrays alone."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from gamewarden.world.agenda import DAY, MOST_SESSIONS, Cast, meetings_of, own, plan
-from gamewarden.world.dice import about, among, bell, chance, jit, key, unit
+from gamewarden.world.agenda import DAY, MOST_SESSIONS, Cast, first_level, meetings_of, own, plan
+from gamewarden.world.dice import Array, Number, Record, about, among, bell, chance, jit, key, unit
 from gamewarden.world.rules import (
     ASIDE_ROUTINE,
     ERRAND_ROUTINE,
@@ -28,7 +26,7 @@ FIELD = 1000.0  # paces across a zone
 NOTHING = -1
 HURRY = 0.03  # what a cheat's burst leaves of the time a step takes
 
-(LEVEL, BAG, PARTY, WANDER, SECOND) = (PERSON.index(name) for name in ("level", "bag", "party", "wander", "second"))
+(BAG, PARTY, WANDER, SECOND) = (PERSON.index(name) for name in ("bag", "party", "wander", "second"))
 (PACE, JITTER, DRIFT, VARIETY, FAVOURITES, PAUSE, PAUSE_MINUTES, ASIDE, ROAM, LOOP, DEATH, BURST, LEAP) = range(
     len(HAND)
 )
@@ -94,7 +92,7 @@ ME = np.dtype(
 
 
 @jit
-def _write(me: Any, log: Any, kind: Any, target: Any, item: Any, amount: Any, other: Any) -> None:
+def _write(me: Record, log: Array, kind: Number, target: Number, item: Number, amount: Number, other: Number) -> None:
     """Log one event; what does not fit is only counted."""
     if me.rows < len(log):
         row = log[me.rows]
@@ -115,7 +113,7 @@ def _write(me: Any, log: Any, kind: Any, target: Any, item: Any, amount: Any, ot
 
 
 @jit
-def _keep_meetings(rules: Any, me: Any, meetings: Any, log: Any, until: Any) -> None:
+def _keep_meetings(rules: Record, me: Record, meetings: Array, log: Array, until: Number) -> None:
     """Whatever was agreed for a time up to `until` happens first."""
     now = me.t
     while me.next_meeting < len(meetings) and meetings[me.next_meeting].t <= until:
@@ -130,7 +128,7 @@ def _keep_meetings(rules: Any, me: Any, meetings: Any, log: Any, until: Any) -> 
 
 
 @jit
-def _walk(me: Any) -> None:
+def _walk(me: Record) -> None:
     """Go towards the goal as fast as the time since the last step allows."""
     dx, dy = me.goal_x - me.x, me.goal_y - me.y
     distance = np.sqrt(dx * dx + dy * dy)
@@ -143,7 +141,9 @@ def _walk(me: Any) -> None:
 
 
 @jit
-def _say(rules: Any, me: Any, meetings: Any, log: Any, kind: Any, target: Any, item: Any, amount: Any) -> None:
+def _say(
+    rules: Record, me: Record, meetings: Array, log: Array, kind: Number, target: Number, item: Number, amount: Number
+) -> None:
     """Log one event now, unless the session is over."""
     if me.t < me.end:
         if me.next_meeting < len(meetings) and meetings[me.next_meeting].t <= me.t:
@@ -153,7 +153,7 @@ def _say(rules: Any, me: Any, meetings: Any, log: Any, kind: Any, target: Any, i
 
 
 @jit
-def _aim(me: Any) -> None:
+def _aim(me: Record) -> None:
     """The next goal: a way-point of the loop, or somewhere around the player's own spot in this zone."""
     spot = key(me.seed, me.account, 5000 + me.zone)
     if me.hand[LOOP] >= 1.0:
@@ -166,12 +166,12 @@ def _aim(me: Any) -> None:
 
 
 @jit
-def _inside(place: Any) -> Any:
+def _inside(place: Number) -> Number:
     return min(FIELD, max(0.0, place))
 
 
 @jit
-def _enter(rules: Any, me: Any, meetings: Any, log: Any, zone: Any) -> None:
+def _enter(rules: Record, me: Record, meetings: Array, log: Array, zone: Number) -> None:
     """Through a portal into another zone."""
     me.t += about(me, 12.0, me.hand[JITTER])
     me.zone = zone
@@ -181,7 +181,7 @@ def _enter(rules: Any, me: Any, meetings: Any, log: Any, zone: Any) -> None:
 
 
 @jit
-def _pick(me: Any, first: Any, size: Any) -> Any:
+def _pick(me: Record, first: Number, size: Number) -> Number:
     """A kind of a family: one of the player's favourites, or any."""
     if size == 1:
         return first
@@ -192,7 +192,7 @@ def _pick(me: Any, first: Any, size: Any) -> Any:
 
 
 @jit
-def _target(me: Any, kind: Any) -> Any:
+def _target(me: Record, kind: Number) -> Number:
     """Monsters and townsfolk belong to a zone."""
     if kind == MONSTER:
         return (MONSTERS + FOLK) * me.zone + int(MONSTERS * chance(me) * chance(me))
@@ -202,7 +202,7 @@ def _target(me: Any, kind: Any) -> Any:
 
 
 @jit
-def _learn(rules: Any, me: Any, meetings: Any, log: Any) -> None:
+def _learn(rules: Record, me: Record, meetings: Array, log: Array) -> None:
     """A kill brings the next level nearer: some twenty kills at the first levels, thousands at the last."""
     level, highest = me.level[me.character], rules.limits[0]
     if level < highest:
@@ -214,7 +214,7 @@ def _learn(rules: Any, me: Any, meetings: Any, log: Any) -> None:
 
 
 @jit
-def _do(rules: Any, me: Any, meetings: Any, log: Any, number: Any, pace: Any) -> None:
+def _do(rules: Record, me: Record, meetings: Array, log: Array, number: Number, pace: Number) -> None:
     """Log one step of a round: each of its events takes its time first."""
     step = rules.steps[number]
     kill = step.first == rules.kinds[KILL]
@@ -236,7 +236,7 @@ def _do(rules: Any, me: Any, meetings: Any, log: Any, number: Any, pace: Any) ->
 
 
 @jit
-def _round(rules: Any, me: Any, meetings: Any, log: Any, number: Any) -> None:
+def _round(rules: Record, me: Record, meetings: Array, log: Array, number: Number) -> None:
     """One round of a routine: all its steps, or one of them."""
     routine = rules.routines[number]
     me.round += 1
@@ -258,7 +258,7 @@ def _round(rules: Any, me: Any, meetings: Any, log: Any, number: Any) -> None:
 
 
 @jit
-def _leap(me: Any) -> None:
+def _leap(me: Record) -> None:
     """A cheat may stand at the other end of the map a moment later."""
     if me.hand[LEAP] > 0.0 and chance(me) < me.hand[LEAP]:
         me.goal_x, me.goal_y = FIELD * chance(me), FIELD * chance(me)
@@ -266,7 +266,7 @@ def _leap(me: Any) -> None:
 
 
 @jit
-def _die(rules: Any, me: Any, meetings: Any, log: Any) -> None:
+def _die(rules: Record, me: Record, meetings: Array, log: Array) -> None:
     """Back to town, and back again."""
     field = me.zone
     _say(rules, me, meetings, log, rules.kinds[DIE], _target(me, MONSTER), NOTHING, np.nan)
@@ -275,7 +275,7 @@ def _die(rules: Any, me: Any, meetings: Any, log: Any) -> None:
 
 
 @jit
-def _errand(rules: Any, me: Any, meetings: Any, log: Any) -> None:
+def _errand(rules: Record, me: Record, meetings: Array, log: Array) -> None:
     """Empty the bag in town and come back."""
     field = me.zone
     me.bag = 0
@@ -285,7 +285,7 @@ def _errand(rules: Any, me: Any, meetings: Any, log: Any) -> None:
 
 
 @jit
-def _after(rules: Any, me: Any, meetings: Any, log: Any) -> None:
+def _after(rules: Record, me: Record, meetings: Array, log: Array) -> None:
     """What may come between two rounds: an aside, a pause, a death, a full bag."""
     if chance(me) < me.hand[ASIDE]:
         _round(rules, me, meetings, log, ASIDE_ROUTINE)
@@ -299,7 +299,7 @@ def _after(rules: Any, me: Any, meetings: Any, log: Any) -> None:
 
 
 @jit
-def _go(rules: Any, me: Any, meetings: Any, log: Any, place: Any) -> None:
+def _go(rules: Record, me: Record, meetings: Array, log: Array, place: Number) -> None:
     """To where the bout is played: the home town, or a field that suits the level."""
     highest, towns, fields = rules.limits[0], rules.limits[1], rules.limits[2]
     zone = me.zone
@@ -314,7 +314,7 @@ def _go(rules: Any, me: Any, meetings: Any, log: Any, place: Any) -> None:
 
 
 @jit
-def _bout(rules: Any, me: Any, meetings: Any, log: Any, number: Any, until: Any) -> None:
+def _bout(rules: Record, me: Record, meetings: Array, log: Array, number: Number, until: Number) -> None:
     """Rounds of one activity until its time is over."""
     bout = rules.bouts[number]
     me.hand[:] = me.hands[bout.hand]
@@ -334,7 +334,7 @@ def _bout(rules: Any, me: Any, meetings: Any, log: Any, number: Any, until: Any)
 
 
 @jit
-def _next_bout(rules: Any, me: Any, phase: Any) -> Any:
+def _next_bout(rules: Record, me: Record, phase: Number) -> Number:
     number = rules.phases[phase].first
     luck = chance(me)
     while luck >= rules.bouts[number].odds and number < rules.phases[phase].end - 1:
@@ -343,7 +343,9 @@ def _next_bout(rules: Any, me: Any, phase: Any) -> Any:
 
 
 @jit
-def _session(rules: Any, me: Any, meetings: Any, log: Any, begin: Any, finish: Any, horizon: Any) -> None:
+def _session(
+    rules: Record, me: Record, meetings: Array, log: Array, begin: Number, finish: Number, horizon: Number
+) -> None:
     """Log in, live bout by bout through the phases, log out; what lies outside the world's days is not logged."""
     me.t, me.end = max(begin, 0.0), min(finish, horizon)
     me.last_kill, me.moved = me.t, me.t
@@ -369,7 +371,7 @@ def _session(rules: Any, me: Any, meetings: Any, log: Any, begin: Any, finish: A
 
 
 @jit
-def _begin(rules: Any, cast: Any, me: Any, account: Any) -> None:
+def _begin(rules: Record, cast: Record, me: Record, account: Number) -> None:
     """Who this is: its own values, its levels, and where it stands."""
     persona = cast.persona[account]
     me.seed, me.start = cast.seed, cast.start
@@ -380,8 +382,7 @@ def _begin(rules: Any, cast: Any, me: Any, account: Any) -> None:
         for bout in range(rules.phases[phase].first, rules.phases[phase].end):
             hand = rules.bouts[bout].hand
             own(rules.hands, hand, cast.seed, account, 300 + 32 * hand, me.hands[hand])
-    highest = rules.limits[0]
-    me.level[0] = max(1, min(highest, int(highest * me.person[LEVEL])))
+    me.level[0] = first_level(rules, cast.seed, persona, account)
     me.level[1] = max(1, int(0.5 * me.level[0] * unit(key(cast.seed, account, 4))))
     me.progress[:] = 0.0
     me.town = int(rules.limits[1] * unit(key(cast.seed, account, 3)))
@@ -393,7 +394,7 @@ def _begin(rules: Any, cast: Any, me: Any, account: Any) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _play(rulebook: Any, cast: Any, account: Any, stop: Any, log: Any, players: Any) -> Any:
+def _play(rulebook: Array, cast: Record, account: Number, stop: Number, log: Array, players: Array) -> Number:
     rules, me, shadow = rulebook[0], players[0], players[1]
     spans = np.empty((MOST_SESSIONS * (cast.days + 1), 2))
     done = 0

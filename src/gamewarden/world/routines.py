@@ -11,7 +11,7 @@ Place = Literal["anywhere", "town", "field"]
 class Step:
     """One thing a round may log: `times` events of a kind, `seconds` before each.
 
-    `chance` is the chance that a round has this step; in a routine of which a round does `one_of` the steps, its weight.
+    `chance` is the chance that a round has this step; where a round does `one_of` a routine's steps, its weight.
     A kind with a star is one of that family's kinds: the player's favourites, or any.
     """
 
@@ -137,7 +137,7 @@ SITTING = Routine(
     ),
     place="town",
     one_of=True,
-    rest=420.0,
+    rest=1200.0,
 )
 ROAMING = Routine(
     (
@@ -171,17 +171,19 @@ ASIDE = Routine(
 )
 
 
-def hunting(skills: tuple[int, int], skill_chance: float, kill_seconds: float, extras: float) -> Routine:
-    """One kill and what it leaves. Games differ in the skills a kill takes, its time, and how much else is logged."""
+def hunting(
+    *, seconds: float, skills: tuple[int, int], skill: float, money: float, loot: float, other: float
+) -> Routine:
+    """One kill and what it leaves: its time, its skills, and the chances of money, loot and other things."""
     return Routine(
         (
-            Step("move", 0.4 * extras, (1, 1), 1.0),
-            Step("skill.use.*", skill_chance, skills, 1.5, "monster"),
-            Step("combat.kill", 1.0, (1, 1), kill_seconds, "monster"),
+            Step("move", other, (1, 1), 2.0),
+            Step("skill.use.*", skill, skills, 2.0, "monster"),
+            Step("combat.kill", 1.0, (1, 1), seconds, "monster"),
             Step("exp.gain", 1.0, (1, 1), 0.1, "monster", amount=(20, 120)),
-            Step("loot.pickup", 0.6 * extras, (1, 1), 1.0, item=True, amount=(1, 2)),
-            Step("currency.gain", 0.7 * extras, (1, 1), 0.2, "monster", amount=(5, 60)),
-            Step("item.use", 0.25 * extras, (1, 1), 0.5, item=True, amount=(-1, -1)),
+            Step("currency.gain", money, (1, 1), 0.2, "monster", amount=(5, 60)),
+            Step("loot.pickup", loot, (1, 1), 1.0, item=True, amount=(1, 2)),
+            Step("item.use", other, (1, 1), 0.5, item=True, amount=(-1, -1)),
         ),
         place="field",
     )

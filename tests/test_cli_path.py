@@ -1,0 +1,149 @@
+"""The whole path at the command line, on a small synthetic game."""
+
+import csv
+import json
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+MEASURED = (
+    "actor,since,until,events,windows,self_sim,cosim_count,cosim_uniq_count,cosim_zero_count,cosim_mode,total_log_count,"
+    "main_char_level,total_use_time_min,npc_kill_count,trade_get_count,trade_give_count,retrieve_count,deposit_count,"
+    "log_count_per_min"
+)
+
+
+def run(*arguments, **options):
+    command = [sys.executable, "-m", "gamewarden", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def done(*arguments):
+    """Run a command that must succeed."""
+    ended = run(*arguments)
+    assert ended.returncode == 0, ended.stderr
+    return ended
+
+
+@pytest.fixture(scope="module")
+def game(tmp_path_factory):
+    place = tmp_path_factory.mktemp("game")
+    done("world", place / "world", "--accounts", 80, "--days", 1, "--seed", 5, "--game", "aion")
+    done("read", place / "world/events.parquet", "--to", place / "lake")
+    for detector in ("self-similarity", "account-day"):
+        done("fit", detector, place / "lake", "--labels", place / "world/labels.csv", "--to", place / "models")
+    return place
+
+
+def files_of(directory):
+    return {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_reading_the_same_log_twice_changes_no_byte_of_the_lake(game):
+    before = files_of(game / "lake")
+
+    done("read", game / "world/events.parquet", "--to", game / "lake")
+
+    assert files_of(game / "lake") == before
+
+
+def test_a_lake_and_its_log_measure_the_same_with_exactly_the_published_columns(game, tmp_path):
+    done("measure", "self-similarity", game / "lake", "--out", tmp_path / "lake.csv")
+    done("measure", "self-similarity", game / "world/events.parquet", "--out", tmp_path / "log.csv")
+
+    assert (tmp_path / "lake.csv").read_bytes() == (tmp_path / "log.csv").read_bytes()
+    assert (tmp_path / "lake.csv").read_text().splitlines()[0] == MEASURED
+
+
+def test_the_three_kinds_of_output_hold_the_same_table(game, tmp_path):
+    for ending in ("csv", "parquet", "json"):
+        done("score", game / "lake", "--models", game / "models", "--out", tmp_path / f"scores.{ending}")
+
+    parquet = pl.read_parquet(tmp_path / "scores.parquet")
+    with (tmp_path / "scores.csv").open(newline="") as file:
+        from_csv = [float(row["alarm"]) for row in csv.DictReader(file) if row["alarm"]]
+    from_json = [row["alarm"] for row in json.loads((tmp_path / "scores.json").read_text()) if row["alarm"] is not None]
+    assert from_csv == from_json == parquet["alarm"].drop_nulls().to_list()
+
+
+def test_an_ending_that_names_no_format_is_our_error(game, tmp_path):
+    ended = run("score", game / "lake", "--models", game / "models", "--out", tmp_path / "scores.xlsx")
+
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
+    assert "end the name in .csv, .parquet or .json" in ended.stderr
+
+
+def test_every_account_is_scored_by_both_detectors(game):
+    rows = json.loads(done("score", game / "lake", "--models", game / "models", "--json").stdout)
+    played = json.loads(done("measure", "self-similarity", game / "lake", "--json").stdout)
+
+    assert {row["detector"] for row in rows} == {"self-similarity", "account-day"}
+    assert len(rows) == 2 * len(played)
+
+
+def test_a_ranking_is_sorted_filtered_and_gives_reasons(game):
+    options = (
+        "--profiles",
+        game / "world/profiles.csv",
+        "--probability",
+        0.5,
+        "--where",
+        "customer_grade=GOLD",
+        "--json",
+    )
+    rows = json.loads(done("rank", game / "lake", "--models", game / "models", *options).stdout)
+
+    probabilities = [row["probability"] for row in rows]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert min(probabilities, default=1) >= 0.5
+    assert {row["customer_grade"] for row in rows} <= {"GOLD"}
+    assert all(row["reasons"] for row in rows)
+
+
+def test_a_filter_on_a_column_that_is_not_there_is_our_error(game):
+    ended = run("rank", game / "lake", "--models", game / "models", "--where", "colour=red")
+
+    assert ended.returncode == 1
+    assert "colour" in ended.stderr
+
+
+def test_an_explanation_reads_as_sentences_and_draws_the_windows(game, tmp_path):
+    actor = json.loads(done("rank", game / "lake", "--models", game / "models", "--probability", 0, "--json").stdout)[
+        0
+    ]["actor"]
+    ended = done("explain", actor, game / "lake", "--models", game / "models", "--plot", tmp_path / "windows.png")
+
+    assert "a typical human has" in ended.stdout
+    assert "never a verdict" in ended.stdout
+    assert (tmp_path / "windows.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_actor_that_is_not_there_is_our_error(game):
+    ended = run("explain", "nobody", game / "lake", "--models", game / "models")
+
+    assert ended.returncode == 1
+    assert "has no event of actor 'nobody'" in ended.stderr
+
+
+def test_evaluation_puts_the_detectors_beside_a_dummy(game):
+    labels = game / "world/labels.csv"
+    rows = json.loads(done("evaluate", game / "lake", "--labels", labels, "--folds", 4, "--json").stdout)
+    auc = {row["detector"]: row["auc"] for row in rows if row["unit"] == "period"}
+
+    assert auc["dummy"] == 0.5
+    assert auc["account-day"] > 0.6
+
+
+def test_a_group_column_that_is_not_there_is_our_error(game):
+    ended = run("evaluate", game / "lake", "--labels", game / "world/labels.csv", "--group", "farm")
+
+    assert ended.returncode == 1
+    assert "has no column 'farm'" in ended.stderr
+
+
+def test_lint_names_the_blind_and_the_missing(game):
+    text = done("lint", game / "lake").stdout
+
+    assert "account-day gets all it needs" in text
