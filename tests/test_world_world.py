@@ -7,10 +7,11 @@ import pytest
 
 from gamewarden.contracts import frame_digest
 from gamewarden.errors import ConfigError, WriteError
-from gamewarden.tables import EVENTS, LABELS, PROFILES, check
+from gamewarden.tables import EVENTS, LABELS, PROFILES, RESERVED_KINDS, check
 from gamewarden.world import World, write
 from gamewarden.world.games import GAMES
 from gamewarden.world.personas import PERSONAS
+from gamewarden.world.vocabulary import RESERVED
 
 GAME_NAMES = [game.name for game in GAMES]
 
@@ -116,6 +117,11 @@ def test_a_few_kinds_make_most_of_the_log(game: str):
     assert np.median(counts) < counts.max() / 200
 
 
+def test_kinds_that_have_a_reserved_name_go_by_it():
+    assert set(RESERVED) <= RESERVED_KINDS
+    assert all(len(set(game.vocabulary.kinds)) == len(game.vocabulary.kinds) for game in GAMES)
+
+
 def test_levels_rise_by_one_and_never_fall(events: pl.DataFrame):
     steps = events.select(pl.col("level").cast(pl.Int32).diff().over("character"))["level"].drop_nulls()
 
@@ -177,7 +183,7 @@ def test_a_written_world_reads_back_as_it_was_played(tmp_path: Path, small: Worl
     write(small, tmp_path, done.append)
 
     assert pl.read_parquet(tmp_path / "events.parquet").equals(events)
-    assert sum(done) == events.height
+    assert sum(done) == small.accounts
     assert pl.read_csv(tmp_path / "labels.csv").equals(small.labels().select("actor", "bot", "source"))
     assert json.loads((tmp_path / "truth.json").read_text()) == small.truth()
     assert sorted(path.name for path in tmp_path.iterdir()) == [

@@ -113,21 +113,6 @@ def _write(me: Record, log: Array, kind: Number, target: Number, item: Number, a
 
 
 @jit
-def _keep_meetings(rules: Record, me: Record, meetings: Array, log: Array, until: Number) -> None:
-    """Whatever was agreed for a time up to `until` happens first."""
-    now = me.t
-    while me.next_meeting < len(meetings) and meetings[me.next_meeting].t <= until:
-        meeting = meetings[me.next_meeting]
-        me.t = meeting.t
-        for i in range(meeting.gives):
-            _write(me, log, rules.kinds[GIVE], NOTHING, (meeting.item + i) % ITEMS, -1.0 - i, meeting.other)
-        for i in range(meeting.takes):
-            _write(me, log, rules.kinds[RECEIVE], NOTHING, (meeting.item + i) % ITEMS, 1.0 + i, meeting.other)
-        me.next_meeting += 1
-    me.t = now
-
-
-@jit
 def _walk(me: Record) -> None:
     """Go towards the goal as fast as the time since the last step allows."""
     dx, dy = me.goal_x - me.x, me.goal_y - me.y
@@ -138,6 +123,22 @@ def _walk(me: Record) -> None:
         share = min(1.0, 0.98 * reach / distance)
         me.x += share * dx
         me.y += share * dy
+
+
+@jit
+def _keep_meetings(rules: Record, me: Record, meetings: Array, log: Array, until: Number) -> None:
+    """Whatever was agreed for a time up to `until` happens first."""
+    now = me.t
+    while me.next_meeting < len(meetings) and meetings[me.next_meeting].t <= until:
+        meeting = meetings[me.next_meeting]
+        me.t = meeting.t
+        _walk(me)
+        for i in range(meeting.gives):
+            _write(me, log, rules.kinds[GIVE], NOTHING, (meeting.item + i) % ITEMS, -1.0 - i, meeting.other)
+        for i in range(meeting.takes):
+            _write(me, log, rules.kinds[RECEIVE], NOTHING, (meeting.item + i) % ITEMS, 1.0 + i, meeting.other)
+        me.next_meeting += 1
+    me.t = now
 
 
 @jit
@@ -174,6 +175,8 @@ def _inside(place: Number) -> Number:
 def _enter(rules: Record, me: Record, meetings: Array, log: Array, zone: Number) -> None:
     """Through a portal into another zone."""
     me.t += about(me, 12.0, me.hand[JITTER])
+    if me.t >= me.end:
+        return
     me.zone = zone
     _aim(me)
     me.x, me.y, me.moved = me.goal_x, me.goal_y, me.t

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from gamewarden.world.personas import PERSONAS
 from gamewarden.world.profiles import profiles_of
 from gamewarden.world.roster import Roster, roster_of
 from gamewarden.world.tabling import Tabling, actor_id
+
+if TYPE_CHECKING:
+    from gamewarden.world.agenda import Cast
 
 MONDAY = datetime(2015, 8, 24, tzinfo=UTC)  # the day on the published operator page
 MOST_ACCOUNTS = 1 << 24  # as many as there are addresses
@@ -73,29 +77,37 @@ class World:
 
     def batches(self, columns: Sequence[str] = tuple(EVENTS.columns)) -> Iterator[pa.RecordBatch]:
         """The events, account after account, each account's in time."""
+        return (batch for _, batch in self.played(columns))
+
+    def played(self, columns: Sequence[str] = tuple(EVENTS.columns)) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """As `batches`, each with the number of accounts whose whole life it holds."""
         tabling = Tabling(self._game, self.roster)
         seq = 0
-        for rows in self._played():
-            yield tabling.batch(rows, seq, columns)
+        for accounts, rows in self._rows():
+            yield accounts, tabling.batch(rows, seq, columns)
             seq += len(rows)
 
-    def _played(self) -> Iterator[npt.NDArray[np.void]]:
-        from gamewarden.world.agenda import Cast
+    def _rows(self) -> Iterator[tuple[int, npt.NDArray[np.void]]]:
         from gamewarden.world.play import EVENT, play
         from gamewarden.world.rules import rulebook
 
-        book = rulebook(self._game)
-        roster = self.roster
-        start = to_micros(self.start)
-        cast = Cast(np.uint64(self.seed), start, self.days, roster.persona, roster.first_partner, roster.partner)
+        book, cast = rulebook(self._game), self._cast()
         log = np.empty(self.batch_rows, EVENT)
         account = 0
         while account < self.accounts:
-            account, rows = play(book, cast, account, self.accounts, log)
+            upto, rows = play(book, cast, account, self.accounts, log)
             if rows < 0:
                 log = np.empty(-rows, EVENT)
-            elif rows:
-                yield log[:rows]
+            else:
+                yield upto - account, log[:rows]
+            account = upto
+
+    def _cast(self) -> "Cast":
+        from gamewarden.world.agenda import Cast
+
+        roster = self.roster
+        start = to_micros(self.start)
+        return Cast(np.uint64(self.seed), start, self.days, roster.persona, roster.first_partner, roster.partner)
 
     def labels(self) -> pl.DataFrame:
         """LABELS: one row an account, for the whole time."""

@@ -18,15 +18,16 @@ _ENCODINGS = {"at": "DELTA_BINARY_PACKED", "seq": "DELTA_BINARY_PACKED"}
 
 
 def write(world: World, directory: Path, progress: Progress = no_progress) -> None:
-    """Play a world into a directory, a batch at a time.
+    """Play a world into a directory, a batch at a time; `progress` is told the accounts played.
 
     Raises:
         WriteError: the directory cannot be written, or the disk is full.
     """
     with whole_file(directory / "events.parquet") as draft, _writer(draft) as file:
-        for batch in world.batches():
-            file.write_batch(batch)
-            progress(batch.num_rows)
+        for accounts, batch in world.played():
+            if batch.num_rows:
+                file.write_batch(batch)
+            progress(accounts)
     write_table(world.labels().select("actor", "bot", "source"), directory / "labels.csv")
     write_table(world.profiles(), directory / "profiles.csv")
     lines = ",\n".join(f'  "{actor}": "{persona}"' for actor, persona in world.truth().items())
