@@ -33,7 +33,13 @@ from gamewarden.verdicts.ranking import add_reasons
 from gamewarden.verdicts.ranking import rank as rank_scores
 
 # The feature family each detector sees, and the detectors from the widest view to the narrowest.
-FEATURE_OF = {"account-day": "self-similarity", "self-similarity": "self-similarity"}
+FEATURE_OF = {
+    "account-day": "self-similarity",
+    "self-similarity": "self-similarity",
+    "actions-interval": "actions",
+    "actions-frequency": "actions",
+    "actions-two-stage": "actions",
+}
 
 
 @dataclass(frozen=True)
