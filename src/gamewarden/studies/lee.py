@@ -20,7 +20,7 @@ from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.readers.tables import open_events
 from gamewarden.world import World, write
 
-ACCOUNTS = 2000
+ACCOUNTS = 2400  # so that more than 1,000 of each class play on the day
 SEEDS = 3
 
 
