@@ -78,8 +78,10 @@ _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"
 _compiled = njit(**_OPTIONS)
 # Streaming allocates nothing, so it goes without reference counts, and its path for every row is one function to the
 # compiler.
-_streaming = njit(**_OPTIONS, _nrt=False)
-_inlined = njit(**_OPTIONS, _nrt=False, inline="always")
+_WITHOUT_COUNTS: dict[str, Any] = {**_OPTIONS, "_nrt": False}
+_INLINED: dict[str, Any] = {**_WITHOUT_COUNTS, "inline": "always"}
+_streaming = njit(**_WITHOUT_COUNTS)
+_inlined = njit(**_INLINED)
 
 
 @_streaming
@@ -267,7 +269,7 @@ def shape(
 
 
 @_compiled
-def _most(counts: NDArray[np.uint32], row: int, begin: int, end: int) -> int:
+def _most(counts: NDArray[np.uint32], row: int, begin: int, end: int) -> np.uint32:
     most = np.uint32(0)
     for column in range(begin, end):
         most = max(most, counts[row, column])
