@@ -84,16 +84,8 @@ def test_every_account_is_scored_by_both_detectors(game):
 
 
 def test_a_ranking_is_sorted_filtered_and_gives_reasons(game):
-    options = (
-        "--profiles",
-        game / "world/profiles.csv",
-        "--probability",
-        0.5,
-        "--where",
-        "customer_grade=GOLD",
-        "--json",
-    )
-    rows = json.loads(done("rank", game / "lake", "--models", game / "models", *options).stdout)
+    wanted = ("--profiles", game / "world/profiles.csv", "--probability", 0.5, "--where", "customer_grade=GOLD")
+    rows = json.loads(done("rank", game / "lake", "--models", game / "models", *wanted, "--json").stdout)
 
     probabilities = [row["probability"] for row in rows]
     assert probabilities == sorted(probabilities, reverse=True)
@@ -110,10 +102,9 @@ def test_a_filter_on_a_column_that_is_not_there_is_our_error(game):
 
 
 def test_an_explanation_reads_as_sentences_and_draws_the_windows(game, tmp_path):
-    actor = json.loads(done("rank", game / "lake", "--models", game / "models", "--probability", 0, "--json").stdout)[
-        0
-    ]["actor"]
-    ended = done("explain", actor, game / "lake", "--models", game / "models", "--plot", tmp_path / "windows.png")
+    models = ("--models", game / "models")
+    first = json.loads(done("rank", game / "lake", *models, "--probability", 0, "--json").stdout)[0]
+    ended = done("explain", first["actor"], game / "lake", *models, "--plot", tmp_path / "windows.png")
 
     assert "a typical human has" in ended.stdout
     assert "never a verdict" in ended.stdout

@@ -34,6 +34,7 @@ def test_labels_may_say_when_who_and_how_many(tmp_path):
         "bot": True,
         "source": "ban",
         "votes": 3,
+        "group": None,
         "farm": "f1",
     }
 

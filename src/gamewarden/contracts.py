@@ -75,6 +75,21 @@ class LogSource(EventStream, Protocol):
         """What the source holds, with digests of as many first bytes as asked for."""
 
 
+class PacketStream(Protocol):
+    """Packets of any number, in the source's order, the same rows at every reading of a file.
+
+    Batches have the columns `actor` dictionary<int32, string>, `at` timestamp[us, UTC], `up` bool and `size` int32,
+    none of them null. Within one reading a code of `actor` always means the same actor: dictionaries only grow.
+    """
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, where that is known without reading them."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows in the source's order."""
+
+
 class Feature(Protocol):
     """A frozen recipe that turns events into numbers, one row an actor and period.
 

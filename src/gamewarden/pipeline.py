@@ -17,7 +17,7 @@ from gamewarden import detectors, features
 from gamewarden.config import Config
 from gamewarden.contracts import Detector, EventStream, Feature, Model, Progress, Recipe, no_progress
 from gamewarden.errors import ConfigError, ModelError, ReadError
-from gamewarden.evaluation.cross_validation import Evaluation
+from gamewarden.evaluation.cross_validation import Evaluation, distinct_units
 from gamewarden.evaluation.cross_validation import evaluate as cross_validate
 from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.readers.lint import Lint, lint_events
@@ -167,6 +167,8 @@ def _open_file(source: Path, reading: Reading) -> EventFile:
 
 def lint(source: Path, reading: Reading) -> Lint:
     """What of a log or a lake can be read, and which detectors stay blind."""
+    if not source.exists():
+        raise ReadError(f"{source}: there is no such file or lake")
     seeing = {name: features.load(feature)() for name, feature in FEATURE_OF.items()}
     if source.is_dir():
         return lint_events(open_source(source, reading), str(source), seeing)
@@ -363,7 +365,7 @@ def evaluation_in_short(summary: pl.DataFrame) -> pl.DataFrame:
     """The columns of an evaluation that a person looks at first, the interval as one text."""
     interval = pl.format("{} – {}", pl.col("auc_low").round(3), pl.col("auc_high").round(3)).alias("95 %")
     wanted = ("tpr_at_1pct", "tpr_at_0_1pct", "precision_at_1pct", "prevalence")
-    return summary.select("detector", "unit", "bots", "humans", "auc", interval, *wanted)
+    return distinct_units(summary).select("detector", "unit", "bots", "humans", "auc", interval, *wanted)
 
 
 def draw_evaluation(evaluated: Evaluated, path: Path) -> None:

@@ -91,6 +91,40 @@ EVENTS_ARROW = pa.schema(
         for name, dtype in EVENTS.columns.items()
     ]
 )
+PACKETS = Table(
+    "PACKETS",
+    {
+        "flow": pl.String,
+        "actor": pl.String,
+        "at": TIME,
+        "seq": pl.UInt64,
+        "up": pl.Boolean,  # client to server
+        "size": pl.Int32,  # payload bytes
+    },
+    required=("actor", "at", "up", "size"),
+)
+TRAFFIC = Table(
+    "TRAFFIC",  # one row a completed window of client packets
+    {
+        "actor": pl.String,
+        "since": TIME,
+        "until": TIME,
+        "window": pl.Int64,
+        "gaps_over_1": pl.Int64,
+        "gaps_over_2": pl.Int64,
+        "sizes_over_1": pl.Int64,
+        "sizes_over_2": pl.Int64,
+        "votes": pl.Int64,
+        "valid": pl.Int64,
+        "autocorrelation": pl.Boolean,
+        "interarrival": pl.Boolean,
+        "lengths": pl.Boolean,
+        "regular": pl.Boolean,
+        "peak": pl.Boolean,
+        "bot": pl.Boolean,
+    },
+    required=("actor", "since", "until", "interarrival", "lengths"),
+)
 LABELS = Table(
     "LABELS",
     {
@@ -220,12 +254,27 @@ class FrameEvents:
         yield from arrow.to_batches(max_chunksize=self._batch)
 
 
+class FramePackets:
+    """Packets that already stand in memory, as a stream."""
+
+    def __init__(self, frame: pl.DataFrame, batch: int = 1 << 16) -> None:
+        self.frame = check(frame, PACKETS, "packets")
+        self.rows = self.frame.height
+        self._batch = batch
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows in their order: actor, at, up and size."""
+        arrow = self.frame.select("actor", "at", "up", "size").to_arrow(compat_level=pl.CompatLevel.oldest())
+        actors = arrow["actor"].cast(pa.string()).combine_chunks().dictionary_encode()
+        yield from arrow.set_column(0, "actor", actors).to_batches(max_chunksize=self._batch)
+
+
 # What pyarrow raises over a file that somebody else has damaged, its names not being text included.
 PARQUET_FAULTS = (OSError, ValueError, KeyError, IndexError, pa.ArrowException)
 
 
 def parquet_batches(
-    file: pq.ParquetFile, columns: Sequence[str], groups: Sequence[int] | None = None, batch: int = 1 << 19
+    file: pq.ParquetFile, columns: Sequence[str], groups: Sequence[int] | None = None, batch: int = 1 << 18
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a Parquet file in their order, `columns` only, no batch across two row groups.
 
@@ -261,8 +310,17 @@ def csv_text(frame: pl.DataFrame) -> str:
 
 def json_text(frame: pl.DataFrame) -> str:
     """The table as a JSON array with one object a row."""
+    return _with_written_times(frame).write_json() + "\n"
+
+
+def json_lines(frame: pl.DataFrame) -> str:
+    """The table as one JSON object a line."""
+    return _with_written_times(frame).write_ndjson()
+
+
+def _with_written_times(frame: pl.DataFrame) -> pl.DataFrame:
     times = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Datetime)]
-    return frame.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ")).write_json() + "\n"
+    return frame.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ"))
 
 
 def _writer(path: Path) -> Callable[[pl.DataFrame, Path], object]:

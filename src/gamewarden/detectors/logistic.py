@@ -44,7 +44,7 @@ FOURTEEN = (
     "deposit_count",
     "log_count_per_min",
 )
-METHOD = 1  # grows when the same recipe and data would give other numbers, so that a name never means two models
+METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
 _CONSTANT = 1e-12  # a deviation this small beside its mean is rounding, not variation
 _GRID = np.linspace(0.0, 1.0, 101)
 _VALIDATED = "held-out periods, an actor or its group in one fold only; the strength was chosen on the same folds"
@@ -86,9 +86,9 @@ class _Logistic:
     def fit(self, features: pl.DataFrame, labels: pl.DataFrame) -> "LogisticModel":
         """The model of these periods and labels, the same whatever the order of their rows.
 
-        Folds keep an actor, or the `group` its label names, on one side. The strength C is the one with the least
-        balanced log-loss on held-out periods; those held-out values calibrate `probability`, are the reference
-        humans of `alarm`, and give the validation results.
+        Folds keep an actor, or the `group` its label names, on one side. The strength C is the smallest whose balanced
+        log-loss on held-out periods is within one standard error of the least; those held-out values calibrate
+        `probability`, are the reference humans of `alarm`, and give the validation results.
 
         Raises:
             FitError: too few labelled actors of a class with a measured period.
@@ -121,7 +121,7 @@ class _Logistic:
         )
 
     def _held_out(self, rows: pl.DataFrame, used: tuple[str, ...]) -> tuple[Floats, float]:
-        """The decision value of each row from a model that never saw its group, and the strength that did best."""
+        """The decision value of each row from a model that never saw its group, and the strength that was chosen."""
         numbers, bot = _matrix(rows, used), bots(rows)
 
         def decisions(strength: float) -> Floats:
@@ -130,9 +130,9 @@ class _Logistic:
 
             return held_out(rows, self.folds, self.seed, decide)
 
-        tried = [(strength, decisions(strength)) for strength in sorted(self.strengths)]
-        strength, best = min(tried, key=lambda trial: (_balanced_loss(trial[1], bot), trial[0]))
-        return best, strength
+        tried = {strength: decisions(strength) for strength in sorted(self.strengths)}
+        strength = _simplest(tried, bot)
+        return tried[strength], strength
 
 
 @dataclass(frozen=True)
@@ -205,9 +205,26 @@ def _standard(values: Floats, means: Floats, deviations: Floats) -> Floats:
     return standard
 
 
-def _balanced_loss(decisions: Floats, bot: Flags) -> float:
+def _simplest(tried: Mapping[float, Floats], bot: Flags) -> float:
+    """The smallest strength that is not clearly worse than the best: within one standard error of the difference.
+
+    Beyond it, weights of features that measure nearly the same grow against each other and explain nothing, for a gain
+    that held-out rows cannot show.
+    """
+    losses = {strength: _balanced_losses(decisions, bot) for strength, decisions in tried.items()}
+    best = min(losses, key=lambda strength: (losses[strength].sum(), strength))
+    return min(strength for strength, loss in losses.items() if _not_clearly_worse(loss - losses[best]))
+
+
+def _not_clearly_worse(difference: Floats) -> bool:
+    return bool(difference.sum() <= difference.std() * np.sqrt(difference.size))
+
+
+def _balanced_losses(decisions: Floats, bot: Flags) -> Floats:
+    """The log-loss of each row, weighted so that both classes count the same."""
     losses = np.logaddexp(0.0, np.where(bot, -decisions, decisions))
-    return float(losses[bot].mean() + losses[~bot].mean())
+    balanced: Floats = losses / np.where(bot, bot.sum(), (~bot).sum())
+    return balanced
 
 
 def _usable(rows: pl.DataFrame, columns: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:

@@ -138,10 +138,11 @@ PHRASES: Mapping[str, Phrase] = {
 # Features of one topic measure nearly the same, and a regression shares a weight out among such features almost at
 # will, some above and some below zero: only their sum says which way the topic points.
 TOPICS: Mapping[str, tuple[str, ...]] = {
-    "How it repeats itself": ("self_sim", "cosim_uniq_count", "cosim_mode"),
+    "How it repeats itself": ("self_sim", "cosim_mode"),
     "How much it plays": (
         "total_use_time_min",
         "cosim_count",
+        "cosim_uniq_count",
         "cosim_zero_count",
         "total_log_count",
         "log_count_per_min",

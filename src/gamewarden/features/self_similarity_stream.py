@@ -77,7 +77,7 @@ class EventTable:
             yield self._numbers(columns, slot)
 
     def collect(self, slots: NDArray[np.int64]) -> kernel.Rows:
-        """The rows of some actors, sorted by slot, at, seq and their order in the source."""
+        """The rows of some actors, sorted by slot, at and their order in the source."""
         wanted = np.zeros(self.actors.count, np.bool_)
         wanted[slots] = True
         pieces = []
@@ -291,7 +291,7 @@ def _only(rows: kernel.Rows, wanted: NDArray[np.bool_], session_kinds: NDArray[n
 
 def _sorted(columns: list[NDArray[Any]], session_kinds: NDArray[np.int8]) -> kernel.Rows:
     unsorted = kernel.Rows(*columns)
-    order = np.lexsort((unsorted.seq, unsorted.at, unsorted.slot))
+    order = np.lexsort((unsorted.at, unsorted.slot))  # stable; where seq matters, the kernel compares it
     rows = kernel.Rows(*[column[order] for column in columns])
     session = rows.session[session_kinds[rows.kind] != kernel.NO_SESSION]
     return rows._replace(at=frozen(rows.at), seq=frozen(rows.seq), level=frozen(rows.level), session=session)

@@ -1,0 +1,1 @@
+"""The packet-by-packet run: decisions the moment they can be made."""

@@ -1,0 +1,142 @@
+"""Decisions at rest and the state they came from, so that a crash loses none and doubles none.
+
+A snapshot says how many packets were taken in and how long the file of decisions was then. After a crash the file is
+cut to that length and the packets since are taken in again: the same decisions come out, since the fold depends on
+nothing else.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+
+from gamewarden.errors import ReadError, WriteError
+from gamewarden.features.traffic_fold import Fold
+from gamewarden.files import unwritable, whole_file
+
+if TYPE_CHECKING:
+    from gamewarden.features.traffic import TrafficTest
+
+_SAMPLE = 1024  # packets by which a source is recognised
+
+
+class Origin:
+    """The first packets of a source, as a digest: another source is noticed before anything is mixed."""
+
+    def __init__(self) -> None:
+        self.packets = 0
+        self._running = hashlib.sha256()
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        """Look at the packets of a batch, until there are enough."""
+        if self.packets < _SAMPLE:
+            for row in batch.slice(0, _SAMPLE - self.packets).to_pylist():
+                text = "\t".join((row["actor"], row["at"].isoformat(), str(row["up"]), str(row["size"])))
+                self._running.update(f"{text}\n".encode())
+                self.packets += 1
+
+    @property
+    def digest(self) -> str:
+        """What names the packets seen so far."""
+        return self._running.hexdigest()
+
+
+class Journal:
+    """A file of decisions that grows, and a state file that is replaced whole."""
+
+    def __init__(self, out: Path, state: Path) -> None:
+        self.out = out
+        self.state = state
+        self._length = 0
+
+    def __enter__(self) -> Self:
+        try:
+            self.out.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self.out.open("ab", buffering=0)
+        except OSError as error:
+            raise unwritable(self.out, error) from error
+        self._keep_others_out()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def resume(self, test: "TrafficTest") -> tuple[Fold, dict[str, Any]]:
+        """The fold as the last snapshot has it, with the decisions after it taken back; a fresh one without a snapshot.
+
+        Raises:
+            ReadError: the state is damaged, or does not belong to this profile or this file of decisions.
+            WriteError: there are decisions but no state.
+        """
+        present = os.fstat(self._file.fileno()).st_size
+        if not self.state.exists():
+            if present:
+                raise WriteError(
+                    f"{self.out}: it has decisions already, but there is no state {self.state} to go on from; "
+                    "move the file away or name another"
+                )
+            return Fold(test), {}
+        fold, note = load_state(self.state, test)
+        if "out" not in note or present < note["out"]:
+            raise ReadError(
+                f"{self.state}: the state knows {note.get('out', 'no')} bytes of decisions, but {self.out} has "
+                f"{present}; name the file it was made with, or remove both to start anew"
+            )
+        self._length = note["out"]
+        self._file.truncate(self._length)
+        return fold, note
+
+    def write(self, lines: str) -> None:
+        """Decisions, at once."""
+        data = memoryview(lines.encode())
+        try:
+            while data:
+                written = self._file.write(data)
+                self._length += written
+                data = data[written:]
+        except OSError as error:
+            raise unwritable(self.out, error) from error
+
+    def snapshot(self, fold: Fold, origin: Origin) -> None:
+        """From here a restart goes on."""
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise unwritable(self.out, error) from error
+        save_state(self.state, fold, origin, out=self._length)
+
+    def _keep_others_out(self) -> None:
+        try:
+            import fcntl
+        except ImportError:  # not on Windows
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self._file.close()
+            raise WriteError(
+                f"{self.out}: another watch is writing to it; stop that one or name another file"
+            ) from error
+
+
+def save_state(path: Path, fold: Fold, origin: Origin, **note: int) -> None:
+    """Write the state whole, or leave the one that was there."""
+    whole = fold.to_bytes({"origin": origin.digest, "origin_packets": origin.packets, **note})
+    with whole_file(path) as draft:
+        draft.write_bytes(whole)
+
+
+def load_state(path: Path, test: "TrafficTest") -> tuple[Fold, dict[str, Any]]:
+    """The fold as it was saved, and the note beside it.
+
+    Raises:
+        ReadError: the file cannot be read, is damaged, or was made with another profile.
+    """
+    try:
+        return Fold.from_bytes(path.read_bytes(), test)
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read ({error.strerror or error}); name another file") from error
+    except ReadError as error:
+        raise ReadError(f"{path}: {error}") from error

@@ -1,0 +1,188 @@
+"""Watch packets as they come: each decision is written the moment its window completes."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from gamewarden.contracts import PacketStream
+from gamewarden.errors import ReadError
+from gamewarden.features.traffic import TrafficTest
+from gamewarden.features.traffic_fold import Fold, Tally
+from gamewarden.online.journal import Journal, Origin, load_state, save_state
+from gamewarden.tables import json_lines
+
+MICRO_BATCH = 10_000  # packets taken in before decisions are written, at most
+Write = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Status:
+    """How the watch is doing: totals, and the rates since the last status."""
+
+    tally: Tally
+    packets_per_second: float
+    decisions_per_second: float
+
+    @property
+    def bot_share(self) -> float | None:
+        """The share of all decisions that say bot."""
+        return self.tally.bots / self.tally.decisions if self.tally.decisions else None
+
+    def __str__(self) -> str:
+        share = "no decision yet" if self.bot_share is None else f"{self.bot_share:.1%} bot"
+        return (
+            f"{self.tally.players:,} players · {self.packets_per_second:,.0f} packets/s · "
+            f"{self.decisions_per_second:,.1f} decisions/s · {share}"
+        )
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often something is done besides taking packets in."""
+
+    status_seconds: float = 1.0
+    snapshot_seconds: float = 10.0
+    snapshot_packets: int = 10_000_000
+
+
+USUAL = Pace()
+
+
+def no_status(_status: Status) -> None:
+    """Nobody is watching the watch."""
+
+
+def watch(
+    packets: PacketStream,
+    test: TrafficTest,
+    write: Write,
+    *,
+    state: Path | None = None,
+    replayed: bool = True,
+    status: Callable[[Status], object] = no_status,
+    pace: Pace = USUAL,
+) -> Tally:
+    """Decide on every player until the packets end; `write` gets decisions as JSON Lines.
+
+    With `state` the watch goes on where that file was saved last. A source that is `replayed` from its beginning, such
+    as a file, has the packets taken in before skipped; one that is not, such as a pipe, goes on with what comes. What
+    was written after the last snapshot is written again: `watch_to_file` is the one that never doubles a decision.
+
+    Raises:
+        ReadError: the state is damaged, of another profile, or of another source.
+        WriteError: the state cannot be written.
+    """
+    fold, note = load_state(state, test) if state and state.exists() else (Fold(test), {})
+    origin = Origin()
+    coming = _after(packets, fold, note, origin) if replayed else packets.batches()
+
+    def snapshot() -> None:
+        if state is not None:
+            save_state(state, fold, origin)
+
+    return _run(coming, fold, write=write, snapshot=snapshot, status=status, pace=pace)
+
+
+def watch_to_file(
+    packets: PacketStream,
+    test: TrafficTest,
+    out: Path,
+    *,
+    state: Path,
+    status: Callable[[Status], object] = no_status,
+    pace: Pace = USUAL,
+) -> Tally:
+    """Decide on every player of a source that can be read again; after any crash `out` has each decision once.
+
+    Raises:
+        ReadError: the state is damaged, or of another profile, source or file of decisions.
+        WriteError: a file cannot be written, is written to by another watch, or has decisions without a state.
+    """
+    with Journal(out, state) as journal:
+        fold, note = journal.resume(test)
+        origin = Origin()
+        coming = _after(packets, fold, note, origin)
+
+        def snapshot() -> None:
+            journal.snapshot(fold, origin)
+
+        if not note:
+            snapshot()  # before the first decision, so that decisions never stand without a state
+        return _run(coming, fold, write=journal.write, snapshot=snapshot, status=status, pace=pace)
+
+
+def _run(
+    batches: Iterator[pa.RecordBatch],
+    fold: Fold,
+    *,
+    write: Write,
+    snapshot: Callable[[], None],
+    status: Callable[[Status], object],
+    pace: Pace,
+) -> Tally:
+    meter = _Meter(fold.tally)
+    saved, saved_at = fold.tally.packets, time.monotonic()
+    for batch in _micro(batches):
+        if windows := fold.push(batch):
+            write(json_lines(windows.frame()))
+        now = time.monotonic()
+        if fold.tally.packets - saved >= pace.snapshot_packets or now - saved_at >= pace.snapshot_seconds:
+            snapshot()
+            saved, saved_at = fold.tally.packets, time.monotonic()
+        if now - meter.at >= pace.status_seconds:
+            status(meter.read(fold.tally))
+    snapshot()
+    status(meter.read(fold.tally))
+    return fold.tally
+
+
+class _Meter:
+    """Rates since it was read last."""
+
+    def __init__(self, tally: Tally) -> None:
+        self.at = time.monotonic()
+        self._tally = tally
+
+    def read(self, tally: Tally) -> Status:
+        now = time.monotonic()
+        seconds = max(now - self.at, 1e-9)
+        packets, decisions = tally.packets - self._tally.packets, tally.decisions - self._tally.decisions
+        self.at, self._tally = now, tally
+        return Status(tally, packets / seconds, decisions / seconds)
+
+
+def _micro(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for begin in range(0, batch.num_rows, MICRO_BATCH):
+            yield batch.slice(begin, MICRO_BATCH)
+
+
+def _after(packets: PacketStream, fold: Fold, note: dict[str, object], origin: Origin) -> Iterator[pa.RecordBatch]:
+    """The packets after those the fold has taken in, when they begin as the state's source did."""
+    skip = fold.tally.packets
+    for batch in packets.batches():
+        passed = min(skip, batch.num_rows)
+        origin.take(batch.slice(0, passed))
+        skip -= passed
+        if skip == 0 and note:
+            _refuse_other_origin(note, origin)
+            note = {}
+        if passed < batch.num_rows:
+            origin.take(batch.slice(passed))
+            yield batch.slice(passed)
+    if skip:
+        raise ReadError(
+            f"the source has {fold.tally.packets - skip:,} packets, but the state has taken in {fold.tally.packets:,}; "
+            "name the source it was made with, or remove the state to start anew"
+        )
+
+
+def _refuse_other_origin(note: dict[str, object], origin: Origin) -> None:
+    if (origin.packets, origin.digest) != (note.get("origin_packets"), note.get("origin")):
+        raise ReadError(
+            f"the first {origin.packets:,} packets are not those the state was made with; name the source it was made "
+            "with, or remove the state to start anew"
+        )

@@ -1,0 +1,309 @@
+"""Bytes from a file, a pipe or standard input, gzipped or not: what has arrived is handed on at once."""
+
+import os
+import select
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gamewarden.errors import ReadError
+
+GZIP_MAGIC = b"\x1f\x8b"
+MAGIC_LENGTH = 4
+_PACKED_CHUNK = 1 << 18
+_CHUNK = 1 << 20  # fits into a core's second cache together with a flow table
+
+
+class ByteSource(Protocol):
+    """Bytes in their order."""
+
+    @property
+    def live(self) -> bool:
+        """Whether waiting for more bytes can take long, so that what is there should be used first."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why the bytes ended early, if they did."""
+
+    def read_into(self, room: memoryview) -> int:
+        """Fill some of `room`, at least a byte unless the end is reached (0)."""
+
+
+class DescriptorSource:
+    """A file, pipe, socket or terminal by its descriptor."""
+
+    def __init__(self, descriptor: int, name: str) -> None:
+        self._descriptor = descriptor
+        self._name = name
+        self.problem: str | None = None
+        self.live = not stat.S_ISREG(os.fstat(descriptor).st_mode)
+
+    def read_into(self, room: memoryview) -> int:
+        """What is there now; waits only when nothing is."""
+        filled = self._read(room)
+        while self.live and 0 < filled < len(room) and self._ready():
+            more = self._read(room[filled:])
+            if more == 0:
+                break
+            filled += more
+        return filled
+
+    def _read(self, room: memoryview) -> int:
+        try:
+            return os.readv(self._descriptor, [room])
+        except OSError as error:
+            raise ReadError(f"{self._name}: cannot be read ({error.strerror or error})") from error
+
+    def _ready(self) -> bool:
+        return bool(select.select([self._descriptor], [], [], 0)[0])
+
+
+class Prefixed:
+    """A source with the bytes put back that were read to see what it is."""
+
+    def __init__(self, prefix: bytes, source: ByteSource) -> None:
+        self._prefix = memoryview(prefix)
+        self._source = source
+
+    @property
+    def live(self) -> bool:
+        """As live as what follows."""
+        return self._source.live
+
+    @property
+    def problem(self) -> str | None:
+        """What troubles what follows."""
+        return self._source.problem
+
+    def read_into(self, room: memoryview) -> int:
+        """The prefix first."""
+        if not self._prefix:
+            return self._source.read_into(room)
+        taken = min(len(room), len(self._prefix))
+        room[:taken] = self._prefix[:taken]
+        self._prefix = self._prefix[taken:]
+        return taken
+
+
+class Gunzipped:
+    """The unpacked bytes of a gzip source of any number of members, a bounded piece at a time."""
+
+    def __init__(self, packed: ByteSource, name: str) -> None:
+        self._packed = packed
+        self._name = name
+        self._buffer = bytearray(_PACKED_CHUNK)
+        self._pending = b""
+        self._member = zlib.decompressobj(wbits=31)
+        self._fresh = True  # no byte of this member was seen
+        self.problem: str | None = None
+
+    @property
+    def live(self) -> bool:
+        """As live as the packed bytes."""
+        return self._packed.live
+
+    def read_into(self, room: memoryview) -> int:
+        """Unpacked bytes; a damaged or cut-off end is kept in `problem` and ends the bytes."""
+        while self.problem is None:
+            if self._member.eof:
+                self._pending = self._member.unused_data.lstrip(b"\0") or self._more()
+                if not self._pending:
+                    return 0
+                self._member = zlib.decompressobj(wbits=31)
+                self._fresh = True
+            elif not self._pending:
+                self._pending = self._more()
+                if not self._pending:
+                    if not self._fresh:
+                        self.problem = f"{self._name}: the gzip data is cut off; what was unpacked before is kept"
+                    return 0
+            piece = self._unpack(len(room))
+            if piece:
+                room[: len(piece)] = piece
+                return len(piece)
+        return 0
+
+    def _more(self) -> bytes:
+        return bytes(self._buffer[: self._packed.read_into(memoryview(self._buffer))])
+
+    def _unpack(self, most: int) -> bytes:
+        self._fresh = False
+        before = self._member.copy()
+        try:
+            piece = self._member.decompress(self._pending, most)
+        except zlib.error as error:
+            self._member = before
+            return self._salvage(most, str(error))
+        self._pending = self._member.unconsumed_tail
+        return piece
+
+    def _salvage(self, most: int, reason: str) -> bytes:
+        """What can be unpacked before the damage: zlib forgets it when the damage lies in the same bytes."""
+        pieces, packed, place = bytearray(), memoryview(self._pending), 0
+        try:
+            while len(pieces) < most and place < len(packed):
+                pieces += self._member.decompress(packed[place : place + 1], most - len(pieces))
+                place += not self._member.unconsumed_tail
+        except zlib.error:
+            self.problem = f"{self._name}: the gzip data is damaged ({reason}); what was unpacked before is kept"
+        self._pending = bytes(packed[place:])
+        return bytes(pieces)
+
+
+class _FileObject:
+    """Standard input that has no descriptor, as when a program replaces it."""
+
+    live = False
+    problem: str | None = None
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def read_into(self, room: memoryview) -> int:
+        """The next bytes."""
+        data = self._file.read(len(room))
+        room[: len(data)] = data
+        return len(data)
+
+
+class Origin:
+    """Where bytes come from, by name: a file, a named pipe, or standard input for "-".
+
+    A file is opened anew for every reading, anything else can be read once. Gzip is unpacked on the way.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Open what can be read only once.
+
+        Raises:
+            ReadError: it cannot be read.
+        """
+        self.name = "standard input" if name == "-" else name
+        self.path = None if name == "-" else Path(name)
+        self.rereadable = self.path is not None and (self.path.is_file() or not self.path.exists())
+        self._once = None if self.rereadable else peeked(self._unpacked(self._only_source()), MAGIC_LENGTH)
+
+    def head(self) -> bytes:
+        """The first four unpacked bytes, fewer when there are no more.
+
+        Raises:
+            ReadError: there is no such file, or it cannot be read.
+        """
+        if self._once:
+            return self._once[0]
+        with self.opened() as source:
+            return peeked(source, MAGIC_LENGTH)[0]
+
+    @contextmanager
+    def opened(self) -> Iterator[ByteSource]:
+        """The unpacked bytes from their beginning.
+
+        Raises:
+            ReadError: there is no such file, it cannot be read, or it was read before and is no file.
+        """
+        if self.path is None or not self.rereadable:
+            if self._once is None:
+                raise ReadError(f"{self.name} can be read only once; save it to a file first")
+            (_, source), self._once = self._once, None
+            yield source
+            return
+        descriptor = _descriptor(self.path)
+        try:
+            yield self._unpacked(DescriptorSource(descriptor, self.name))
+        finally:
+            os.close(descriptor)
+
+    def _only_source(self) -> ByteSource:
+        if self.path is not None:
+            return DescriptorSource(_descriptor(self.path), self.name)
+        try:
+            return DescriptorSource(sys.stdin.fileno(), self.name)
+        except (OSError, ValueError):
+            return _FileObject(sys.stdin.buffer)
+
+    def _unpacked(self, source: ByteSource) -> ByteSource:
+        head, source = peeked(source, len(GZIP_MAGIC))
+        return Gunzipped(source, self.name) if head == GZIP_MAGIC else source
+
+
+class Window:
+    """The bytes of a source that are in memory now: those from `start` on still have to be read."""
+
+    def __init__(self, source: ByteSource, chunk: int = _CHUNK) -> None:
+        self.start = 0
+        self.end = 0
+        self._before = 0  # bytes that have left the window
+        self._source = source
+        self._use(np.empty(chunk, np.uint8))
+
+    def _use(self, buffer: npt.NDArray[np.uint8]) -> None:
+        self._buffer = buffer
+        self.data = buffer.view()
+        self.data.flags.writeable = False  # one kind of array, one compiled kernel
+
+    @property
+    def position(self) -> int:
+        """Where `start` is in the whole source."""
+        return self._before + self.start
+
+    @property
+    def left(self) -> int:
+        """How many bytes are there to be read."""
+        return self.end - self.start
+
+    def take(self, count: int) -> bytes:
+        """The next bytes, without moving on."""
+        return self.data[self.start : self.start + count].tobytes()
+
+    def fill(self) -> bool:
+        """Get more bytes behind those that are left; False at the end of the source."""
+        left = self.left
+        room = self._buffer
+        if left > len(room) // 2:
+            room = np.empty(len(room) * 2, np.uint8)
+        room[:left] = self._buffer[self.start : self.end]
+        self._before += self.start
+        self.start, self.end = 0, left
+        if room is not self._buffer:
+            self._use(room)
+        got = self._source.read_into(self._buffer.data[left:])
+        self.end += got
+        return got > 0
+
+    def holds(self, count: int) -> bool:
+        """Fill until `count` bytes are there; False when the source ends before."""
+        while self.left < count:
+            if not self.fill():
+                return False
+        return True
+
+
+def peeked(source: ByteSource, count: int) -> tuple[bytes, ByteSource]:
+    """The first bytes, fewer only when the source ends, and the source with them still in front."""
+    buffer = bytearray(count)
+    filled = 0
+    while filled < count:
+        got = source.read_into(memoryview(buffer)[filled:])
+        if got == 0:
+            break
+        filled += got
+    head = bytes(buffer[:filled])
+    return head, Prefixed(head, source)
+
+
+def _descriptor(path: Path) -> int:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be opened ({error.strerror or error})") from error
+    if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ReadError(f"{path}: is a directory; name a capture or a packet table")
+    return descriptor

@@ -1,0 +1,582 @@
+"""Capture bytes to packet columns: one pass over a buffer, no Python object a packet.
+
+Each scanner takes a buffer and where to start, fills the columns, and returns (offset, rows, status), so that its
+caller can hand in more bytes, take the rows away or make room, and go on at the offset.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gamewarden.readers import flows as table
+from gamewarden.readers.flows import FlowPointers, Flows, Ints, flow_pointers
+from gamewarden.readers.kernels import Pointer, kernel, part, pointer_to
+
+Bytes = npt.NDArray[np.uint8]
+
+# Why a scanner came back.
+NEEDS_BYTES, ROWS_FULL, NEEDS_ROOM, BAD_LENGTH, SECTION, INTERFACE = range(6)
+
+# What was counted; `captures.SAYS` has words for each.
+(
+    PACKETS,
+    DELIVERED,
+    UNKNOWN_LINK,
+    NOT_IP,
+    NOT_TCP_UDP,
+    FRAGMENTS,
+    CUT_HEADERS,
+    MALFORMED,
+    OTHER_PORTS,
+    EMPTY,
+    DUPLICATES,
+    OVERLAPS,
+    DOWNWARD,
+    GUESSED_FLOWS,
+    WITHOUT_TIME,
+    BAD_TIME,
+    BAD_INTERFACE,
+    OTHER_BLOCKS,
+) = range(18)
+COUNTERS = 18
+
+MOST_CAPTURED = 262_144  # libpcap's largest snapshot length
+MOST_BLOCK = 16 << 20
+LONGEST_HEADER_CHAIN = 8
+MOST_TAGS = 4
+LAST_SECOND = 253_402_300_799  # the year 9999 ends
+FIRST_SECOND = -62_135_596_800
+
+_TCP, _UDP = 6, 17
+_SYN, _ACK = 0x02, 0x10
+_POWERS = np.array([10**n for n in range(20)], np.uint64)
+
+
+class Rules(NamedTuple):
+    """What the reader was asked for."""
+
+    server_ports: Bytes  # 65,536 of them, 1 for those of the game
+    by_port: bool
+    include_empty: bool
+    only_up: bool
+
+
+class Rows(NamedTuple):
+    """The columns being filled."""
+
+    end: npt.NDArray[np.int32]  # number of the client's end
+    at: Ints
+    up: Bytes
+    size: npt.NDArray[np.int32]
+
+
+class Desk(NamedTuple):
+    """All that lies before a kernel, as pointers."""
+
+    data: Pointer
+    server_ports: Pointer
+    by_port: bool
+    include_empty: bool
+    only_up: bool
+    tally: Pointer
+    end: Pointer
+    at: Pointer
+    up: Pointer
+    size: Pointer
+    flows: FlowPointers
+
+
+class Packet(NamedTuple):
+    """What stands in the headers of one TCP segment or UDP datagram."""
+
+    version: int
+    net: int  # where the IP header starts
+    is_tcp: bool
+    place: int  # where the TCP or UDP header starts
+    flags: int
+    payload: int
+    source_port: int
+    target_port: int
+
+
+def new_rows(capacity: int) -> Rows:
+    """Empty columns."""
+    return Rows(
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int64),
+        np.empty(capacity, np.uint8),
+        np.empty(capacity, np.int32),
+    )
+
+
+@part
+def _desk(data: Bytes, rules: Rules, flows: Flows, tally: Ints, rows: Rows) -> Desk:
+    return Desk(
+        pointer_to(data),
+        pointer_to(rules.server_ports),
+        rules.by_port,
+        rules.include_empty,
+        rules.only_up,
+        pointer_to(tally),
+        pointer_to(rows.end),
+        pointer_to(rows.at),
+        pointer_to(rows.up),
+        pointer_to(rows.size),
+        flow_pointers(flows),
+    )
+
+
+@part
+def _net16(data: Pointer, at: int) -> int:
+    return np.int64(data[at]) << 8 | np.int64(data[at + 1])
+
+
+@part
+def _net32(data: Pointer, at: int) -> int:
+    return (
+        np.int64(data[at]) << 24 | np.int64(data[at + 1]) << 16 | np.int64(data[at + 2]) << 8 | np.int64(data[at + 3])
+    )
+
+
+@part
+def _net64(data: Pointer, at: int) -> int:
+    return _net32(data, at) << 32 | _net32(data, at + 4)
+
+
+@part
+def _u16(data: Pointer, at: int, big: bool) -> int:
+    if big:
+        return _net16(data, at)
+    return np.int64(data[at]) | np.int64(data[at + 1]) << 8
+
+
+@part
+def _u32(data: Pointer, at: int, big: bool) -> int:
+    if big:
+        return _net32(data, at)
+    return (
+        np.int64(data[at]) | np.int64(data[at + 1]) << 8 | np.int64(data[at + 2]) << 16 | np.int64(data[at + 3]) << 24
+    )
+
+
+@part
+def _by_ether_type(data: Pointer, type_at: int, end: int) -> tuple[int, int]:
+    """(IP version or minus a counter, where the IP header starts), stepping over VLAN tags."""
+    at = type_at
+    for _ in range(MOST_TAGS + 1):
+        if at + 2 > end:
+            return -CUT_HEADERS, at
+        kind = _net16(data, at)
+        at += 2
+        if kind == 0x0800:
+            return 4, at
+        if kind == 0x86DD:
+            return 6, at
+        if kind not in (0x8100, 0x88A8, 0x9100, 0x9200, 0x9300):
+            break
+        at += 2
+    return -NOT_IP, at
+
+
+@part
+def _by_family(data: Pointer, start: int, end: int) -> tuple[int, int]:
+    """The same by the address family of a loopback frame, as the several systems number AF_INET6."""
+    if start + 4 > end:
+        return -CUT_HEADERS, start
+    family = _u32(data, start, False)
+    if family > 0xFFFF:  # written by a machine of the other byte order, or DLT_LOOP, which is big-endian
+        family = _net32(data, start)
+    if family == 2:
+        return 4, start + 4
+    return (6 if family in (10, 23, 24, 26, 28, 30) else -NOT_IP), start + 4
+
+
+@part
+def _by_cooked_2(data: Pointer, start: int, end: int) -> tuple[int, int]:
+    """The same for Linux cooked captures of version 2: a tag stands behind the 20 bytes of their header."""
+    if start + 20 > end:
+        return -CUT_HEADERS, start
+    version, _ = _by_ether_type(data, start, start + 2)
+    if version == -CUT_HEADERS:
+        return _by_ether_type(data, start + 22, end)
+    return version, start + 20
+
+
+@part
+def _by_version(data: Pointer, start: int, end: int) -> tuple[int, int]:
+    """The same where the IP header comes first."""
+    if start >= end:
+        return -CUT_HEADERS, start
+    version = np.int64(data[start]) >> 4
+    return (version if version in (4, 6) else -NOT_IP), start
+
+
+@part
+def _network(data: Pointer, start: int, end: int, link: int) -> tuple[int, int]:
+    """(IP version or minus a counter, where the IP header starts)."""
+    if link == 1:
+        return _by_ether_type(data, start + 12, end)
+    if link == 113:
+        return _by_ether_type(data, start + 14, end)
+    if link == 276:
+        return _by_cooked_2(data, start, end)
+    if link in (12, 14, 101, 228, 229):
+        return _by_version(data, start, end)
+    if link in (0, 108):
+        return _by_family(data, start, end)
+    return -UNKNOWN_LINK, start
+
+
+@part
+def _ipv4(data: Pointer, at: int, end: int, wire_end: int) -> tuple[int, int, int, bool]:
+    """(protocol or minus a counter, where its header starts, its length with payload, more fragments follow)."""
+    if at + 20 > end:
+        return -CUT_HEADERS, at, 0, False
+    header = (np.int64(data[at]) & 15) * 4
+    total = _net16(data, at + 2)
+    if total == 0:  # segmentation offload: the card fills it in after the capture
+        total = wire_end - at
+    if np.int64(data[at]) >> 4 != 4 or header < 20 or total < header or total > MOST_CAPTURED:
+        return -MALFORMED, at, 0, False
+    fragment = _net16(data, at + 6)
+    if (fragment & 0x1FFF) != 0:
+        return -FRAGMENTS, at, 0, False
+    return np.int64(data[at + 9]), at + header, total - header, (fragment & 0x2000) != 0
+
+
+@part
+def _ipv6(data: Pointer, at: int, end: int, wire_end: int) -> tuple[int, int, int, bool]:
+    """As `_ipv4`, with the extension headers stepped over."""
+    if at + 40 > end:
+        return -CUT_HEADERS, at, 0, False
+    length = _net16(data, at + 4)
+    if length == 0:  # segmentation offload, or a jumbogram
+        length = wire_end - at - 40
+    if np.int64(data[at]) >> 4 != 6 or length < 0 or length > MOST_CAPTURED:
+        return -MALFORMED, at, 0, False
+    protocol = np.int64(data[at + 6])
+    at += 40
+    more = False
+    for _ in range(LONGEST_HEADER_CHAIN):
+        if protocol not in (0, 43, 44, 51, 60, 135, 139, 140):
+            return protocol, at, length, more
+        if at + 8 > end:
+            return -CUT_HEADERS, at, 0, False
+        size = (np.int64(data[at + 1]) + 1) * 8
+        if protocol == 51:
+            size = (np.int64(data[at + 1]) + 2) * 4
+        if protocol == 44:
+            size = np.int64(8)
+            fragment = _net16(data, at + 2)
+            if (fragment >> 3) != 0:
+                return -FRAGMENTS, at, 0, False
+            more = (fragment & 1) != 0
+        protocol = np.int64(data[at])
+        at += size
+        length -= size
+        if length < 0:
+            break
+    return -MALFORMED, at, 0, False
+
+
+@part
+def _udp_payload(data: Pointer, at: int, length: int, more: bool) -> int:
+    """Payload bytes of a datagram, negative when its lengths contradict each other.
+
+    Its own length speaks for the whole datagram when this is the first of its fragments.
+    """
+    said = _net16(data, at + 4)
+    if said == 0:
+        said = length
+    if said > length and not more:
+        return -1
+    return said - 8
+
+
+@part
+def _tcp_payload(data: Pointer, at: int, length: int) -> int:
+    """Payload bytes of a segment, negative when its lengths contradict each other."""
+    header = (np.int64(data[at + 12]) >> 4) * 4
+    return length - header if header >= 20 else -1
+
+
+@part
+def _headers(data: Pointer, start: int, end: int, wire_end: int, link: int) -> tuple[int, Packet]:
+    """(0 or why this is no packet of ours, what its headers say)."""
+    version, net = _network(data, start, end, link)
+    if version == 4:
+        protocol, place, length, more = _ipv4(data, net, end, wire_end)
+    elif version == 6:
+        protocol, place, length, more = _ipv6(data, net, end, wire_end)
+    else:
+        protocol, place, length, more = version, net, 0, False
+    is_tcp = protocol == _TCP
+    payload = source_port = target_port = flags = 0
+    why = 0
+    if protocol < 0:
+        why = -protocol
+    elif protocol not in (_TCP, _UDP):
+        why = NOT_TCP_UDP
+    elif place + (14 if is_tcp else 8) > end:
+        why = CUT_HEADERS
+    else:
+        source_port = _net16(data, place)
+        target_port = _net16(data, place + 2)
+        if is_tcp:
+            payload = _tcp_payload(data, place, length)
+            flags = np.int64(data[place + 13])
+        else:
+            payload = _udp_payload(data, place, length, more)
+        if payload < 0:
+            why = MALFORMED
+    return why, Packet(version, net, is_tcp, place, flags, payload, source_port, target_port)
+
+
+@part
+def _flow_and_side(desk: Desk, packet: Packet) -> tuple[int, int]:
+    """(the flow's row, which of its two ends sent this)."""
+    data, net = desk.data, packet.net
+    if packet.version == 4:
+        source_hi = np.int64(0)
+        target_hi = np.int64(0)
+        source_lo = _net32(data, net + 12)
+        target_lo = _net32(data, net + 16)
+    else:
+        source_hi = _net64(data, net + 8)
+        source_lo = _net64(data, net + 16)
+        target_hi = _net64(data, net + 24)
+        target_lo = _net64(data, net + 32)
+    kind = np.int64(packet.is_tcp) | np.int64(packet.version == 6) << 1
+    source_first = source_lo < target_lo
+    if source_lo == target_lo:
+        source_first = source_hi < target_hi
+        if source_hi == target_hi:
+            source_first = packet.source_port <= packet.target_port
+    if source_first:
+        ports = packet.source_port << 32 | packet.target_port << 16 | kind
+        return table.flow_row(desk.flows, source_hi, source_lo, target_hi, target_lo, ports), np.int64(0)
+    ports = packet.target_port << 32 | packet.source_port << 16 | kind
+    return table.flow_row(desk.flows, target_hi, target_lo, source_hi, source_lo, ports), np.int64(1)
+
+
+@part
+def _new_payload(desk: Desk, packet: Packet, row: int, side: int, told_by_port: bool) -> int:
+    """Bytes of a TCP segment not seen before; a SYN sets the stream, and the client where no port tells."""
+    seq = _net32(desk.data, packet.place + 4)
+    if (packet.flags & _SYN) != 0:
+        opens = (packet.flags & _ACK) == 0
+        if table.begin_stream(desk.flows, row, side, seq, opens) and not told_by_port:
+            table.set_client(desk.flows, row, side if opens else 1 - side)
+        seq = (seq + 1) & 0xFFFFFFFF
+    if packet.payload == 0:
+        return 0
+    return table.new_bytes(desk.flows, row, side, seq, packet.payload)
+
+
+@part
+def _goes_up(desk: Desk, packet: Packet, row: int, side: int, to_server: bool, told_by_port: bool) -> bool:
+    """Whether the client sent this; settles who the client is when nothing has told yet."""
+    flows = desk.flows
+    if not table.knows_client(flows, row):
+        if told_by_port:
+            table.set_client(flows, row, side if to_server else 1 - side)
+        else:
+            desk.tally[GUESSED_FLOWS] += 1
+            table.set_client(flows, row, side if packet.source_port >= packet.target_port else 1 - side)
+    return table.is_client(flows, row, side)
+
+
+@part
+def _take(desk: Desk, start: int, end: int, wire_end: int, link: int, at: int, count: int) -> int:
+    """One captured packet; the number of rows after it."""
+    tally = desk.tally
+    tally[PACKETS] += 1
+    why, packet = _headers(desk.data, start, end, wire_end, link)
+    if why != 0:
+        tally[why] += 1
+        return count
+    from_server = desk.server_ports[packet.source_port] != 0
+    to_server = desk.server_ports[packet.target_port] != 0
+    if desk.by_port and not from_server and not to_server:
+        tally[OTHER_PORTS] += 1
+        return count
+    if packet.payload == 0 and not desk.include_empty and (packet.flags & _SYN) == 0:
+        tally[EMPTY] += 1
+        return count
+    if desk.only_up and desk.by_port and not to_server:
+        tally[DOWNWARD] += 1
+        return count
+    row, side = _flow_and_side(desk, packet)
+    told_by_port = from_server != to_server
+    size = packet.payload
+    if packet.is_tcp:
+        size = _new_payload(desk, packet, row, side, told_by_port)
+        if size < packet.payload:
+            tally[DUPLICATES if size == 0 else OVERLAPS] += 1
+            if size == 0:
+                return count
+    if size == 0 and not desk.include_empty:
+        tally[EMPTY] += 1
+        return count
+    up = _goes_up(desk, packet, row, side, to_server, told_by_port)
+    if desk.only_up and not up:
+        tally[DOWNWARD] += 1
+        return count
+    desk.end[count] = table.client_end(desk.flows, row)
+    desk.at[count] = at
+    desk.up[count] = np.uint8(up)
+    desk.size[count] = size
+    tally[DELIVERED] += 1
+    return count + 1
+
+
+@kernel
+def scan_records(
+    data: Bytes,
+    offset: int,
+    end: int,
+    big: bool,
+    nanos: bool,
+    link: int,
+    rules: Rules,
+    flows: Flows,
+    tally: Ints,
+    rows: Rows,
+    count: int,
+) -> tuple[int, int, int]:
+    """Classic pcap: records one after the other."""
+    capacity = len(rows.at)
+    desk = _desk(data, rules, flows, tally, rows)
+    bytes_ = desk.data
+    while True:
+        if count == capacity:
+            return offset, count, ROWS_FULL
+        if table.lacks_room(desk.flows):
+            return offset, count, NEEDS_ROOM
+        start = offset + 16
+        if start > end:
+            return offset, count, NEEDS_BYTES
+        captured = _u32(bytes_, offset + 8, big)
+        if captured > MOST_CAPTURED:
+            return offset, count, BAD_LENGTH
+        if start + captured > end:
+            return offset, count, NEEDS_BYTES
+        fraction = _u32(bytes_, offset + 4, big)
+        if nanos:
+            fraction //= 1000
+        at = _u32(bytes_, offset, big) * 1_000_000 + fraction
+        wire_end = start + _u32(bytes_, offset + 12, big)
+        count = _take(desk, start, start + captured, wire_end, link, at, count)
+        offset = start + captured
+
+
+@part
+def block_time(high: int, low: int, resolution: int, shift: int) -> tuple[bool, int]:
+    """(in the calendar, microseconds since 1970) of a pcapng time: whole microseconds, cut, exactly."""
+    ticks = np.uint64(high) << np.uint64(32) | np.uint64(low)
+    exponent = resolution & 0x7F
+    seconds = np.uint64(0)
+    micros = np.uint64(0)
+    million = np.uint64(1_000_000)
+    if (resolution & 0x80) != 0:
+        if exponent < 64:
+            seconds = ticks >> np.uint64(exponent)
+            ticks &= (np.uint64(1) << np.uint64(exponent)) - np.uint64(1)
+        # ticks × 10⁶ / 2^exponent in two halves, so that nothing overflows
+        low_part = (ticks & np.uint64(0xFFFFFFFF)) * million
+        high_part = (ticks >> np.uint64(32)) * million + (low_part >> np.uint64(32))
+        if exponent < 32:
+            micros = low_part >> np.uint64(exponent)
+        elif exponent < 96:
+            micros = high_part >> np.uint64(exponent - 32)
+    elif exponent <= 19:
+        seconds = ticks // _POWERS[exponent]
+        rest = ticks - seconds * _POWERS[exponent]
+        micros = rest * _POWERS[6 - exponent] if exponent <= 6 else rest // _POWERS[exponent - 6]
+    elif exponent <= 25:
+        micros = ticks // _POWERS[exponent - 6]
+    if seconds > np.uint64(LAST_SECOND) or shift > LAST_SECOND or shift < FIRST_SECOND:
+        return False, np.int64(0)
+    whole = np.int64(seconds) + shift
+    return FIRST_SECOND <= whole <= LAST_SECOND, whole * 1_000_000 + np.int64(micros)
+
+
+@part
+def _take_block(
+    desk: Desk, offset: int, total: int, big: bool, old: bool, interfaces: Ints, known: int, count: int
+) -> int:
+    """One enhanced (or old) packet block; the rows after it, or -1 when its lengths cannot be."""
+    data = desk.data
+    if total < 32:
+        return -1
+    captured = _u32(data, offset + 20, big)
+    if captured > total - 32:
+        return -1
+    face = _u16(data, offset + 8, big) if old else _u32(data, offset + 8, big)
+    why = BAD_INTERFACE
+    if face < known:
+        good, at = block_time(
+            _u32(data, offset + 12, big), _u32(data, offset + 16, big), interfaces[face, 1], interfaces[face, 2]
+        )
+        if good:
+            start = offset + 28
+            wire_end = start + _u32(data, offset + 24, big)
+            return _take(desk, start, start + captured, wire_end, interfaces[face, 0], at, count)
+        why = BAD_TIME
+    desk.tally[PACKETS] += 1
+    desk.tally[why] += 1
+    return count
+
+
+@kernel
+def scan_blocks(
+    data: Bytes,
+    offset: int,
+    end: int,
+    big: bool,
+    interfaces: Ints,
+    known: int,
+    rules: Rules,
+    flows: Flows,
+    tally: Ints,
+    rows: Rows,
+    count: int,
+) -> tuple[int, int, int]:
+    """Blocks of one pcapng section, up to the next block that changes how to read (section, interface).
+
+    `interfaces` has a row (link type, time resolution, seconds to add) for each of the `known` interfaces.
+    """
+    capacity = len(rows.at)
+    desk = _desk(data, rules, flows, tally, rows)
+    bytes_ = desk.data
+    while True:
+        if count == capacity:
+            return offset, count, ROWS_FULL
+        if table.lacks_room(desk.flows):
+            return offset, count, NEEDS_ROOM
+        if offset + 12 > end:
+            return offset, count, NEEDS_BYTES
+        kind = _u32(bytes_, offset, big)
+        if kind == 0x0A0D0D0A:
+            return offset, count, SECTION
+        total = _u32(bytes_, offset + 4, big)
+        if total < 12 or total % 4 != 0 or total > MOST_BLOCK:
+            return offset, count, BAD_LENGTH
+        if offset + total > end:
+            return offset, count, NEEDS_BYTES
+        if _u32(bytes_, offset + total - 4, big) != total:
+            return offset, count, BAD_LENGTH
+        if kind == 1:
+            return offset, count, INTERFACE
+        if kind in (2, 6):
+            after = _take_block(desk, offset, total, big, kind == 2, interfaces, known, count)
+            if after < 0:
+                return offset, count, BAD_LENGTH
+            count = after
+        elif kind == 3:
+            tally[PACKETS] += 1
+            tally[WITHOUT_TIME] += 1
+        else:
+            tally[OTHER_BLOCKS] += 1
+        offset += total

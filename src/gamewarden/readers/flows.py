@@ -1,0 +1,403 @@
+"""Who talks to whom in a capture: flows, their clients, and which bytes of a TCP stream are new.
+
+A flow is a pair of address:port ends under one protocol; both directions share one row. The rows live in plain
+arrays that kernels search by open addressing with the whole key compared, so a collision can never merge two players.
+
+Which TCP bytes are new is kept per direction as the next expected sequence number and up to `HOLES` gaps before it:
+
+* a segment at the expected number is new, one ahead of it is new and leaves a gap, one behind it is a retransmission
+  or a captured duplicate, except for bytes that fill a gap or reach beyond what was seen; only those are counted;
+* when a direction has more gaps than `HOLES`, the oldest is forgotten: bytes that fill it late are then taken
+  as a retransmission;
+* a jump of more than `FAR` bytes either way is a new connection whose SYN was not captured, not a retransmission;
+* a new SYN with another initial number starts both directions afresh, the same SYN again changes nothing.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gamewarden.readers.kernels import Pointer, kernel, part, pointer_to
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+HOLES = 4
+FAR = 1 << 24  # more than any window a game client has in flight, 1/256 of the sequence space
+_M32 = 0xFFFFFFFF
+_HALF = 1 << 31
+_MOST_GAPS = (1 << 24) - 1  # the row of gaps is named in 24 bits
+
+# Words of a flow's row: the key …
+A_HI, A_LO, B_HI, B_LO, PORTS = 0, 1, 2, 3, 4
+ROW_WORDS = 8
+# … and its state, as half words of the same row.
+NEXT, ISN, CLIENT, FLAGS = 10, 12, 14, 15
+
+SEQ_KNOWN, ISN_KNOWN, CLIENT_KNOWN, CLIENT_IS_B = 1, 4, 16, 32  # the first two are shifted by the side, 0 or 1
+
+FLOWS_USED, ENDS_USED, GAPS_USED = 0, 1, 2
+
+
+ROW_HALVES, END_WORDS = 2 * ROW_WORDS, 3
+SIDE_WORDS, GAP_WORDS = 2 * HOLES, 4 * HOLES
+
+
+class Flows(NamedTuple):
+    """The arrays of a flow table."""
+
+    rows: Ints  # one row a flow
+    halves: npt.NDArray[np.uint32]  # the same memory, by half words
+    slots: npt.NDArray[np.int32]  # hash -> row + 1; 0 is empty
+    ends: Ints  # one row a client end: address (2 words), port and IP version
+    end_slots: npt.NDArray[np.int32]
+    gaps: Ints  # rows of (start, length) × HOLES × 2 sides, only for flows that ever had one
+    used: Ints  # how many rows of flows, ends and gaps are taken
+    seed: int
+
+
+def new_flows(seed: int, capacity: int = 1 << 10) -> Flows:
+    """An empty table.
+
+    The seed keeps strangers from choosing addresses that collide; no result depends on it.
+    """
+    rows = np.zeros((capacity, ROW_WORDS), np.int64)
+    return Flows(
+        rows=rows,
+        halves=rows.view(np.uint32),
+        slots=np.zeros(capacity * 4, np.int32),
+        ends=np.zeros((capacity, END_WORDS), np.int64),
+        end_slots=np.zeros(capacity * 4, np.int32),
+        gaps=np.zeros((64, GAP_WORDS), np.int64),
+        used=np.zeros(3, np.int64),
+        seed=seed,
+    )
+
+
+def with_more_room(flows: Flows) -> Flows:
+    """The same table with room for at least one more of everything."""
+    if flows.used[FLOWS_USED] == len(flows.rows):
+        rows = _doubled(flows.rows)
+        slots = np.zeros(len(rows) * 4, np.int32)
+        _place_flows(rows, slots, int(flows.used[FLOWS_USED]), flows.seed)
+        flows = flows._replace(rows=rows, halves=rows.view(np.uint32), slots=slots)
+    if flows.used[ENDS_USED] == len(flows.ends):
+        ends = _doubled(flows.ends)
+        end_slots = np.zeros(len(ends) * 4, np.int32)
+        _place_ends(ends, end_slots, int(flows.used[ENDS_USED]), flows.seed)
+        flows = flows._replace(ends=ends, end_slots=end_slots)
+    if flows.used[GAPS_USED] == len(flows.gaps):
+        flows = flows._replace(gaps=_doubled(flows.gaps))
+    return flows
+
+
+def _doubled(array: Ints) -> Ints:
+    larger = np.zeros((len(array) * 2, array.shape[1]), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+class FlowPointers(NamedTuple):
+    """A flow table inside a kernel: where the elements of its arrays are, and how many fit."""
+
+    rows: Pointer
+    halves: Pointer
+    slots: Pointer
+    ends: Pointer
+    end_slots: Pointer
+    gaps: Pointer
+    used: Pointer
+    seed: int
+    slot_mask: int
+    end_mask: int
+    most_flows: int
+    most_ends: int
+    most_gaps: int
+
+
+@part
+def flow_pointers(flows: Flows) -> FlowPointers:
+    """The table for a kernel's parts."""
+    return FlowPointers(
+        pointer_to(flows.rows),
+        pointer_to(flows.halves),
+        pointer_to(flows.slots),
+        pointer_to(flows.ends),
+        pointer_to(flows.end_slots),
+        pointer_to(flows.gaps),
+        pointer_to(flows.used),
+        flows.seed,
+        len(flows.slots) - 1,
+        len(flows.end_slots) - 1,
+        len(flows.rows),
+        len(flows.ends),
+        len(flows.gaps),
+    )
+
+
+@part
+def _mixed(seed: int, first: int, second: int, third: int) -> int:
+    mixed = (seed ^ first) * 0x5851F42D4C957F2D
+    mixed = (mixed ^ (mixed >> 29) ^ second) * 0x14057B7EF767814F
+    mixed = (mixed ^ (mixed >> 31) ^ third) * 0x27220A95FE4D2B35
+    return mixed ^ (mixed >> 32)
+
+
+@part
+def _flow_hash(seed: int, a_hi: int, a_lo: int, b_hi: int, b_lo: int, ports: int) -> int:
+    if (a_hi | b_hi) == 0:
+        return _mixed(seed, a_lo, b_lo, ports)
+    return _mixed(_mixed(seed, a_hi, b_hi, 0), a_lo, b_lo, ports)
+
+
+@kernel
+def _place_flows(rows: Ints, slots: npt.NDArray[np.int32], used: int, seed: int) -> None:
+    mask = len(slots) - 1
+    for row in range(used):
+        key = rows[row]
+        slot = _flow_hash(seed, key[A_HI], key[A_LO], key[B_HI], key[B_LO], key[PORTS]) & mask
+        while slots[slot] != 0:
+            slot = (slot + 1) & mask
+        slots[slot] = row + 1
+
+
+@kernel
+def _place_ends(ends: Ints, slots: npt.NDArray[np.int32], used: int, seed: int) -> None:
+    mask = len(slots) - 1
+    for row in range(used):
+        slot = _mixed(seed, ends[row, 0], ends[row, 1], ends[row, 2]) & mask
+        while slots[slot] != 0:
+            slot = (slot + 1) & mask
+        slots[slot] = row + 1
+
+
+@part
+def lacks_room(flows: FlowPointers) -> bool:
+    """Whether the next packet might not find a free row."""
+    return (
+        flows.used[FLOWS_USED] == flows.most_flows
+        or flows.used[ENDS_USED] == flows.most_ends
+        or flows.used[GAPS_USED] == flows.most_gaps
+    )
+
+
+@part
+def flow_row(flows: FlowPointers, a_hi: int, a_lo: int, b_hi: int, b_lo: int, ports: int) -> int:
+    """The row of a flow, added when it is new."""
+    mask = flows.slot_mask
+    slot = _flow_hash(flows.seed, a_hi, a_lo, b_hi, b_lo, ports) & mask
+    while True:
+        row = np.int64(flows.slots[slot]) - 1
+        if row < 0:
+            break
+        if (
+            flows.rows[row * ROW_WORDS + PORTS] == ports
+            and flows.rows[row * ROW_WORDS + A_LO] == a_lo
+            and flows.rows[row * ROW_WORDS + B_LO] == b_lo
+            and flows.rows[row * ROW_WORDS + A_HI] == a_hi
+            and flows.rows[row * ROW_WORDS + B_HI] == b_hi
+        ):
+            return row
+        slot = (slot + 1) & mask
+    row = flows.used[FLOWS_USED]
+    flows.used[FLOWS_USED] = row + 1
+    flows.slots[slot] = row + 1
+    flows.rows[row * ROW_WORDS + A_HI] = a_hi
+    flows.rows[row * ROW_WORDS + A_LO] = a_lo
+    flows.rows[row * ROW_WORDS + B_HI] = b_hi
+    flows.rows[row * ROW_WORDS + B_LO] = b_lo
+    flows.rows[row * ROW_WORDS + PORTS] = ports
+    return row
+
+
+@part
+def _end_row(flows: FlowPointers, high: int, low: int, port: int) -> int:
+    mask = flows.end_mask
+    slot = _mixed(flows.seed, high, low, port) & mask
+    while True:
+        row = np.int64(flows.end_slots[slot]) - 1
+        if row < 0:
+            break
+        if (
+            flows.ends[row * END_WORDS + 0] == high
+            and flows.ends[row * END_WORDS + 1] == low
+            and flows.ends[row * END_WORDS + 2] == port
+        ):
+            return row
+        slot = (slot + 1) & mask
+    row = flows.used[ENDS_USED]
+    flows.used[ENDS_USED] = row + 1
+    flows.end_slots[slot] = row + 1
+    flows.ends[row * END_WORDS + 0] = high
+    flows.ends[row * END_WORDS + 1] = low
+    flows.ends[row * END_WORDS + 2] = port
+    return row
+
+
+@part
+def set_client(flows: FlowPointers, row: int, side: int) -> None:
+    """Say which side of a flow is the client; `side` 0 is the end that sorts first.
+
+    Nothing but the flags change here: the end gets a number with its first delivered packet (`client_end`), so
+    that numbers follow the order of the rows that are seen.
+    """
+    flags = np.int64(flows.halves[row * ROW_HALVES + FLAGS])
+    flags = (flags | CLIENT_KNOWN | CLIENT_IS_B) if side == 1 else ((flags | CLIENT_KNOWN) & ~CLIENT_IS_B)
+    flows.halves[row * ROW_HALVES + FLAGS] = flags
+    flows.halves[row * ROW_HALVES + CLIENT] = 0
+
+
+@part
+def knows_client(flows: FlowPointers, row: int) -> bool:
+    """Whether it was said which side is the client."""
+    return (np.int64(flows.halves[row * ROW_HALVES + FLAGS]) & CLIENT_KNOWN) != 0
+
+
+@part
+def is_client(flows: FlowPointers, row: int, side: int) -> bool:
+    """Whether this side is the client."""
+    return (side == 1) == ((np.int64(flows.halves[row * ROW_HALVES + FLAGS]) & CLIENT_IS_B) != 0)
+
+
+@part
+def client_end(flows: FlowPointers, row: int) -> int:
+    """The number of the client's end of a flow."""
+    known = np.int64(flows.halves[row * ROW_HALVES + CLIENT])
+    if known != 0:
+        return known - 1
+    ports = flows.rows[row * ROW_WORDS + PORTS]
+    version = ports & 0x2
+    if (np.int64(flows.halves[row * ROW_HALVES + FLAGS]) & CLIENT_IS_B) != 0:
+        end = _end_row(
+            flows,
+            flows.rows[row * ROW_WORDS + B_HI],
+            flows.rows[row * ROW_WORDS + B_LO],
+            ((ports >> 16) & 0xFFFF) << 2 | version,
+        )
+    else:
+        end = _end_row(
+            flows,
+            flows.rows[row * ROW_WORDS + A_HI],
+            flows.rows[row * ROW_WORDS + A_LO],
+            ((ports >> 32) & 0xFFFF) << 2 | version,
+        )
+    flows.halves[row * ROW_HALVES + CLIENT] = end + 1
+    return end
+
+
+@part
+def _signed(difference: int) -> int:
+    return ((difference + _HALF) & _M32) - _HALF
+
+
+@part
+def _forget_gaps(flows: FlowPointers, row: int, side: int) -> None:
+    gaps = np.int64(flows.halves[row * ROW_HALVES + FLAGS]) >> 8
+    if gaps != 0:
+        first = (gaps - 1) * GAP_WORDS + side * SIDE_WORDS
+        for place in range(first, first + SIDE_WORDS):
+            flows.gaps[place] = 0
+
+
+@part
+def begin_stream(flows: FlowPointers, row: int, side: int, first: int, opens: bool) -> bool:
+    """A SYN with initial number `first`; False when this very SYN was seen before.
+
+    One that opens a connection (no ACK) makes the other side's numbers unknown too.
+    """
+    flags = np.int64(flows.halves[row * ROW_HALVES + FLAGS])
+    if (flags & (ISN_KNOWN << side)) != 0 and np.int64(flows.halves[row * ROW_HALVES + ISN + side]) == first:
+        return False
+    flags |= (ISN_KNOWN | SEQ_KNOWN) << side
+    if opens:
+        flags &= ~((ISN_KNOWN | SEQ_KNOWN) << (1 - side))
+        _forget_gaps(flows, row, 1 - side)
+    flows.halves[row * ROW_HALVES + FLAGS] = flags
+    flows.halves[row * ROW_HALVES + ISN + side] = first
+    flows.halves[row * ROW_HALVES + NEXT + side] = (first + 1) & _M32
+    _forget_gaps(flows, row, side)
+    return True
+
+
+@part
+def new_bytes(flows: FlowPointers, row: int, side: int, seq: int, length: int) -> int:
+    """How many of a segment's bytes were not seen before; they count as seen from now on."""
+    flags = np.int64(flows.halves[row * ROW_HALVES + FLAGS])
+    end = (seq + length) & _M32
+    expected = np.int64(flows.halves[row * ROW_HALVES + NEXT + side])
+    if (flags & (SEQ_KNOWN << side)) == 0:
+        flows.halves[row * ROW_HALVES + FLAGS] = flags | (SEQ_KNOWN << side)
+        flows.halves[row * ROW_HALVES + NEXT + side] = end
+        return length
+    ahead = _signed(seq - expected)
+    if ahead == 0:
+        flows.halves[row * ROW_HALVES + NEXT + side] = end
+        return length
+    if ahead > FAR or ahead < -FAR:
+        _forget_gaps(flows, row, side)
+        flows.halves[row * ROW_HALVES + NEXT + side] = end
+        return length
+    if ahead > 0:
+        _remember_gap(flows, row, side, expected, ahead)
+        flows.halves[row * ROW_HALVES + NEXT + side] = end
+        return length
+    fresh = 0
+    if (flags >> 8) != 0:
+        fresh = _fill_gaps(flows.gaps, ((flags >> 8) - 1) * GAP_WORDS + side * SIDE_WORDS, seq, min(length, -ahead))
+    beyond = length + ahead
+    if beyond > 0:
+        flows.halves[row * ROW_HALVES + NEXT + side] = end
+        fresh += beyond
+    return fresh
+
+
+@part
+def _remember_gap(flows: FlowPointers, row: int, side: int, start: int, length: int) -> None:
+    flags = np.int64(flows.halves[row * ROW_HALVES + FLAGS])
+    gaps = flags >> 8
+    if gaps == 0:
+        if flows.used[GAPS_USED] == _MOST_GAPS:
+            return
+        gaps = flows.used[GAPS_USED] + 1
+        flows.used[GAPS_USED] = gaps
+        flows.halves[row * ROW_HALVES + FLAGS] = flags | (gaps << 8)
+    _put_gap(flows.gaps, (gaps - 1) * GAP_WORDS + side * SIDE_WORDS, start, length)
+
+
+@part
+def _put_gap(gaps: Pointer, first: int, start: int, length: int) -> None:
+    """Into a free place, or over the gap that lies furthest back."""
+    oldest = first
+    behind = -1
+    for place in range(first, first + SIDE_WORDS, 2):
+        if gaps[place + 1] == 0:
+            oldest = place
+            break
+        distance = _signed(start - gaps[place])
+        if distance > behind:
+            behind = distance
+            oldest = place
+    gaps[oldest] = start
+    gaps[oldest + 1] = length
+
+
+@part
+def _fill_gaps(gaps: Pointer, first: int, seq: int, length: int) -> int:
+    fresh = 0
+    for place in range(first, first + SIDE_WORDS, 2):
+        size = gaps[place + 1]
+        offset = _signed(seq - gaps[place])
+        begin = max(offset, 0)
+        last = min(offset + length, size)
+        if last <= begin:
+            continue
+        fresh += last - begin
+        start = gaps[place]
+        gaps[place + 1] = begin
+        if last < size:
+            if begin == 0:
+                gaps[place] = (start + last) & _M32
+                gaps[place + 1] = size - last
+            else:
+                _put_gap(gaps, first, (start + last) & _M32, size - last)
+    return fresh

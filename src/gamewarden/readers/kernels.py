@@ -1,0 +1,52 @@
+"""How this room compiles its loops: kernels that Python calls, and the parts they are made of.
+
+A part is woven into each kernel that uses it, and gets pointers instead of arrays: a call would hand over a hundred
+words, and every array counts references at every step, which was seen to take ten times as long as the work itself.
+Pointers know no bounds, so a kernel's parts must; with NUMBA_DISABLE_JIT=1 all of it runs as plain Python, where
+pointers are arrays again and a step out of bounds is an error.
+"""
+
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numba
+from numba import njit, types
+from numba.extending import intrinsic
+from numba.np import arrayobj
+
+Pointer: TypeAlias = Any  # to the elements of an array
+
+
+_FILES = ("kernels.py", "flows.py", "capture_kernel.py", "client_ends.py")
+
+
+def kernel(function: Any) -> Any:  # noqa: ANN401 - numba's dispatchers have no types
+    """Compile a function over arrays, once and for all: the next start finds it in numba's cache."""
+    compiled = njit(cache=True, nogil=True, error_model="numpy")(function)
+    # By itself the cache knows only the file the kernel stands in, and would keep parts that have changed in others.
+    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if hasattr(index, "_source_stamp"):
+        stamps = [(Path(__file__).parent / name).stat() for name in _FILES]
+        vars(index)["_source_stamp"] = tuple((stamp.st_mtime, stamp.st_size) for stamp in stamps)
+    return compiled
+
+
+def part(function: Any) -> Any:  # noqa: ANN401 - as above
+    """Compile a part of kernels."""
+    return njit(nogil=True, error_model="numpy", forceinline=True)(function)
+
+
+def _pointer_to(_typing: Any, array: Any) -> Any:  # noqa: ANN401 - as above
+    """Where an array's elements are; the array must outlive the kernel, as its arguments do."""
+
+    def first_element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401 - as above
+        return arrayobj.make_array(signature.args[0])(context, builder, arguments[0]).data  # type: ignore[no-untyped-call]
+
+    return types.CPointer(array.dtype)(array), first_element  # type: ignore[no-untyped-call]
+
+
+def _elements(array: Any) -> Any:  # noqa: ANN401 - as above
+    return array.reshape(-1)
+
+
+pointer_to: Any = _elements if getattr(numba.config, "DISABLE_JIT", 0) else intrinsic(_pointer_to)
