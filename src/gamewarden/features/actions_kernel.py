@@ -27,6 +27,7 @@ ACTOR = np.dtype(
         ("actions", "i4", (2,)),  # by parity of the cell
         ("rows", "u4"),  # all its actions, for the second pass
         ("disordered", "u1"),
+        ("spare", "u1", (11,)),  # to a whole line of the cache
     ],
     align=True,
 )
@@ -35,6 +36,9 @@ CHUNK = np.dtype([("since", "i8"), ("events", "i8"), ("slot", "i4")], align=True
 OWN = np.dtype([("count", "u4"), ("sum", "u8"), ("squares", "u8")], align=True)
 OWN_LAST = np.dtype([("at", "i8"), ("cell", "i8"), ("bridge", "i8")], align=True)
 CHUNKS_A_ROW = 2  # an action after a silence closes the chunk that ends in the open cell and the one that begins there
+
+_ROWS_TOGETHER = 64  # chunks that become columns together: a line of the cache each column, all in the first cache
+SMALL = 256  # counts whose roots are kept
 
 DONE_USED = 0  # counters of the state
 
@@ -70,10 +74,17 @@ class State(NamedTuple):
     done_own: Records
 
 
-_compiled = njit(cache=True, nogil=True, error_model="numpy")
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_compiled = njit(**_OPTIONS)
+# Streaming allocates nothing, so it goes without reference counts, and its path for every row is one function to the
+# compiler.
+_WITHOUT_COUNTS: dict[str, Any] = {**_OPTIONS, "_nrt": False}
+_INLINED: dict[str, Any] = {**_WITHOUT_COUNTS, "inline": "always"}
+_streaming = njit(**_WITHOUT_COUNTS)
+_inlined = njit(**_INLINED)
 
 
-@_compiled
+@_streaming
 def clear_all(state: State, slots: Ints) -> None:
     """Actors nothing is known of."""
     for slot in slots:
@@ -88,24 +99,25 @@ def clear_all(state: State, slots: Ints) -> None:
             state.own_last[slot, kind].bridge = -1
 
 
-@_compiled
+@_streaming
 def ingest(rows: Rows, begin: int, end: int, rules: Rules, state: State) -> None:
     """Count the actions of some rows; `done` has room for two chunks a row."""
     for row in range(begin, end):
         slot = rows.slot[row]
         place = rules.place[rows.kind[row]]
-        if slot < 0 or place < 0:
-            continue
-        at = rows.at[row]
-        actor = state.actors[slot]
-        actor.rows += 1
-        if actor.disordered:
-            continue
+        if slot >= 0 and place >= 0:
+            _count(state, slot, place, rows.at[row], rules)
+
+
+@_inlined
+def _count(state: State, slot: int, place: int, at: int, rules: Rules) -> None:
+    actor = state.actors[slot]
+    actor.rows += 1
+    if actor.disordered or (actor.cell >= 0 and at < actor.last):
+        actor.disordered = 1
+    else:
         if actor.cell < 0:
             _begin(actor, at, rules.step)
-        elif at < actor.last:
-            actor.disordered = 1
-            continue
         else:
             _interval(state, slot, at, rules)
         parity = actor.cell & 1
@@ -116,7 +128,7 @@ def ingest(rows: Rows, begin: int, end: int, rules: Rules, state: State) -> None
             _own_interval(state, slot, place, at, rules.tick)
 
 
-@_compiled
+@_inlined
 def _begin(actor: Record, at: int, step: int) -> None:
     actor.first = at
     actor.cell = 0
@@ -124,7 +136,7 @@ def _begin(actor: Record, at: int, step: int) -> None:
     actor.bridge = -1
 
 
-@_compiled
+@_inlined
 def _interval(state: State, slot: int, at: int, rules: Rules) -> None:
     """Count the interval that this action ends, after closing what it shows to be over."""
     actor = state.actors[slot]
@@ -140,7 +152,7 @@ def _interval(state: State, slot: int, at: int, rules: Rules) -> None:
     actor.bridge = gap if cell == before + 1 else -1
 
 
-@_compiled
+@_streaming
 def _close(state: State, slot: int, cell: int, rules: Rules) -> None:
     """The chunk of the open cell and the one before ends at or before an action in `cell`; so may the next one."""
     actor = state.actors[slot]
@@ -154,7 +166,7 @@ def _close(state: State, slot: int, cell: int, rules: Rules) -> None:
         _clear_cell(state, slot, now)
 
 
-@_compiled
+@_streaming
 def _emit(state: State, slot: int, number: int, rules: Rules) -> None:
     """Write down chunk `number`: the sum of both cells, and what leads from the one into the other."""
     actor = state.actors[slot]
@@ -178,7 +190,7 @@ def _emit(state: State, slot: int, number: int, rules: Rules) -> None:
             _add_own(state.done_own[place, kind], last.bridge)
 
 
-@_compiled
+@_streaming
 def _clear_cell(state: State, slot: int, parity: int) -> None:
     state.actors[slot].actions[parity] = 0
     for column in range(state.counts.shape[2]):
@@ -190,7 +202,7 @@ def _clear_cell(state: State, slot: int, parity: int) -> None:
         own.squares = 0
 
 
-@_compiled
+@_streaming
 def _own_interval(state: State, slot: int, kind: int, at: int, tick: int) -> None:
     """The interval since the same kind of action, if one chunk holds both."""
     last = state.own_last[slot, kind]
@@ -203,14 +215,14 @@ def _own_interval(state: State, slot: int, kind: int, at: int, tick: int) -> Non
     last.cell = cell
 
 
-@_compiled
+@_streaming
 def _add_own(own: Record, interval: int) -> None:
     own.count += 1
     own.sum += np.uint64(interval)
     own.squares += np.uint64(interval) * np.uint64(interval)
 
 
-@_compiled
+@_streaming
 def _emit_own(total: Record, one: Record, other: Record) -> None:
     total.count = one.count + other.count
     total.sum = one.sum + other.sum
@@ -218,24 +230,54 @@ def _emit_own(total: Record, one: Record, other: Record) -> None:
 
 
 @_compiled
-def shape(
-    counts: NDArray[np.uint32], bins: int, kinds: NDArray[np.int64], begin: int, out: NDArray[np.float64]
-) -> None:
-    """Equations 7 and 8: kinds by the chunk's most frequent action, intervals by its most frequent bin.
-
-    `out` has a row a column of the table, kinds first, and one more for the frequency of the most frequent action.
-    """
-    for row in range(len(counts)):
-        place = begin + row
-        most = counts[row, bins:].max() if counts.shape[1] > bins else 0
-        most_interval = counts[row, :bins].max()
-        for column in range(len(kinds)):
-            out[column, place] = _root(counts[row, bins + kinds[column]], most)
-        for gap in range(bins):
-            out[len(kinds) + gap, place] = _root(counts[row, gap], most_interval)
-        out[len(kinds) + bins, place] = most
+def roots() -> NDArray[np.float64]:
+    """The fourth root of part / most for small counts, which are nearly all."""
+    table = np.zeros((SMALL, SMALL))
+    for most in range(1, SMALL):
+        for part in range(1, most + 1):
+            table[most, part] = (part / most) ** 0.25
+    return table
 
 
 @_compiled
-def _root(part: int, most: int) -> float:
-    return (part / most) ** 0.25 if part else 0.0
+def shape(
+    counts: NDArray[np.uint32],
+    kinds: NDArray[np.int64],
+    begin: int,
+    known: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Equations 7 and 8: kinds by the chunk's most frequent action, intervals by its most frequent bin.
+
+    `out` has a row a column of the table, kinds first, and one more for the frequency of the most frequent action;
+    `known` are the roots.
+    """
+    bins = len(out) - len(kinds) - 1
+    most = np.empty((2, _ROWS_TOGETHER), np.uint32)
+    for block in range(0, len(counts), _ROWS_TOGETHER):
+        rows = min(_ROWS_TOGETHER, len(counts) - block)
+        for row in range(rows):
+            most[0, row] = _most(counts, block + row, bins, counts.shape[1])
+            most[1, row] = _most(counts, block + row, 0, bins)
+            out[len(kinds) + bins, begin + block + row] = most[0, row]
+        for column in range(len(kinds) + bins):
+            gaps = column >= len(kinds)
+            source = column - len(kinds) if gaps else bins + kinds[column]
+            for row in range(rows):
+                part = counts[block + row, source]
+                out[column, begin + block + row] = _root(part, most[int(gaps), row], known)
+
+
+@_compiled
+def _most(counts: NDArray[np.uint32], row: int, begin: int, end: int) -> np.uint32:
+    most = np.uint32(0)
+    for column in range(begin, end):
+        most = max(most, counts[row, column])
+    return most
+
+
+@_compiled
+def _root(part: int, most: int, known: NDArray[np.float64]) -> float:
+    if part == 0:
+        return 0.0
+    return known[most, part] if most < SMALL else (part / most) ** 0.25

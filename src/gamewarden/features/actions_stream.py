@@ -18,7 +18,7 @@ from gamewarden.spans import SECOND
 if TYPE_CHECKING:
     from gamewarden.features.actions import Actions
 
-_STRIDE = 1 << 14  # rows a call of the kernel
+_STRIDE = 1 << 12  # rows a call of the kernel, each of which may finish two chunks
 _BLOCK_BYTES = 1 << 24  # of finished chunks
 _BYTES_A_ROW = 64  # of the second pass: a row's numbers, and as much again while they are sorted
 _TILE = 1 << 12  # chunks that become columns together
@@ -169,9 +169,10 @@ class Stream:
     def _columns(self, recipe: "Actions", kinds: NDArray[np.int64], order: NDArray[np.int64]) -> dict[str, pa.Array]:
         shaped = np.empty((len(kinds) + self._bins + 1, len(order)))
         own = np.empty((2 * len(kinds) if recipe.own_intervals else 0, len(order)))
+        roots = kernel.roots()
         for begin in range(0, len(order), _TILE):
             counts, sums = self._gather(order[begin : begin + _TILE])
-            kernel.shape(counts, self._bins, kinds, begin, shaped)
+            kernel.shape(counts, kinds, begin, roots, shaped)
             if recipe.own_intervals:
                 own[:, begin : begin + len(counts)] = _moments(sums[:, kinds], self._tick / SECOND)
         numbers = [*shaped[:-1], *own, shaped[-1]] if recipe.max_freq else [*shaped[:-1], *own]
@@ -199,7 +200,7 @@ class Stream:
 
     def _make_room_for_kinds(self, kinds: int) -> None:
         self._store_block()
-        state = self._state
+        state = self._state._replace(done=np.zeros(0, kernel.CHUNK))
         own_kinds = kinds if self._recipe.own_intervals else 0
         last = _wider(state.own_last, own_kinds)
         last[:, state.own_last.shape[1] :]["cell"] = -1
@@ -209,21 +210,22 @@ class Stream:
 
     def _make_room_for_chunks(self, chunks: int) -> None:
         if self._state.counters[kernel.DONE_USED] + chunks > len(self._state.done):
-            self._store_block(more=chunks)
+            self._store_block()
+        if chunks > len(self._state.done):
+            width, own = self._state.counts.shape[2], self._state.own_last.shape[1]
+            size = max(chunks, _BLOCK_BYTES // (4 * width + kernel.OWN.itemsize * own))
+            self._state = self._state._replace(
+                done=np.empty(size, kernel.CHUNK),
+                done_counts=np.empty((size, width), np.uint32),
+                done_own=np.empty((size, own), kernel.OWN),
+            )
 
-    def _store_block(self, more: int = 0) -> None:
-        """Put what is finished aside, and make room for so many more chunks."""
+    def _store_block(self) -> None:
+        """Put what is finished aside, so that its room can be used again."""
         state = self._state
         used = int(state.counters[kernel.DONE_USED])
-        self._blocks.append((state.done[:used], state.done_counts[:used], state.done_own[:used]))
-        width, own = state.counts.shape[2], state.own_last.shape[1]
-        size = max(more, _BLOCK_BYTES // (4 * width + kernel.OWN.itemsize * own)) if more else 0
+        self._blocks.append((state.done[:used].copy(), state.done_counts[:used].copy(), state.done_own[:used].copy()))
         state.counters[kernel.DONE_USED] = 0
-        self._state = state._replace(
-            done=np.empty(size, kernel.CHUNK),
-            done_counts=np.empty((size, width), np.uint32),
-            done_own=np.empty((size, own), kernel.OWN),
-        )
 
 
 def _order(actors: pa.Array, done: NDArray[Any]) -> NDArray[np.int64]:
