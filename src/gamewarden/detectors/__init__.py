@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 DETECTORS: tuple[tuple[str, str, str], ...] = (
     ("self-similarity", "logistic:SelfSimilarityAlone", "logistic_model:LogisticModel"),
     ("account-day", "logistic:AccountDay", "logistic_model:LogisticModel"),
+    ("traffic", "traffic:TrafficDetector", "traffic_model:TrafficModel"),
 )
 NAMES = tuple(name for name, *_ in DETECTORS)
 

@@ -1,4 +1,4 @@
-"""Events to numbers: one family of features a file, named in FEATURES."""
+"""Events and packets to numbers: one family of features a file, named in FEATURES."""
 
 from importlib import import_module
 from typing import cast
@@ -10,6 +10,7 @@ from gamewarden.errors import MeasureError
 FEATURES = (
     ("self-similarity", "gamewarden.features.self_similarity", "SelfSimilarity"),
     ("activity", "gamewarden.features.activity", "Activity"),
+    ("traffic", "gamewarden.features.traffic", "TrafficTest"),
 )
 NAMES = tuple(name for name, *_ in FEATURES)
 
