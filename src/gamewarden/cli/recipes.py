@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from gamewarden.cli.options import Decorator, Span, Zone, together
+from gamewarden.cli.options import Decorator, Span, TreeName, Zone, together
 
 
 def options_of(recipe: type) -> Decorator:
@@ -43,6 +43,8 @@ def _value_type(field: dataclasses.Field[Any], hint: Any) -> Any:  # noqa: ANN40
             return Zone()
         case "lines":
             return click.Path(path_type=Path)
+        case "tree":
+            return TreeName()
     if get_origin(plain) is Literal:
         choices = get_args(plain)
         return click.Choice(choices) if isinstance(choices[0], str) else _NumberChoice([str(c) for c in choices])

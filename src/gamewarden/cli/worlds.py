@@ -28,13 +28,23 @@ def demo(place: Path, accounts: int, seed: int) -> None:
 @click.option("--days", type=click.IntRange(min=1), default=1, show_default=True, help="For how many days.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="One seed gives one world.")
 @click.option("--game", type=click.Choice(GAMES), default="lineage", show_default=True, help="Which game it resembles.")
-def world(directory: Path, accounts: int, days: int, seed: int, game: str) -> None:
+@click.option("--packets", is_flag=True, help="Write packets and a capture of its first players too.")
+@click.option("--players", type=click.IntRange(min=1), default=40, show_default=True, help="How many of them.")
+@click.option("--minutes", type=click.IntRange(min=1), default=60, show_default=True, help="For how long, at most.")
+def world(
+    *, directory: Path, accounts: int, days: int, seed: int, game: str, packets: bool, players: int, minutes: int
+) -> None:
     """Write a synthetic game: events, labels, profiles and the truth."""
-    from gamewarden.world import World, write
+    from gamewarden.world import World, write, write_packets
 
+    made = World(game, accounts, days, seed)
     with progress("playing", accounts) as done:
-        write(World(game, accounts, days, seed), directory, done)
+        write(made, directory, done)
     say(f"A synthetic {game} of {accounts:,} accounts and {days} days is in {directory}")
+    if packets:
+        with progress("sending", players) as done:
+            sending = write_packets(made, directory, players, minutes, done)
+        say(f"Packets of {sending:,} players are in packets.parquet, capture.pcap and accounts.csv there")
 
 
 def _reproduce_command(name: str) -> click.Command:

@@ -34,6 +34,7 @@ class Activity:
     zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})
 
     name: ClassVar[str] = "activity"
+    eats: ClassVar[Literal["events", "packets"]] = "events"
     needs: ClassVar[tuple[str, ...]] = ("actor", "at", "zone")
     wants: ClassVar[Mapping[str, str]] = {"ip": "addresses"}
 

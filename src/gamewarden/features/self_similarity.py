@@ -85,6 +85,7 @@ class SelfSimilarity:
     )
 
     name: ClassVar[str] = "self-similarity"
+    eats: ClassVar[Literal["events", "packets"]] = "events"
     needs: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
     wants: ClassVar[Mapping[str, str]] = {
         "level": "main_char_level",
