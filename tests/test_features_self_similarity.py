@@ -345,14 +345,15 @@ def test_an_hour_that_a_clock_repeats_belongs_to_the_period_that_was_running():
 
 def test_half_hours_that_a_clock_repeats_all_belong_to_the_last_one_before_it_went_back():
     autumn = datetime(2024, 10, 27, tzinfo=UTC)
-    frame = log(*(("a", 0, "x") for _ in range(5))).with_columns(
-        pl.Series("at", [autumn + timedelta(minutes=15 + 30 * half) for half in range(5)], EVENTS.columns["at"])
+    halves = [("a", half) for half in range(5)] + [("b", 2)]
+    frame = log(*((actor, 0, "x") for actor, _ in halves)).with_columns(
+        pl.Series("at", [autumn + timedelta(minutes=15 + 30 * half) for _, half in halves], EVENTS.columns["at"])
     )
 
     rows = SelfSimilarity(zone="Europe/Berlin", every=30 * MINUTE).measure(FrameEvents(frame))
 
-    assert [moment.strftime("%H:%M") for moment in rows["since"]] == ["00:00", "00:30", "02:00"]
-    assert rows["events"].to_list() == [1, 3, 1]
+    assert [moment.strftime("%H:%M") for moment in rows["since"]] == ["00:00", "00:30", "02:00", "00:30"]
+    assert rows["events"].to_list() == [1, 3, 1, 1]
 
 
 def test_a_border_that_a_clock_leaves_out_is_the_moment_of_the_jump():
