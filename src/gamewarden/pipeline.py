@@ -19,6 +19,7 @@ from gamewarden.contracts import Detector, EventStream, Feature, Model, PacketSt
 from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.evaluation.cross_validation import Evaluation, distinct_units
 from gamewarden.evaluation.cross_validation import evaluate as cross_validate
+from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, ByProbability, Learns, PairsHeldOut, leave_pair_out
 from gamewarden.features.activity import Activity
 from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.features.traffic import TrafficTest
@@ -32,10 +33,15 @@ from gamewarden.readers.tables import MAX_BAD_SHARE, EventFile, open_events
 from gamewarden.spans import parse_span
 from gamewarden.store import models as shelf
 from gamewarden.store.lake import Lake
+from gamewarden.tables import TIME
+from gamewarden.verdicts.chunks import roll_up
 from gamewarden.verdicts.filters import Filter, parse_filter
 from gamewarden.verdicts.ranking import add_reasons
 from gamewarden.verdicts.ranking import rank as rank_scores
 
+FOLDS, LEAVE_PAIR_OUT = "folds", "leave-pair-out"
+# What each protocol tries where no detector is named: the family it was published for.
+FEATURE_TRIED = {FOLDS: "self-similarity", LEAVE_PAIR_OUT: "actions"}
 # The feature family each detector sees, and the detectors from the widest view to the narrowest.
 FEATURE_OF = {
     "account-day": "self-similarity",
@@ -96,11 +102,28 @@ class Protocol:
     group: str | None
     folds: int
     prevalence: float
+    name: str = FOLDS
+    pairs: int = MOST_PAIRS
 
     @classmethod
-    def of(cls, config: Config, *, group: str | None, folds: int | None, prevalence: float | None) -> Self:
+    def of(
+        cls,
+        config: Config,
+        *,
+        group: str | None,
+        folds: int | None,
+        prevalence: float | None,
+        name: str = FOLDS,
+        pairs: int | None = None,
+    ) -> Self:
         """What the command line asks for, and warden.toml where it is silent."""
-        return cls(group, folds or config.evaluate.folds, prevalence or config.evaluate.prevalence)
+        return cls(
+            group,
+            folds or config.evaluate.folds,
+            prevalence or config.evaluate.prevalence,
+            name,
+            pairs or MOST_PAIRS,
+        )
 
 
 @dataclass(frozen=True)
@@ -421,6 +444,8 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     listed = rank_scores(scores, seen, profiles, filters=wishes.filters, threshold=wishes.probability)
     suspects = listed.filter(pl.col("probability") >= wishes.probability)
     shown = suspects.head(wishes.top) if wishes.top else suspects
+    if hasattr(feature, "chunk"):
+        shown = _with_time_to_detection(shown, scores)
     periods = measured.join(shown.select("actor"), on="actor", how="semi")
     hidden = suspects.height - shown.height
     more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else ()
@@ -429,8 +454,9 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
 
 def ranking_in_short(ranking: pl.DataFrame) -> pl.DataFrame:
     """The columns of a ranking that a person looks at first."""
-    first = ("actor", "probability", "alarm", "periods_flagged", "self_sim", "level", "play_minutes", "zone")
-    return ranking.select(*first, "reasons")
+    first = ("actor", "probability", "alarm", "periods_flagged", "verdict", "streak", "minutes_until_sure")
+    then = ("self_sim", "level", "play_minutes", "zone", "reasons")
+    return ranking.select(name for name in (*first, *then) if name in ranking.columns)
 
 
 def explain(
@@ -460,10 +486,26 @@ def explain(
 class Evaluated:
     """How good the detectors are, and the features that were used."""
 
-    result: Evaluation
+    result: Evaluation | PairsHeldOut
     measured: pl.DataFrame
     labels: pl.DataFrame
     remarks: tuple[str, ...]
+
+
+def detectors_to_try(names: Sequence[str], protocol: Protocol) -> tuple[str, ...]:
+    """The detectors of an evaluation: those named, or all that see what the protocol was published for.
+
+    Raises:
+        ConfigError: one is unknown, or they do not see the same feature.
+    """
+    for name in names:
+        if name not in FEATURE_OF:
+            raise ConfigError(f"evaluate: {name!r} cannot be tried on a log; choose among {', '.join(FEATURE_OF)}")
+    tried = tuple(names) or tuple(name for name, seen in FEATURE_OF.items() if seen == FEATURE_TRIED[protocol.name])
+    if len({FEATURE_OF[name] for name in tried}) > 1:
+        sees = ", ".join(f"{name} sees {FEATURE_OF[name]}" for name in tried)
+        raise ConfigError(f"evaluate: {sees}; evaluate those of one feature at a time")
+    return tried
 
 
 def evaluate(
@@ -472,45 +514,79 @@ def evaluate(
     labels: Path,
     protocol: Protocol,
     *,
+    tried: Sequence[str] = (),
     reading: Reading,
     progress: Progress = no_progress,
 ) -> Evaluated:
-    """Cross-validate every detector that sees this feature, by actor or by group."""
+    """Try detectors that see this feature on actors or groups they have not seen."""
     told = read_labels(labels, reading.zone)
-    groups = None
-    if protocol.group is not None:
-        if protocol.group not in told.frame.columns:
-            raise ConfigError(
-                f"{labels}: has no column {protocol.group!r} to group by; it has {', '.join(told.frame.columns)}"
-            )
-        groups = told.frame.select("actor", group=pl.col(protocol.group).cast(pl.String))
+    if protocol.group is not None and protocol.group not in told.frame.columns:
+        raise ConfigError(
+            f"{labels}: has no column {protocol.group!r} to group by; it has {', '.join(told.frame.columns)}"
+        )
     events = open_source(source, reading)
-    measured = feature.measure(Watched(events, progress))
-    seeing = [detector_recipe(name, feature, {}) for name, seen in FEATURE_OF.items() if seen == feature.name]
-    result = cross_validate(
-        seeing[::-1], measured, told.frame, groups=groups, folds=protocol.folds, prevalence=protocol.prevalence
-    )
+    seeing = [
+        detector_recipe(name, feature, {})
+        for name, seen in FEATURE_OF.items()
+        if seen == feature.name and name in (tried or FEATURE_OF)
+    ][::-1]
+    measured = seeing[0].feature.measure(Watched(events, progress))
+    run = _pairs_held_out if protocol.name == LEAVE_PAIR_OUT else _folds_held_out
+    result = run(seeing, measured, told.frame, protocol)
     return Evaluated(result, measured, told.frame, (*_remarks(events), *told.notes, *result.notes))
 
 
-def evaluation_in_short(summary: pl.DataFrame) -> pl.DataFrame:
+def _folds_held_out(
+    seeing: Sequence[Detector], measured: pl.DataFrame, labels: pl.DataFrame, protocol: Protocol
+) -> Evaluation:
+    groups = None
+    if protocol.group is not None:
+        groups = labels.select("actor", group=pl.col(protocol.group).cast(pl.String))
+    return cross_validate(seeing, measured, labels, groups=groups, folds=protocol.folds, prevalence=protocol.prevalence)
+
+
+def _pairs_held_out(
+    seeing: Sequence[Detector], measured: pl.DataFrame, labels: pl.DataFrame, protocol: Protocol
+) -> PairsHeldOut:
+    grouped = labels.with_columns(group=pl.col(protocol.group).cast(pl.String)) if protocol.group else labels
+    methods = [cast("Learns", one) if hasattr(one, "learn") else ByProbability(one) for one in seeing]
+    return leave_pair_out(methods, measured, grouped, most=protocol.pairs)
+
+
+def evaluation_in_short(result: Evaluation | PairsHeldOut) -> pl.DataFrame:
     """The columns of an evaluation that a person looks at first, the interval as one text."""
+    summary = result.summary
+    if isinstance(result, PairsHeldOut):
+        interval = pl.format("{} – {}", pl.col("mcc_low").round(3), pl.col("mcc_high").round(3)).alias("95 %")
+        return summary.select("detector", "pairs", "bots", "humans", "mcc", interval, "recall", "fpr", "unsure")
     interval = pl.format("{} – {}", pl.col("auc_low").round(3), pl.col("auc_high").round(3)).alias("95 %")
     wanted = ("tpr_at_1pct", "tpr_at_0_1pct", "precision_at_1pct", "prevalence")
     return distinct_units(summary).select("detector", "unit", "bots", "humans", "auc", interval, *wanted)
 
 
 def draw_evaluation(evaluated: Evaluated, path: Path) -> None:
-    """The ROC curves as a picture."""
+    """The ROC curves as a picture.
+
+    Raises:
+        ConfigError: the protocol knows decisions only, and no ranking to draw.
+    """
     from gamewarden.evaluation.plots import plot_roc
 
+    if isinstance(evaluated.result, PairsHeldOut):
+        raise ConfigError("evaluate: leave-pair-out counts decisions, so there is no ROC curve; leave --plot out")
     plot_roc(evaluated.result.scores, path)
 
 
 def draw_story(story: Story, path: Path) -> None:
-    """One actor's windows as a picture."""
+    """One actor's windows as a picture.
+
+    Raises:
+        ConfigError: the model looks at something that has no windows.
+    """
     from gamewarden.evaluation.plots import plot_windows
 
+    if not story.windows.height:
+        raise ConfigError(f"explain: {story.model.feature.name} has no windows to draw; leave --plot out")
     plot_windows(story.windows, path, f"{story.actor}: how varied each window is")
 
 
@@ -559,6 +635,12 @@ def _days_like(feature: Feature) -> SelfSimilarity:
     if isinstance(feature, SelfSimilarity):
         return feature
     return SelfSimilarity(by=getattr(feature, "by", "account"), zone=getattr(feature, "zone", None))
+
+
+def _with_time_to_detection(ranking: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+    """A ranking with what an actor's chunks add up to."""
+    wanted = ("belief", "verdict", "streak", "chunks_until_sure", "minutes_until_sure")
+    return ranking.join(roll_up(scores).select("actor", *wanted), on="actor", how="left", maintain_order="left")
 
 
 def _remarks(events: EventStream) -> tuple[str, ...]:

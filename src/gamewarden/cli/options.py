@@ -35,6 +35,25 @@ class Span(click.ParamType[int]):
             self.fail(str(error), param, ctx)
 
 
+class Kinds(click.ParamType[tuple[str, ...]]):
+    """Kinds of events, separated by commas, or a file with one a line."""
+
+    name = "kinds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:  # noqa: ANN401  click's signature
+        """The kinds that were written."""
+        if isinstance(value, tuple):
+            return value
+        from gamewarden.readers.small import read_vocabulary
+
+        if Path(value).is_file():
+            return tuple(read_vocabulary(Path(value)))
+        kinds = tuple(kind.strip() for kind in value.split(",") if kind.strip())
+        if not kinds:
+            self.fail(f"{value!r} names no kind; write for example combat.kill,loot.*", param, ctx)
+        return kinds
+
+
 class Zone(click.ParamType[str]):
     """An IANA time zone name."""
 

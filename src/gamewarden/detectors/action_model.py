@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from gamewarden.contracts import Card, Recipe, model_id
 from gamewarden.detectors import action_sentences
@@ -24,6 +25,7 @@ from gamewarden.detectors.sentences import median
 from gamewarden.errors import ModelError
 from gamewarden.tables import EVIDENCE, check
 
+FLAGGED = 1.0  # the least margin of whoever the first stage flags: the bots' side of the machine's own margin
 LISTED = 12  # numbers of a chunk that evidence lists one by one; the others stand together as REST
 REST = "rest"
 
@@ -52,7 +54,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Machine:
-    """A linear decision over chunks: positive is a bot's. With a first stage, whoever it flags is a bot's by 1 or more.
+    """A linear decision over chunks: positive is a bot's. Whoever a first stage flags is a bot's by 1 or more.
 
     This is the published classifier itself; calibration comes on top of it.
     """
@@ -60,25 +62,22 @@ class Machine:
     columns: tuple[Column, ...]
     intercept: float  # the decision of the average training chunk
     stage: StageOne | None
+    enough: int  # fewer actions are too little evidence
 
     def decide(self, features: pl.DataFrame) -> Floats:
-        """The signed margin of each chunk."""
-        return self.decide_checked(checked(features, "decide"))
+        """The signed margin of each chunk, NaN where there is too little evidence."""
+        table = checked(features, "decide")
+        margins: Floats = np.where(table["events"].to_numpy() >= self.enough, self.decide_checked(table), np.nan)
+        return margins
 
     def decide_checked(self, table: pl.DataFrame) -> Floats:
         """The margins, added column by column: the same numbers for one row as among a million."""
         decisions = np.full(table.height, self.intercept)
         for column in self.columns:
             decisions = decisions + column.contribution(inputs(table, column.name))
-        return decisions + self.lift * (self.flags(table) > 0).any(axis=1)
-
-    @property
-    def lift(self) -> float:
-        """What a flag of the first stage adds: enough that no chunk stays below a margin of 1."""
-        if self.stage is None:
-            return 0.0
-        lowest = sum(min(-column.weight * column.mean, column.weight * (1 - column.mean)) for column in self.columns)
-        return max(0.0, 1.0 - self.intercept - lowest)
+        flagged = (self.flags(table) > 0).any(axis=1)
+        lifted: Floats = np.where(flagged, np.maximum(decisions, FLAGGED), decisions)
+        return lifted
 
     def flags(self, table: pl.DataFrame) -> Floats:
         """How far each action is beyond the first stage's bound, 0 where it is not; a column a kind."""
@@ -133,8 +132,8 @@ class ActionModel:
         return self.slope * self.machine.intercept + self.offset
 
     def decide(self, features: pl.DataFrame) -> Floats:
-        """The signed margin of each chunk, before calibration."""
-        return self.machine.decide_checked(checked(features, self.detector))
+        """The signed margin of each chunk before calibration, NaN where there is too little evidence."""
+        return self.machine.decide(features)
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
         """SCORES: one row a chunk in the table's order; too few actions give null, never a number."""
@@ -198,7 +197,8 @@ class ActionModel:
         given = action_fields(values)
         stage = given.pop("stage")
         columns = tuple(Column(**column) for column in given.pop("columns"))
-        machine = Machine(columns, given.pop("intercept"), None if stage is None else StageOne(**stage))
+        enough = given["recipe"]["enough"]
+        machine = Machine(columns, given.pop("intercept"), None if stage is None else StageOne(**stage), enough)
         model = cls(
             **given
             | {
@@ -212,17 +212,19 @@ class ActionModel:
         return model
 
     def _enough(self, table: pl.DataFrame) -> pl.Series:
-        return table["events"] >= int(self.recipe["enough"])
+        return table["events"] >= self.machine.enough
 
-    def _terms(self, table: pl.DataFrame) -> tuple[Floats, Floats]:
+    def _terms(self, table: pl.DataFrame) -> tuple[Floats, NDArray[np.int64]]:
         """Each column's part of the log-odds, and the column that the first stage flags (-1: none)."""
         parts = [column.contribution(inputs(table, column.name)) for column in self.machine.columns]
-        terms = self.slope * np.column_stack(parts)
+        terms = np.column_stack(parts)
         flags = self.machine.flags(table)
         flagging = np.where((flags > 0).any(axis=1), flags.argmax(axis=1), -1)
         flagged = np.flatnonzero(flagging >= 0)
-        terms[flagged, flagging[flagged]] += self.slope * self.machine.lift
-        return terms, flagging.astype(np.float64)
+        terms[flagged, flagging[flagged]] += np.maximum(
+            FLAGGED - self.machine.intercept - terms[flagged].sum(axis=1), 0.0
+        )
+        return self.slope * terms, flagging.astype(np.int64)
 
     def _row(self, table: pl.DataFrame, row: int, terms: Floats, listed: Any, flagging: int) -> list[tuple[Any, ...]]:  # noqa: ANN401 - an array of places
         """The evidence of one chunk."""

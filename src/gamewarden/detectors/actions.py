@@ -161,7 +161,7 @@ class _Chunks:
             for name, mean, weight in zip(names, means, weights, strict=True)
         )
         middle = intercept + sum(column.weight * column.mean for column in columns)
-        return Machine(columns, float(middle), stage), strength
+        return Machine(columns, float(middle), stage, self.enough), strength
 
 
 @dataclass(frozen=True)
