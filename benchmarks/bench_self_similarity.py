@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -119,36 +119,22 @@ def _minute(  # noqa: PLR0917 - one row of a long loop
     )
 
 
-class ParquetEvents:
-    """A Parquet file as a stream of events."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        with pq.ParquetFile(path) as file:
-            self.columns = frozenset(file.schema_arrow.names)
-            self.rows = file.metadata.num_rows
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows in the file's order: texts on dictionaries, a quarter of a row group at a time."""
-        texts = [name for name in columns if name in TEXTS]
-        with pq.ParquetFile(self._path, read_dictionary=texts, pre_buffer=False) as file:
-            yield from file.iter_batches(batch_size=BATCH, columns=list(columns), use_threads=False)
-
-
 # The ways.
 
 
 def decode(log: Path) -> None:
     """(a) Only decoding: the limit."""
-    for _ in ParquetEvents(log).batches(COLUMNS):
-        pass
+    with pq.ParquetFile(log, read_dictionary=list(TEXTS), pre_buffer=False) as file:
+        for _ in file.iter_batches(batch_size=BATCH, columns=list(COLUMNS), use_threads=False):
+            pass
 
 
 def ours(log: Path) -> pl.DataFrame:
-    """(b) The kernel, end to end."""
+    """(b) Ours, end to end: reader and kernel."""
     from gamewarden.features.self_similarity import SelfSimilarity
+    from gamewarden.readers.tables import open_events
 
-    return SelfSimilarity().measure(ParquetEvents(log))
+    return SelfSimilarity().measure(open_events(log))
 
 
 def polars(log: Path) -> pl.DataFrame:
@@ -333,8 +319,6 @@ def in_this_process(way: str, log: Path, result: Path) -> None:
     """Run one way, keep its rows and print what it cost."""
     if way in {"duckdb", "pandas"}:
         __import__(way)
-    else:
-        pass
     begun, cpu = time.perf_counter(), time.process_time()
     rows = WAYS[way](log)
     cost = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - begun}

@@ -8,6 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
+from gamewarden.features.actions import Actions
+from gamewarden.spans import MINUTE
+from gamewarden.tables import FrameEvents
+
 DAY = timedelta(days=1)
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -92,3 +96,34 @@ def labels_of(bots: int = 30, humans: int = 30, **columns: object) -> pl.DataFra
     """LABELS of the same made-up accounts."""
     names = actor_names(bots, humans)
     return pl.DataFrame({"actor": names, "bot": [name.startswith("bot") for name in names], **columns})
+
+
+CHUNKS = Actions(
+    chunk=15 * MINUTE,
+    t=8,
+    vocabulary=("chat", "combat.kill", "loot.pickup", "npc.sell", "trade.give"),
+    max_freq=True,
+    own_intervals=True,
+)
+
+
+def action_log(bots: int = 12, humans: int = 14, hours: float = 2.0, seed: int = 7) -> pl.DataFrame:
+    """EVENTS of made-up accounts: bots kill and loot evenly, people do all sorts of things and pause; both vary."""
+    draw = np.random.default_rng(seed)
+    return pl.concat([_actions_of(actor, hours, draw) for actor in actor_names(bots, humans)])
+
+
+def _actions_of(actor: str, hours: float, draw: np.random.Generator) -> pl.DataFrame:
+    bot = actor.startswith("bot")
+    count = int(hours * 3600 / (8 if bot else 12))
+    gaps = draw.gamma(*((20, 0.4) if bot else (0.8, 15)), count)
+    pauses = draw.random(count) < (0.002 if bot else 0.02)
+    seconds = np.cumsum(gaps + pauses * draw.uniform(200, 900, count))
+    weights = np.array([0.02, 0.5, 0.4, 0.06, 0.02] if bot else [0.2, 0.35, 0.25, 0.1, 0.1]) * draw.uniform(0.3, 1, 5)
+    kinds = draw.choice(CHUNKS.vocabulary, count, p=weights / weights.sum())
+    return pl.DataFrame({"actor": actor, "at": [START + timedelta(seconds=s) for s in seconds], "kind": kinds})
+
+
+def action_chunks(bots: int = 12, humans: int = 14, **options: Any) -> pl.DataFrame:
+    """FEATURES of the chunks of such a log."""
+    return CHUNKS.measure(FrameEvents(action_log(bots, humans, **options)))

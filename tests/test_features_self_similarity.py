@@ -222,6 +222,18 @@ def test_sessions_pair_by_session_then_character_then_actor():
     )  # login of "one" to the last event; "two" inside it
 
 
+def test_a_session_and_a_character_of_the_same_name_are_not_the_same():
+    frame = log(
+        ("a", 0, "session.login"),
+        ("a", 600, "session.logout"),
+        ("a", 1200, "x"),
+        session=["1", None, None],
+        character=["2", "1", "1"],
+    )
+
+    assert only_row(frame, SelfSimilarity())["total_use_time_min"] == 20
+
+
 def test_any_kind_of_session_event_is_a_session_event_but_only_logins_and_logouts_pair():
     frame = log(("a", 0, "session.heartbeat"), ("a", 600, "x"))
     row = only_row(frame, SelfSimilarity())
@@ -292,6 +304,14 @@ def test_the_last_level_among_equal_times_is_the_one_with_the_highest_seq():
     assert only_row(log(*rows, level=[1, 2, 3]), SelfSimilarity())["main_char_level"] == 3
 
 
+def test_a_character_keeps_its_last_level_when_another_one_plays_between():
+    rows = [("a", at, "x") for at in (0, 50, 20, 10)]  # late rows inside a minute
+
+    frame = log(*rows, character=["c", "c", "d", "c"], level=[1, 3, 9, 2])
+
+    assert only_row(frame, SelfSimilarity())["main_char_level"] == 3
+
+
 def test_without_characters_a_row_cannot_be_measured_by_character_and_is_counted():
     frame = log(("a", 0, "x"), ("a", 1, "x"), character=["c", None])
 
@@ -321,6 +341,18 @@ def test_an_hour_that_a_clock_repeats_belongs_to_the_period_that_was_running():
     assert rows["since"].dt.hour().to_list() == [0, 2, 3]
     assert rows["until"].dt.hour().to_list() == [2, 3, 4]
     assert rows["events"].to_list() == [2, 1, 1]
+
+
+def test_half_hours_that_a_clock_repeats_all_belong_to_the_last_one_before_it_went_back():
+    autumn = datetime(2024, 10, 27, tzinfo=UTC)
+    frame = log(*(("a", 0, "x") for _ in range(5))).with_columns(
+        pl.Series("at", [autumn + timedelta(minutes=15 + 30 * half) for half in range(5)], EVENTS.columns["at"])
+    )
+
+    rows = SelfSimilarity(zone="Europe/Berlin", every=30 * MINUTE).measure(FrameEvents(frame))
+
+    assert [moment.strftime("%H:%M") for moment in rows["since"]] == ["00:00", "00:30", "02:00"]
+    assert rows["events"].to_list() == [1, 3, 1]
 
 
 def test_a_border_that_a_clock_leaves_out_is_the_moment_of_the_jump():

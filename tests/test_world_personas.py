@@ -1,5 +1,7 @@
 """Each kind of player does what sets it apart."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -202,3 +204,12 @@ def test_an_occasional_user_plays_by_hand_and_then_lets_the_bot_hunt_for_hours(e
 
     assert early > 0.02
     assert late < 0.2 * early
+
+
+def test_the_document_tells_of_every_persona_and_game_and_its_kinds():
+    page = (Path(__file__).parents[1] / "docs" / "world.md").read_text(encoding="utf-8")
+
+    for persona in (*HUMANS, *BOTS):
+        assert f"| {persona.name} |" in page
+    for game in GAMES:
+        assert f"| {game.name} | {len(game.vocabulary.kinds):,} |" in page

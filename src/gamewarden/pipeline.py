@@ -17,8 +17,9 @@ from gamewarden import detectors, features
 from gamewarden.config import Config
 from gamewarden.contracts import Detector, EventStream, Feature, Model, PacketStream, Progress, Recipe, no_progress
 from gamewarden.errors import ConfigError, ModelError, ReadError
-from gamewarden.evaluation.cross_validation import Evaluation
+from gamewarden.evaluation.cross_validation import Evaluation, distinct_units
 from gamewarden.evaluation.cross_validation import evaluate as cross_validate
+from gamewarden.features.activity import Activity
 from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.features.traffic import TrafficTest
 from gamewarden.features.traffic_details import TrafficDetails
@@ -36,7 +37,14 @@ from gamewarden.verdicts.ranking import add_reasons
 from gamewarden.verdicts.ranking import rank as rank_scores
 
 # The feature family each detector sees, and the detectors from the widest view to the narrowest.
-FEATURE_OF = {"account-day": "self-similarity", "self-similarity": "self-similarity", "traffic": "traffic"}
+FEATURE_OF = {
+    "account-day": "self-similarity",
+    "self-similarity": "self-similarity",
+    "actions-interval": "actions",
+    "actions-frequency": "actions",
+    "actions-two-stage": "actions",
+    "traffic": "traffic",
+}
 
 
 @dataclass(frozen=True)
@@ -404,8 +412,10 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     events = open_source(source, reading)
     feature = _feature_of(model.feature)
     measured = feature.measure(Watched(events, progress))
-    places = _activity_like(feature).measure(Watched(events, progress))
-    seen = measured.join(places.select("actor", "since", "until", zone="main_zone"), on=["actor", "since", "until"])
+    days = _days_like(feature)
+    played = measured if days is feature else days.measure(Watched(events, progress))
+    places = Activity(every=days.every, by=days.by, zone=days.zone).measure(Watched(events, progress))
+    seen = played.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
     scores = model.score(measured)
     profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, reading.zone)
     listed = rank_scores(scores, seen, profiles, filters=wishes.filters, threshold=wishes.probability)
@@ -419,18 +429,8 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
 
 def ranking_in_short(ranking: pl.DataFrame) -> pl.DataFrame:
     """The columns of a ranking that a person looks at first."""
-    wanted = (
-        "actor",
-        "probability",
-        "alarm",
-        "periods_flagged",
-        "self_sim",
-        "level",
-        "play_minutes",
-        "zone",
-        "reasons",
-    )
-    return ranking.select(name for name in wanted if name in ranking.columns)
+    first = ("actor", "probability", "alarm", "periods_flagged", "self_sim", "level", "play_minutes", "zone")
+    return ranking.select(*first, "reasons")
 
 
 def explain(
@@ -451,7 +451,7 @@ def explain(
     scores = model.score(measured)
     highest = scores.sort("probability", "since", descending=[True, True], nulls_last=True).head(1)
     period = measured.join(highest.select("actor", "since"), on=["actor", "since"], how="semi")
-    windows = cast("SelfSimilarity", feature).windows(alone, actor)
+    windows = _days_like(feature).windows(alone, actor)
     inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
     return Story(actor, model, scores, model.explain(period), period, inside)
 
@@ -497,7 +497,7 @@ def evaluation_in_short(summary: pl.DataFrame) -> pl.DataFrame:
     """The columns of an evaluation that a person looks at first, the interval as one text."""
     interval = pl.format("{} – {}", pl.col("auc_low").round(3), pl.col("auc_high").round(3)).alias("95 %")
     wanted = ("tpr_at_1pct", "tpr_at_0_1pct", "precision_at_1pct", "prevalence")
-    return summary.select("detector", "unit", "bots", "humans", "auc", interval, *wanted)
+    return distinct_units(summary).select("detector", "unit", "bots", "humans", "auc", interval, *wanted)
 
 
 def draw_evaluation(evaluated: Evaluated, path: Path) -> None:
@@ -554,12 +554,11 @@ def _feature_of(recipe: Recipe) -> Feature:
     return features.load(recipe.name).from_dict(recipe.options)
 
 
-def _activity_like(feature: Feature) -> Feature:
-    """The recipe of where actors are, for the same periods."""
-    chosen = {name: getattr(feature, name) for name in ("every", "by", "zone")}
-    recipe: Any = features.load("activity")
-    found: Feature = recipe(**chosen)
-    return found
+def _days_like(feature: Feature) -> SelfSimilarity:
+    """The recipe that shows a player's days and windows to people, whatever the detector looked at."""
+    if isinstance(feature, SelfSimilarity):
+        return feature
+    return SelfSimilarity(by=getattr(feature, "by", "account"), zone=getattr(feature, "zone", None))
 
 
 def _remarks(events: EventStream) -> tuple[str, ...]:

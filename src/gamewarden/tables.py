@@ -274,7 +274,7 @@ PARQUET_FAULTS = (OSError, ValueError, KeyError, IndexError, pa.ArrowException)
 
 
 def parquet_batches(
-    file: pq.ParquetFile, columns: Sequence[str], groups: Sequence[int] | None = None, batch: int = 1 << 19
+    file: pq.ParquetFile, columns: Sequence[str], groups: Sequence[int] | None = None, batch: int = 1 << 18
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a Parquet file in their order, `columns` only, no batch across two row groups.
 

@@ -12,16 +12,18 @@ import pytest
 from gamewarden import detectors
 from gamewarden.contracts import Card
 from gamewarden.detectors.card import card_markdown
-from gamewarden.pipeline import food_of
+from gamewarden.pipeline import FEATURE_OF, food_of
 from gamewarden.tables import EVIDENCE, SCORES, check
-from made_up import GivenNumbers, account_days, labels_of
+from made_up import CHUNKS, GivenNumbers, account_days, action_chunks, labels_of
+
+FEATURES = {"self-similarity": GivenNumbers(), "actions": CHUNKS}
 
 OF_EVENTS = [name for name in detectors.NAMES if food_of(name) == "events"]
 
 
 def switches():
     for name in OF_EVENTS:
-        recipe = detectors.load(name)(feature=GivenNumbers())
+        recipe = detectors.load(name)(feature=FEATURES[FEATURE_OF[name]])
         yield pytest.param(recipe, id=name)
         for option in fields(recipe):
             for value in option.metadata.get("also", ()):
@@ -29,18 +31,36 @@ def switches():
 
 
 @pytest.fixture(scope="module")
-def table():
+def tables():
+    """What each family of features measures, with too little play to judge in some periods."""
     rows = account_days(bots=12, humans=14, days=2)
     holes = np.random.default_rng(3).random(rows.height) < 0.1
-    return rows.with_columns(
+    days = rows.with_columns(
         pl.when(pl.Series(holes)).then(None).otherwise(pl.col("self_sim")).alias("self_sim"),
         pl.when(pl.Series(holes[::-1])).then(None).otherwise(pl.col("retrieve_count")).alias("retrieve_count"),
     )
+    chunks = action_chunks(hours=1.0)
+    few = np.random.default_rng(3).random(chunks.height) < 0.1
+    chunks = chunks.with_columns(events=pl.when(pl.Series(few)).then(1).otherwise(pl.col("events")))
+    return {"self-similarity": days, "actions": chunks}
 
 
 @pytest.fixture(scope="module", params=switches())
-def fitted(request, table):
+def fitted(request, tables):
+    table = tables[FEATURE_OF[request.param.name]]
     return request.param, request.param.fit(table, labels_of(12, 14))
+
+
+@pytest.fixture(scope="module")
+def table(fitted, tables):
+    return tables[FEATURE_OF[fitted[0].name]]
+
+
+def unmeasured(recipe, table):
+    """Which periods nobody can judge."""
+    if FEATURE_OF[recipe.name] == "actions":
+        return table["events"] < recipe.enough
+    return table["self_sim"].is_null()
 
 
 def shuffled(frame):
@@ -80,14 +100,14 @@ def test_the_order_of_the_rows_does_not_change_a_score(fitted, table):
 
 
 def test_scores_are_scores_and_null_only_where_there_was_too_little_play(fitted, table):
-    _, model = fitted
+    recipe, model = fitted
 
     scores = check(model.score(table), SCORES, "test")
 
-    unmeasured = table["self_sim"].is_null()
-    assert unmeasured.any()
+    blind = unmeasured(recipe, table)
+    assert blind.any()
     for name in ("probability", "alarm"):
-        assert scores[name].is_null().equals(unmeasured.alias(name))
+        assert scores[name].is_null().equals(blind.alias(name))
         assert scores[name].drop_nulls().is_between(0.0, 1.0).all()
 
 
@@ -99,12 +119,14 @@ def test_a_higher_probability_never_has_a_higher_alarm(fitted, table):
     assert scores["alarm"].is_sorted(descending=True) or scores["probability"].n_unique() == 1
 
 
-def test_evidence_is_a_sentence_for_every_column_of_the_recipe(fitted, table):
+def test_evidence_is_as_many_sentences_for_every_period(fitted, table):
     recipe, model = fitted
 
     evidence = check(model.explain(table), EVIDENCE, "test")
 
-    assert evidence.height == table.height * len(recipe.columns)
+    sentences = len(recipe.columns) if hasattr(recipe, "columns") else model.explain(table[0]).height
+    assert evidence.height == table.height * sentences
+    assert sentences > 0
     assert evidence["says"].str.ends_with(".").all()
     assert not evidence["says"].str.contains("{", literal=True).any()
     assert not evidence["says"].str.contains("nan|None|guilty|cheat").any()
@@ -124,9 +146,9 @@ def test_evidence_adds_up_to_the_log_odds_of_the_probability(fitted, table):
 def test_the_evidence_of_a_row_is_the_same_alone_as_in_a_crowd(fitted, table):
     _, model = fitted
 
-    assert model.explain(table[3]).equals(
-        model.explain(table)[3 * len(model.recipe["columns"]) :][: len(model.recipe["columns"])]
-    )
+    alone = model.explain(table[3])
+
+    assert alone.equals(model.explain(table)[3 * alone.height :][: alone.height])
 
 
 def test_a_model_comes_back_from_its_own_values(fitted, table):
@@ -148,7 +170,9 @@ def test_the_card_renders_as_markdown_with_its_name_and_weaknesses(fitted):
     assert all(f"- {weakness}" in text for weakness in model.card.weaknesses)
 
 
-def test_every_option_of_the_recipe_changes_the_name_of_the_model(table):
-    names = [recipe.values[0].fit(table, labels_of(12, 14)).card.id for recipe in switches()]
+def test_every_option_of_the_recipe_changes_the_name_of_the_model(tables):
+    recipes = [recipe.values[0] for recipe in switches()]
+
+    names = [recipe.fit(tables[FEATURE_OF[recipe.name]], labels_of(12, 14)).card.id for recipe in recipes]
 
     assert len(set(names)) == len(names)

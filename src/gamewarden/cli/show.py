@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _PIPE_WIDTH = 160
 _ROWS, _COLUMNS = 60, 12  # what a person can take in at once
-_DECIMALS = {"self_sim": 5, "alarm": 4, "probability": 4}
+_DECIMALS = {"self_sim": 5} | dict.fromkeys(("alarm", "probability", "published", "synthetic", "lowest", "highest"), 4)
 _LARGE = 1e6  # from here on decimals say nothing
 
 

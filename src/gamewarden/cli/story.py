@@ -75,16 +75,24 @@ def _facts(rows: list[dict[str, Any]]) -> list[str]:
 def _windows(story: "Story") -> str:
     if not story.windows.height:
         return ""
-    row = story.measured.row(0, named=True)
     filled = story.windows.filter(story.windows["events"] > 0)
-    top = filled["top_kind"].value_counts(sort=True).head(3)
-    kinds = ", ".join(f"{kind} ({count:,})" for kind, count in top.iter_rows())
+    top = (
+        filled["top_kind"].value_counts(sort=True, name="windows").sort("windows", "top_kind", descending=[True, False])
+    )
+    kinds = ", ".join(f"{kind} ({count:,})" for kind, count in top.head(3).iter_rows())
+    empty = story.windows.height - filled.height
     return (
-        f"The windows\n  {row['windows']:,} windows, {row['cosim_zero_count']:,} of them empty; "
-        f"{row['cosim_uniq_count'] or 0:,} different ones, the commonest came {_times(row['cosim_mode'] or 0)}.\n"
+        f"The windows\n  {story.windows.height:,} windows, {empty:,} of them empty{_repeats(story)}.\n"
         f"  What most of a window was, and in how many: {kinds}\n"
         f"  How varied each stretch was, from first to last (a flat line is a routine):\n  {_sparkline(story.windows)}"
     )
+
+
+def _repeats(story: "Story") -> str:
+    row = story.measured.row(0, named=True)
+    if row.get("cosim_uniq_count") is None:
+        return ""
+    return f"; {row['cosim_uniq_count']:,} different ones, the commonest came {_times(row['cosim_mode'])}"
 
 
 def _times(count: int) -> str:

@@ -60,9 +60,10 @@ def walk(place: Path, accounts: int, seed: int) -> None:
     lay_out(_listed(unseen.head(_LISTED)), "Accounts nobody had judged, and what the game knows they are")
     _tell(_hits(unseen.head(50), labels))
 
-    _step(5, "Explain the first of them, and a person.")
+    _step(5, "Explain the first of them, and a person from the middle of the list.")
     first = unseen["actor"][0]
-    person = unseen.join(labels.filter(~pl.col("bot")), on="actor", maintain_order="left")["actor"][-1]
+    people = unseen.join(labels.filter(~pl.col("bot")), on="actor", maintain_order="left")["actor"]
+    person = people[len(people) // 2]
     for actor, name in ((first, "suspect"), (person, "person")):
         story = pipeline.explain(actor, lake, models, None, reading=reading)
         pipeline.draw_story(story, place / f"{name}.png")

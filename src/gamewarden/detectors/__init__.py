@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 DETECTORS: tuple[tuple[str, str, str], ...] = (
     ("self-similarity", "logistic:SelfSimilarityAlone", "logistic_model:LogisticModel"),
     ("account-day", "logistic:AccountDay", "logistic_model:LogisticModel"),
+    ("actions-two-stage", "actions:TwoStage", "action_model:ActionModel"),
+    ("actions-frequency", "actions:Frequency", "action_model:ActionModel"),
+    ("actions-interval", "actions:Interval", "action_model:ActionModel"),
     ("traffic", "traffic:TrafficDetector", "traffic_model:TrafficModel"),
 )
 NAMES = tuple(name for name, *_ in DETECTORS)

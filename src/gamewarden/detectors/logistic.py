@@ -4,34 +4,29 @@ Two recipes of one method: `self-similarity` looks at self-similarity alone (mod
 fourteen features (model 2).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from gamewarden import folds as dealing
 from gamewarden.contracts import Feature, Recipe, digest, frame_digest
-from gamewarden.detectors.logistic_model import (
-    COUNTS,
+from gamewarden.detectors.calibration import (
+    CALIBRATIONS,
     KEY,
-    SELF_SIM,
-    Column,
+    Flags,
     Floats,
-    LogisticModel,
     Reference,
-    checked,
     plain_json,
-    sigmoid,
-    values,
+    platt,
+    validation_of,
 )
+from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too_few, training_of
+from gamewarden.detectors.logistic_model import COUNTS, SELF_SIM, Column, LogisticModel, checked, values
 from gamewarden.errors import ConfigError, FitError
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.tables import LABELS, check
-
-Flags = NDArray[np.bool_]
 
 FOURTEEN = (
     SELF_SIM,
@@ -49,11 +44,10 @@ FOURTEEN = (
     "deposit_count",
     "log_count_per_min",
 )
-METHOD = 1  # grows when the same recipe and data would give other numbers, so that a name never means two models
-CALIBRATIONS = ("platt", "none")
-LEAST_STEEPNESS = 0.01  # log-odds a standard deviation of the decision values
+METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
 _CONSTANT = 1e-12  # a deviation this small beside its mean is rounding, not variation
 _GRID = np.linspace(0.0, 1.0, 101)
+_VALIDATED = "held-out periods, an actor or its group in one fold only; the strength was chosen on the same folds"
 
 
 @dataclass(frozen=True)
@@ -92,9 +86,9 @@ class _Logistic:
     def fit(self, features: pl.DataFrame, labels: pl.DataFrame) -> "LogisticModel":
         """The model of these periods and labels, the same whatever the order of their rows.
 
-        Folds keep an actor, or the `group` its label names, on one side. The strength C is the one with the least
-        balanced log-loss on held-out periods; those held-out values calibrate `probability`, are the reference
-        humans of `alarm`, and give the validation results.
+        Folds keep an actor, or the `group` its label names, on one side. The strength C is the smallest whose balanced
+        log-loss on held-out periods is within one standard error of the least; those held-out values calibrate
+        `probability`, are the reference humans of `alarm`, and give the validation results.
 
         Raises:
             FitError: too few labelled actors of a class with a measured period.
@@ -103,12 +97,13 @@ class _Logistic:
         table = checked(features, self.columns, f"fit {self.name}")
         labelled = label_periods(table, labels, f"fit {self.name}")
         rows = labelled.rows.filter(pl.col(SELF_SIM).is_not_null())
-        self._refuse_too_few(rows, labelled)
+        refuse_too_few(rows, self.least, f"fit {self.name}", _left_out(labelled))
         used, unused = _usable(rows, self.columns)
-        held_out, strength = self._held_out(rows, used)
-        learned = _learn(_matrix(rows, used), _bots(rows), strength, balanced=self.balanced)
-        slope, offset = _platt(held_out, _bots(rows)) if self.calibration == "platt" else (1.0, 0.0)
-        humans = rows.with_columns(held_out=held_out).filter(~pl.col("bot"))
+        decisions, strength = self._held_out(rows, used)
+        learned = _learn(_matrix(rows, used), bots(rows), strength, balanced=self.balanced)
+        slope, offset = platt(decisions, bots(rows)) if self.calibration == "platt" else (1.0, 0.0)
+        humans = rows.with_columns(held_out=decisions).filter(~pl.col("bot"))
+        validation = validation_of(decisions, bots(rows), slope, offset)
         return LogisticModel(
             detector=self.name,
             recipe=self.to_dict(),
@@ -120,38 +115,24 @@ class _Logistic:
             intercept=learned.intercept,
             slope=slope,
             offset=offset,
-            reference=_reference(humans),
-            training=_training(rows, labelled),
-            validation=_validation(held_out, _bots(rows), slope, offset) | {"folds": self._folds(rows)},
+            reference=Reference.of(humans),
+            training=training_of(rows, _left_out(labelled)),
+            validation={**validation, "says": _VALIDATED, "folds": fold_count(rows, self.folds)},
         )
 
-    def _refuse_too_few(self, rows: pl.DataFrame, labelled: Labelled) -> None:
-        bots, humans = (rows.filter(bot=bot)["actor"].n_unique() for bot in (True, False))
-        groups = dealing.possible(_groups(rows), _bots(rows), self.least)
-        if min(bots, humans) < self.least or groups < 2:  # noqa: PLR2004 - one group cannot be held out and learned from
-            why = "; ".join(f"{reason}: {count}" for reason, count in _left_out(labelled).items())
-            raise FitError(
-                f"fit {self.name}: {bots} labelled bots and {humans} labelled humans have a measured period; "
-                f"needed are {self.least} of each, in 2 groups at least; label more actors"
-                + (f" (left out: {why})" if why else "")
-            )
-
-    def _folds(self, rows: pl.DataFrame) -> int:
-        return dealing.possible(_groups(rows), _bots(rows), self.folds)
-
     def _held_out(self, rows: pl.DataFrame, used: tuple[str, ...]) -> tuple[Floats, float]:
-        """The decision value of each row from a model that never saw its group, and the strength that did best."""
-        values, bot = _matrix(rows, used), _bots(rows)
-        fold = dealing.deal(_groups(rows), bot, self._folds(rows), self.seed)
-        tried: list[tuple[float, float, Floats]] = []
-        for strength in sorted(self.strengths):
-            decisions = np.empty(rows.height)
-            for part in range(int(fold.max()) + 1):
-                learned = _learn(values[fold != part], bot[fold != part], strength, balanced=self.balanced)
-                decisions[fold == part] = learned.decide(values[fold == part])
-            tried.append((_balanced_loss(decisions, bot), strength, decisions))
-        _, strength, decisions = min(tried, key=lambda trial: trial[:2])
-        return decisions, strength
+        """The decision value of each row from a model that never saw its group, and the strength that was chosen."""
+        numbers, bot = _matrix(rows, used), bots(rows)
+
+        def decisions(strength: float) -> Floats:
+            def decide(out: Flags) -> Floats:
+                return _learn(numbers[~out], bot[~out], strength, balanced=self.balanced).decide(numbers[out])
+
+            return held_out(rows, self.folds, self.seed, decide)
+
+        tried = {strength: decisions(strength) for strength in sorted(self.strengths)}
+        strength = _simplest(tried, bot)
+        return tried[strength], strength
 
 
 @dataclass(frozen=True)
@@ -224,36 +205,31 @@ def _standard(values: Floats, means: Floats, deviations: Floats) -> Floats:
     return standard
 
 
-def _balanced_loss(decisions: Floats, bot: Flags) -> float:
-    losses = np.logaddexp(0.0, np.where(bot, -decisions, decisions))
-    return float(losses[bot].mean() + losses[~bot].mean())
+def _simplest(tried: Mapping[float, Floats], bot: Flags) -> float:
+    """The smallest strength that is not clearly worse than the best: within one standard error of the difference.
 
-
-def _platt(decisions: Floats, bot: Flags) -> tuple[float, float]:
-    """Slope and offset of the log-odds, with Platt's softened targets so that a perfect split stays finite.
-
-    A falling slope would turn the ranking round: a model that is worse than chance on held-out actors keeps its order
-    and says hardly more than how common bots were.
+    Beyond it, weights of features that measure nearly the same grow against each other and explain nothing, for a gain
+    that held-out rows cannot show.
     """
-    from sklearn.linear_model import LogisticRegression
+    losses = {strength: _balanced_losses(decisions, bot) for strength, decisions in tried.items()}
+    best = min(losses, key=lambda strength: (losses[strength].sum(), strength))
+    return min(strength for strength, loss in losses.items() if _not_clearly_worse(loss - losses[best]))
 
-    spread = float(decisions.std()) or 1.0
-    target = np.where(bot, (bot.sum() + 1) / (bot.sum() + 2), 1 / ((~bot).sum() + 2))
-    twice = np.tile(decisions / spread, 2)[:, None]
-    says_bot = np.repeat([True, False], bot.size)
-    fitted = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-8, max_iter=1000).fit(
-        twice, says_bot, sample_weight=np.concatenate([target, 1 - target])
-    )
-    steepness = float(fitted.coef_[0, 0])
-    if steepness > LEAST_STEEPNESS:
-        return steepness / spread, float(fitted.intercept_[0])
-    share = target.mean()
-    return LEAST_STEEPNESS / spread, float(np.log(share / (1 - share)))
+
+def _not_clearly_worse(difference: Floats) -> bool:
+    return bool(difference.sum() <= difference.std() * np.sqrt(difference.size))
+
+
+def _balanced_losses(decisions: Floats, bot: Flags) -> Floats:
+    """The log-loss of each row, weighted so that both classes count the same."""
+    losses = np.logaddexp(0.0, np.where(bot, -decisions, decisions))
+    balanced: Floats = losses / np.where(bot, bot.sum(), (~bot).sum())
+    return balanced
 
 
 def _usable(rows: pl.DataFrame, columns: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:
     """The columns a model can learn from, and why not the others."""
-    bot = _bots(rows)
+    bot = bots(rows)
     unused: dict[str, str] = {}
     for name in columns:
         values = _matrix(rows, (name,))[:, 0]
@@ -279,14 +255,6 @@ def _matrix(rows: pl.DataFrame, columns: tuple[str, ...]) -> Floats:
     return np.column_stack(scaled)
 
 
-def _bots(rows: pl.DataFrame) -> Flags:
-    return rows["bot"].to_numpy()
-
-
-def _groups(rows: pl.DataFrame) -> NDArray[np.str_]:
-    return rows["group"].to_numpy().astype(np.str_)
-
-
 def _column(name: str, at: int, learned: _Learned, humans: pl.DataFrame) -> Column:
     percentiles = np.quantile(humans[name].drop_nulls().to_numpy(), _GRID)
     return Column(
@@ -299,43 +267,9 @@ def _column(name: str, at: int, learned: _Learned, humans: pl.DataFrame) -> Colu
     )
 
 
-def _reference(humans: pl.DataFrame) -> Reference:
-    shared = humans.with_columns(weight=1.0 / pl.len().over("actor")).sort("held_out", "weight")
-    return Reference(tuple(shared["held_out"].to_list()), tuple(shared["weight"].to_list()), shared["actor"].n_unique())
-
-
-def _training(rows: pl.DataFrame, labelled: Labelled) -> dict[str, Any]:
-    def counts(measure: Callable[[pl.DataFrame], int]) -> dict[str, int]:
-        return {"bot": measure(rows.filter("bot")), "human": measure(rows.filter(~pl.col("bot")))}
-
-    by_source = rows.group_by("source", "bot").agg(pl.col("actor").n_unique()).sort("source", "bot")
-    sources: dict[str, dict[str, int]] = {}
-    for source, bot, actors in by_source.iter_rows():
-        sources.setdefault(source, {"bot": 0, "human": 0})["bot" if bot else "human"] = actors
-    return {
-        "since": rows["since"].min().isoformat(),  # type: ignore[union-attr]  # a FEATURES time is never null
-        "until": rows["until"].max().isoformat(),  # type: ignore[union-attr]  # the same
-        "actors": counts(lambda part: part["actor"].n_unique()),
-        "periods": counts(lambda part: part.height),
-        "sources": sources,
-        "left_out": _left_out(labelled),
-    }
-
-
 def _left_out(labelled: Labelled) -> dict[str, int]:
     short = labelled.rows[SELF_SIM].null_count()
     return {**labelled.left_out, **({"periods with too little play": short} if short else {})}
-
-
-def _validation(decisions: Floats, bot: Flags, slope: float, offset: float) -> dict[str, Any]:
-    from sklearn.metrics import roc_auc_score
-
-    probability = sigmoid(slope * decisions + offset)
-    return {
-        "auc": float(roc_auc_score(bot, decisions)),
-        "brier": float(np.mean((probability - bot) ** 2)),
-        "says": "held-out periods, an actor or its group in one fold only; the strength was chosen on the same folds",
-    }
 
 
 def _data_digest(table: pl.DataFrame, labels: pl.DataFrame, columns: tuple[str, ...]) -> str:

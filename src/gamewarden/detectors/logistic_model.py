@@ -1,23 +1,26 @@
 """A fitted logistic regression: scoring and explaining with plain NumPy, nothing in it that can run."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from gamewarden.contracts import Card, Recipe, canonical_json, digest, model_id
+from gamewarden.contracts import Card, Recipe, model_id
+from gamewarden.detectors.calibration import (
+    KEY,
+    Calibration,
+    Floats,
+    Reference,
+    plain_json,
+    short_options,
+    weak_here,
+)
 from gamewarden.detectors.revival import logistic_fields
 from gamewarden.detectors.sentences import Seen, median, says, window_word
 from gamewarden.errors import ModelError, TableError
-from gamewarden.spans import span_text
-from gamewarden.tables import EVIDENCE, FEATURES, SCORES, check
-
-Floats = NDArray[np.float64]
+from gamewarden.tables import EVIDENCE, FEATURES, check
 
 SELF_SIM = "self_sim"  # null here means: too little play to judge
 COUNTS = frozenset(
@@ -34,9 +37,6 @@ COUNTS = frozenset(
         "deposit_count",
     }
 )
-_CHANCE = 0.5  # the AUC of a coin
-_SPANS = ("unit", "every")  # options that may be microseconds
-KEY = ("actor", "since", "until")
 
 WEAKNESSES = (
     "Self-similarity cannot tell (3, 2) from (2, 3) or (1, 1) from (10, 10): different behaviour may look alike.",
@@ -62,33 +62,6 @@ class Column:
         scaled = np.log1p(values) if self.log else values
         terms: Floats = np.where(np.isnan(values), 0.0, self.weight * ((scaled - self.mean) / self.deviation))
         return terms
-
-
-@dataclass(frozen=True)
-class Reference:
-    """The training humans' held-out decision values, rising; each human weighs 1, shared among its periods.
-
-    With one period a human, `alarm` is (k + 1) / (n + 1) to the letter. With several, k adds the share of each human's
-    periods that look at least as bot-like, so that a human seen on thirty days is still one human and n humans can
-    never claim less than 1 in n + 1 (the hierarchical form of conformal prediction).
-    """
-
-    values: tuple[float, ...]
-    weights: tuple[float, ...]
-    humans: int
-
-    @cached_property
-    def _sorted(self) -> tuple[Floats, Floats]:
-        weights = np.asarray(self.weights, dtype=np.float64)
-        beyond = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
-        return np.asarray(self.values, dtype=np.float64), np.minimum(beyond, self.humans)
-
-    def alarm(self, decisions: Floats) -> Floats:
-        """The share of humans that look at least as bot-like, counting this one as one more."""
-        values, beyond = self._sorted
-        at_least_as_bot_like = beyond[np.searchsorted(values, decisions, side="left")]
-        share: Floats = (at_least_as_bot_like + 1.0) / (self.humans + 1.0)
-        return share
 
 
 @dataclass(frozen=True)
@@ -121,26 +94,18 @@ class LogisticModel:
             id=self.id,
             detector=self.detector,
             recipe=self.recipe,
-            feature={"name": self.feature.name, **_short(self.feature.options)},
+            feature={"name": self.feature.name, **short_options(self.feature.options)},
             parameters=self._parameters(),
             training=self.training,
             validation=self.validation,
-            weaknesses=(*WEAKNESSES, *self._weak_here()),
+            weaknesses=(*WEAKNESSES, *weak_here(self.training, self.validation, self.reference.humans)),
         )
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
         """SCORES: one row a period in the table's order; too little play gives null, never a number."""
         table = self._table(features)
-        decisions = self._decide(table)
-        enough = table[SELF_SIM].is_not_null()
-        scores = table.select(*KEY, "events").with_columns(
-            pl.lit(self.detector).alias("detector"),
-            pl.lit(self.id).alias("model"),
-            pl.Series("probability", sigmoid(self.slope * decisions + self.offset)),
-            pl.Series("alarm", self.reference.alarm(decisions)),
-        )
-        blind = [pl.when(enough).then(pl.col(name)).alias(name) for name in ("probability", "alarm")]
-        return check(scores.with_columns(blind), SCORES, f"score {self.detector}")
+        calibration = Calibration(self.slope, self.offset, self.reference)
+        return calibration.scores(table, self._decide(table), table[SELF_SIM].is_not_null(), (self.detector, self.id))
 
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
         """EVIDENCE: a period after the other, in each the heaviest feature first.
@@ -262,26 +227,6 @@ class LogisticModel:
             "smallest_alarm": 1 / (self.reference.humans + 1),
         }
 
-    def _weak_here(self) -> list[str]:
-        bots = self.training["periods"]["bot"] / sum(self.training["periods"].values())
-        weak = [
-            f"The probability supposes that bots play {bots:.0%} of the periods, as among its labels.",
-            "Where bots are rarer the probability is too high; the alarm does not depend on their share.",
-            f"It saw {self.reference.humans} humans, so no alarm is below 1 in {self.reference.humans + 1}.",
-        ]
-        if self.validation["auc"] <= _CHANCE:
-            weak.append(
-                "On held-out actors it was no better than chance: it says hardly more than how common bots were."
-            )
-        return weak
-
-
-def sigmoid(log_odds: Floats) -> Floats:
-    """Probabilities of log-odds of any size."""
-    small = np.exp(-np.abs(log_odds))
-    probability: Floats = np.where(log_odds >= 0, 1.0, small) / (1.0 + small)
-    return probability
-
 
 def checked(features: pl.DataFrame, columns: tuple[str, ...], door: str) -> pl.DataFrame:
     """FEATURES with the columns as numbers that can be used."""
@@ -304,20 +249,3 @@ def checked(features: pl.DataFrame, columns: tuple[str, ...], door: str) -> pl.D
 def values(table: pl.DataFrame, name: str) -> Floats:
     """A column as an array of its own, NaN where the table has null."""
     return np.ascontiguousarray(table[name].to_numpy(), dtype=np.float64)
-
-
-def _short(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options for a card: a list, such as a vocabulary, as its size and digest; spans as people write them."""
-
-    def short(name: str, value: object) -> object:
-        if isinstance(value, list):
-            return {"size": len(value), "digest": digest(canonical_json(value))}
-        return span_text(value) if name in _SPANS and isinstance(value, int) else value
-
-    return {name: short(name, value) for name, value in options.items()}
-
-
-def plain_json(values: dict[str, Any]) -> dict[str, Any]:
-    """The values as JSON gives them back, so that a stored model equals the one that was stored."""
-    plain: dict[str, Any] = json.loads(canonical_json(values))
-    return plain

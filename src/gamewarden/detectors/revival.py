@@ -1,4 +1,4 @@
-"""A stored logistic model is believed only after every value in it was looked at."""
+"""A stored model is believed only after every value in it was looked at."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -27,18 +27,52 @@ def logistic_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ModelError: a value is missing, superfluous, or not what it must be.
     """
+    _look_at(values, _LOGISTIC, _LOGISTIC_COLUMN)
+    used = [column["name"] for column in values["columns"]]
+    _agree(
+        values,
+        {
+            "columns and left_out together are the recipe's columns": sorted([*used, *values["left_out"]])
+            == sorted(values["recipe"]["columns"])
+        },
+    )
+    return _with_tuples(values)
+
+
+def action_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a chunk classifier, checked, with rows of numbers as tuples.
+
+    Raises:
+        ModelError: a value is missing, superfluous, or not what it must be.
+    """
+    _look_at(values, _ACTIONS, _ACTION_COLUMN)
+    names = [column["name"] for column in values["columns"]]
+    facts = {"every column is there once": len(set(names)) == len(names)}
+    if values["stage"] is not None:
+        _same_keys(values.get("id"), "stage", values["stage"], _STAGE)
+        for key, fact in _STAGE.items():
+            _must(values.get("id"), f"stage.{key}", values["stage"][key], fact)
+        kinds = {f"done_{kind}" for kind in values["stage"]["most"]}
+        facts["the first stage knows the kinds of the columns"] = kinds == set(names)
+    _agree(values, facts)
+    return _with_tuples(values)
+
+
+def _look_at(values: Mapping[str, Any], model: "Mapping[str, _Fact]", columns: "Mapping[str, _Fact]") -> None:
     name = values.get("id")
-    _same_keys(name, "the model", values, _MODEL)
-    for key, fact in _MODEL.items():
+    _same_keys(name, "the model", values, model)
+    for key, fact in model.items():
         _must(name, key, values[key], fact)
     for at, column in enumerate(values["columns"]):
-        _same_keys(name, f"columns[{at}]", column, _COLUMN)
-        for key, fact in _COLUMN.items():
+        _same_keys(name, f"columns[{at}]", column, columns)
+        for key, fact in columns.items():
             _must(name, f"columns[{at}].{key}", column[key], fact)
     _same_keys(name, "reference", values["reference"], _REFERENCE)
     for key, fact in _REFERENCE.items():
         _must(name, f"reference.{key}", values["reference"][key], fact)
-    _agree(name, values)
+
+
+def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{key: value for key, value in values.items() if key != "id"},
         "columns": [{**column, "percentiles": tuple(column["percentiles"])} for column in values["columns"]],
@@ -46,14 +80,12 @@ def logistic_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _agree(name: object, values: Mapping[str, Any]) -> None:
+def _agree(values: Mapping[str, Any], more: Mapping[str, bool]) -> None:
     """What must hold between the values."""
     reference = values["reference"]
-    used = [column["name"] for column in values["columns"]]
     periods = values["training"]["periods"]
     facts = {
-        "columns and left_out together are the recipe's columns": sorted([*used, *values["left_out"]])
-        == sorted(values["recipe"]["columns"]),
+        **more,
         "reference values and weights are equally many": len(reference["values"]) == len(reference["weights"]),
         "reference weights add up to the humans": math.isclose(
             math.fsum(reference["weights"]), reference["humans"], rel_tol=1e-6
@@ -63,7 +95,7 @@ def _agree(name: object, values: Mapping[str, Any]) -> None:
     }
     for fact, holds in facts.items():
         if not holds:
-            raise ModelError(f"model {name!r}: it does not hold that {fact}; fit it again")
+            raise ModelError(f"model {values.get('id')!r}: it does not hold that {fact}; fit it again")
 
 
 def _same_keys(name: object, where: str, given: Any, wanted: Mapping[str, _Fact]) -> None:  # noqa: ANN401 - from a file
@@ -93,6 +125,14 @@ def _count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
+
+
+def _interval(value: object) -> bool:
+    return isinstance(value, str) and value.startswith("i_") and value[2:].isdecimal()
+
+
 def _rising(value: object) -> bool:
     return isinstance(value, list) and all(map(_finite, value)) and all(a <= b for a, b in pairwise(value))
 
@@ -105,13 +145,9 @@ _TEXT = _Fact(_text, "a text")
 _NUMBER = _Fact(_finite, f"a finite number within ±{LARGEST:g}")
 _POSITIVE = _Fact(lambda v: _finite(v) and v >= SMALLEST, f"a finite number above {SMALLEST:g}")
 
-_MODEL: Mapping[str, _Fact] = {
+_SHARED: Mapping[str, _Fact] = {
     "id": _TEXT,
     "detector": _TEXT,
-    "recipe": _Fact(
-        lambda v: isinstance(v, dict) and isinstance(v.get("columns"), list) and all(map(_text, v["columns"])),
-        "a recipe with its columns",
-    ),
     "feature": _Fact(
         lambda v: (
             isinstance(v, dict)
@@ -123,7 +159,6 @@ _MODEL: Mapping[str, _Fact] = {
     ),
     "data": _TEXT,
     "columns": _Fact(lambda v: isinstance(v, list) and bool(v), "a list of at least one column"),
-    "left_out": _Fact(_texts, "reasons by feature"),
     "strength": _POSITIVE,
     "intercept": _NUMBER,
     "slope": _POSITIVE,
@@ -134,13 +169,45 @@ _MODEL: Mapping[str, _Fact] = {
     ),
     "validation": _Fact(lambda v: isinstance(v, dict) and _finite(v.get("auc")), "results with their AUC"),
 }
-_COLUMN: Mapping[str, _Fact] = {
+_PERCENTILES = _Fact(lambda v: _rising(v) and len(v) == PERCENTILES, f"{PERCENTILES} rising numbers")
+_LOGISTIC: Mapping[str, _Fact] = {
+    **_SHARED,
+    "recipe": _Fact(
+        lambda v: isinstance(v, dict) and isinstance(v.get("columns"), list) and all(map(_text, v["columns"])),
+        "a recipe with its columns",
+    ),
+    "left_out": _Fact(_texts, "reasons by feature"),
+}
+_LOGISTIC_COLUMN: Mapping[str, _Fact] = {
     "name": _TEXT,
     "log": _Fact(lambda v: isinstance(v, bool), "true or false"),
     "mean": _NUMBER,
     "deviation": _POSITIVE,
     "weight": _NUMBER,
-    "percentiles": _Fact(lambda v: _rising(v) and len(v) == PERCENTILES, f"{PERCENTILES} rising numbers"),
+    "percentiles": _PERCENTILES,
+}
+_ACTIONS: Mapping[str, _Fact] = {
+    **_SHARED,
+    "recipe": _Fact(
+        lambda v: isinstance(v, dict) and _count(v.get("enough")), "a recipe that says how many actions are enough"
+    ),
+    "stage": _Fact(lambda v: v is None or isinstance(v, dict), "an object or null"),
+}
+_ACTION_COLUMN: Mapping[str, _Fact] = {
+    "name": _Fact(
+        lambda v: (_text(v) and v.startswith(("done_", "a_", "m_", "d_"))) or _interval(v), "a number of a chunk"
+    ),
+    "mean": _NUMBER,
+    "weight": _NUMBER,
+    "percentiles": _PERCENTILES,
+}
+_STAGE: Mapping[str, _Fact] = {
+    "rho": _Fact(lambda v: v is None or (_finite(v) and v >= 1), "null or a number from 1 on"),
+    "most": _Fact(
+        lambda v: isinstance(v, dict) and all(_text(kind) and _whole(count) for kind, count in v.items()),
+        "counts by kind",
+    ),
+    "mean_over": _Fact(lambda v: v in ("performed", "all"), "performed or all"),
 }
 _REFERENCE: Mapping[str, _Fact] = {
     "values": _Fact(_rising, "a row of rising numbers"),

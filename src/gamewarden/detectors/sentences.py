@@ -138,10 +138,11 @@ PHRASES: Mapping[str, Phrase] = {
 # Features of one topic measure nearly the same, and a regression shares a weight out among such features almost at
 # will, some above and some below zero: only their sum says which way the topic points.
 TOPICS: Mapping[str, tuple[str, ...]] = {
-    "How it repeats itself": ("self_sim", "cosim_uniq_count", "cosim_mode"),
+    "How it repeats itself": ("self_sim", "cosim_mode"),
     "How much it plays": (
         "total_use_time_min",
         "cosim_count",
+        "cosim_uniq_count",
         "cosim_zero_count",
         "total_log_count",
         "log_count_per_min",
@@ -150,6 +151,14 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     "What it trades and stores": ("trade_get_count", "trade_give_count", "retrieve_count", "deposit_count"),
 }
 OTHER_TOPIC = "What else it does"
+# Numbers of a chunk of play, by how their names begin.
+_TOPIC_OF_CHUNKS = {
+    "a_": "What it does",
+    "done_": "What it does",
+    "i_": "How long it waits",
+    "m_": "How regularly it acts",
+    "d_": "How regularly it acts",
+}
 
 
 @dataclass(frozen=True)
@@ -167,12 +176,14 @@ class Seen:
 
 def topic_of(feature: str) -> str:
     """The topic a feature belongs to."""
-    return next((topic for topic, features in TOPICS.items() if feature in features), OTHER_TOPIC)
+    named = next((topic for topic, features in TOPICS.items() if feature in features), None)
+    begins = next((topic for start, topic in _TOPIC_OF_CHUNKS.items() if feature.startswith(start)), OTHER_TOPIC)
+    return named or begins
 
 
-def says(seen: Seen) -> str:
-    """One sentence: what it means, then the number, then the typical human."""
-    phrase = PHRASES.get(seen.feature) or _plain(seen.feature)
+def says(seen: Seen, phrase: Phrase | None = None) -> str:
+    """One sentence: what it means, then the number, then the typical human; in the feature's own words or others."""
+    phrase = phrase or PHRASES.get(seen.feature) or _plain(seen.feature)
     words = {"window": seen.window, "Window": seen.window.capitalize(), "period": _number(seen.period, 0)}
     if seen.value is None:
         return _unseen(seen, phrase).format(**words)

@@ -71,9 +71,17 @@ def evaluate(
         for recipe in recipes
         for unit, part in units.items()
     ]
-    summary = pl.DataFrame(rows, infer_schema_length=None).with_columns(folds=len(splits))
+    summary = pl.DataFrame(rows, infer_schema_length=None).with_columns(
+        pl.col(pl.Null).cast(pl.Float64), folds=len(splits)
+    )
     abstained = (held_out.height - scores.height) // len(recipes)
-    return Evaluation(summary, scores, (*_notes(summary, labelled, abstained, folds, prevalence),))
+    return Evaluation(summary, scores, (*_notes(distinct_units(summary), labelled, abstained, folds, prevalence),))
+
+
+def distinct_units(summary: pl.DataFrame) -> pl.DataFrame:
+    """The summary without its rows by period where every actor has one period: they would say the same twice."""
+    periods, actors = (summary.filter(unit=unit)["bots", "humans"].rows() for unit in ("period", "actor"))
+    return summary.filter(unit="actor") if periods == actors else summary
 
 
 def _refuse(detectors: Sequence[Fits], prevalence: float) -> None:

@@ -10,6 +10,7 @@ from gamewarden.errors import MeasureError
 FEATURES = (
     ("self-similarity", "gamewarden.features.self_similarity", "SelfSimilarity"),
     ("activity", "gamewarden.features.activity", "Activity"),
+    ("actions", "gamewarden.features.actions", "Actions"),
     ("traffic", "gamewarden.features.traffic", "TrafficTest"),
 )
 NAMES = tuple(name for name, *_ in FEATURES)

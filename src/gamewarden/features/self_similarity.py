@@ -146,11 +146,11 @@ class SelfSimilarity:
         Raises:
             MeasureError: there is no event to learn from.
         """
-        from gamewarden.features.self_similarity_stream import kinds_of
+        from gamewarden.features.slots import kinds_of
 
         if self.vocabulary is not None:
             return self
-        vocabulary = kinds_of(events, progress)
+        vocabulary = kinds_of(events, self.name, progress)
         if not vocabulary:
             raise MeasureError("self-similarity: the source has no events, so there is no vocabulary to learn")
         return type(self)(**{**_values(self), "vocabulary": vocabulary})

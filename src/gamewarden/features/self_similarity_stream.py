@@ -9,17 +9,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gamewarden.contracts import EventStream, Progress, no_progress
-from gamewarden.errors import TableError
 from gamewarden.features import self_similarity_kernel as kernel
 from gamewarden.features.names import Names
 from gamewarden.features.periods import Clock
 from gamewarden.features.self_similarity import EMPTY, ROLES, Usage
+from gamewarden.features.slots import BUDGET, Slots, added, chosen, frozen, grown, parts
 
 if TYPE_CHECKING:
     from gamewarden.features.self_similarity import SelfSimilarity
 
 KINDS_A_PLAYER = 16  # with the rest of a player's record, 256 bytes
-BUDGET = 1 << 28  # bytes the second pass may hold
 _STRIDE = 1 << 14  # rows a call of the kernel
 _GROWTH = 1.0625  # blocks grow in small steps: memory that is not used yet is memory that somebody else needs
 _BYTES_A_ROW = 128  # of the second pass: a row's numbers, and as much again while they are sorted
@@ -51,57 +50,39 @@ def measure(
         stream.feed(rows)
     stream.finish(np.arange(table.actors.count))
     disordered = stream.take_disordered()
-    for slots in _parts(disordered, stream.rows_of(disordered), max(1, budget // _BYTES_A_ROW)):
+    for slots in parts(disordered, stream.rows_of(disordered), max(1, budget // _BYTES_A_ROW)):
         stream.reset(slots)
         stream.feed(table.collect(slots), tallied=True)
         stream.finish(slots)
     return Finished(stream.done(), table.actors.texts(), stream.vocabulary(), stream.usage(len(disordered)))
 
 
-def kinds_of(events: EventStream, progress: Progress = no_progress) -> tuple[str, ...]:
-    """The different kinds of a source, sorted."""
-    names = Names()
-    tally = np.zeros(0, np.int64)
-    for batch in events.batches(("kind",)):
-        numbers = names.numbers(_whole(batch.column(0), "kind"))
-        tally = _added(tally, np.bincount(numbers, minlength=names.count))
-        progress(batch.num_rows)
-    return tuple(sorted(np.array(names.texts().to_pylist(), object)[tally > 0]))
-
-
 class EventTable:
     """Events as numbers: slots for actors, kinds, characters and session keys, the same in every pass."""
 
     def __init__(self, recipe: "SelfSimilarity", events: EventStream) -> None:
+        optional = [name for name in ("seq", "character", "level", "session") if name in events.columns]
+        self.slots = Slots(events, ("at", "kind", *optional), recipe.by, recipe.name)
+        self.actors = self.slots.actors
         self.kinds = Names(recipe.vocabulary or ())
-        self.actors = Names()
         self.characters = Names()
-        self.nameless = 0
-        self.read = 0
         self.tally = np.zeros(0, np.int64)  # events a kind, of the rows that `collect` went through
         self._sessions = Names()
         self._by_character = recipe.by == "character"
-        self._events = events
         self._session_kinds = np.zeros(0, np.int8)
-        optional = [name for name in ("character", "seq", "level", "session") if name in events.columns]
-        self._columns = ("actor", "at", "kind", *optional)
-        if self._by_character:
-            self._columns = tuple(name for name in self._columns if name != "actor")
 
     def rows(self, progress: Progress = no_progress) -> Iterator[kernel.Rows]:
         """All rows, batch by batch, rows that have no actor with slot -1."""
-        self.nameless = self.read = 0
-        for batch in self._events.batches(self._columns):
-            yield self._numbers(batch)
-            progress(batch.num_rows)
+        for columns, slot in self.slots.batches(progress):
+            yield self._numbers(columns, slot)
 
     def collect(self, slots: NDArray[np.int64]) -> kernel.Rows:
-        """The rows of some actors, sorted by slot, at, seq and their order in the source."""
+        """The rows of some actors, sorted by slot, at and their order in the source."""
         wanted = np.zeros(self.actors.count, np.bool_)
         wanted[slots] = True
         pieces = []
         for rows in self.rows():
-            self.tally = _added(self.tally, np.bincount(rows.kind, minlength=self.kinds.count))
+            self.tally = added(self.tally, np.bincount(rows.kind, minlength=self.kinds.count))
             pieces.append(_only(rows, wanted, self.session_kinds()))
         return _sorted([np.concatenate(columns) for columns in zip(*pieces, strict=True)], self.session_kinds())
 
@@ -112,29 +93,17 @@ class EventTable:
             self._session_kinds = np.array([_session_kind(name) for name in names], np.int8)
         return self._session_kinds
 
-    def _numbers(self, batch: pa.RecordBatch) -> kernel.Rows:
-        columns = dict(zip(self._columns, batch.columns, strict=True))
-        slot = self._slots(columns, batch.num_rows)
-        kind = self.kinds.numbers(_whole(columns["kind"], "kind"))
+    def _numbers(self, columns: dict[str, pa.Array], slot: NDArray[np.int32]) -> kernel.Rows:
+        kind = self.kinds.numbers(self.slots.whole(columns, "kind"))
         return kernel.Rows(
-            at=_frozen(_whole(columns["at"], "at").view(pa.int64()).to_numpy()),
-            seq=_frozen(_filled(columns.get("seq"), 0, np.uint64, batch.num_rows)),
+            at=frozen(self.slots.whole(columns, "at").view(pa.int64()).to_numpy()),
+            seq=frozen(_filled(columns.get("seq"), 0, np.uint64, len(slot))),
             slot=slot,
             kind=kind,
-            character=self._characters(columns, batch.num_rows),
-            level=_frozen(_filled(columns.get("level"), kernel.NO_LEVEL, np.int16, batch.num_rows)),
+            character=self._characters(columns, len(slot)),
+            level=frozen(_filled(columns.get("level"), kernel.NO_LEVEL, np.int16, len(slot))),
             session=self._session_keys(columns, np.flatnonzero(self.session_kinds()[kind])),
         )
-
-    def _slots(self, columns: dict[str, pa.Array], rows: int) -> NDArray[np.int32]:
-        if self._by_character:
-            names = columns.get("character", pa.nulls(rows, pa.string()))
-            self.nameless += names.null_count
-            slot = self.actors.numbers(names)
-        else:
-            slot = self.actors.numbers(_whole(columns["actor"], "actor"))
-        self.read += rows
-        return slot
 
     def _characters(self, columns: dict[str, pa.Array], rows: int) -> NDArray[np.int32]:
         """Who plays, which only matters for whose level it is."""
@@ -235,8 +204,8 @@ class Stream:
         used = (self._state.tally - self._state.unused)[known : self._table.kinds.count]
         names = self._table.kinds.texts().to_pylist()[known:]
         return Usage(
-            rows=self._table.read,
-            nameless=self._table.nameless,
+            rows=self._table.slots.read,
+            nameless=self._table.slots.nameless,
             other=int(used.sum()),
             other_kinds=tuple(sorted(name for name, count in zip(names, used, strict=True) if count)),
             disordered=disordered,
@@ -267,11 +236,11 @@ class Stream:
 
     def _grow_players(self, size: int) -> None:
         state = self._state
-        self._state = state._replace(players=_grown(state.players, size), kinds=_grown(state.kinds, size))
+        self._state = state._replace(players=grown(state.players, size), kinds=grown(state.kinds, size))
         kernel.clear_all(self._state, np.arange(len(state.players), size))
 
     def _grow_kinds(self, size: int) -> None:
-        tally, unused = (_grown(array, size) for array in (self._state.tally, self._state.unused))
+        tally, unused = (grown(array, size) for array in (self._state.tally, self._state.unused))
         tally[len(self._state.tally) :] = unused[len(self._state.unused) :] = 0
         self._state = self._state._replace(tally=tally, unused=unused)
         self._words = _scattered(size)
@@ -289,11 +258,6 @@ class Stream:
         if closed:
             self._done.append(np.empty(closed, kernel.DONE))
             kernel.fold(self._rules(), self._state, self._done[-1])
-
-
-def _added(some: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
-    more[: len(some)] += some
-    return more
 
 
 def _session_kind(name: str) -> int:
@@ -318,31 +282,8 @@ def _scattered(count: int) -> NDArray[np.uint64]:
     return value ^ (value >> np.uint64(31))
 
 
-def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """A longer copy whose first row starts a cache line."""
-    row = array.dtype.itemsize * int(np.prod(array.shape[1:]))
-    raw = np.empty(size * row + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    longer: NDArray[Any] = raw[start : start + size * row].view(array.dtype).reshape((size, *array.shape[1:]))
-    longer[: len(array)] = array
-    return longer
-
-
-def _parts(slots: NDArray[np.int64], rows: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
-    """The slots in groups of at most so many rows, or of one slot."""
-    begin, held = 0, 0
-    for place, count in enumerate(rows.tolist()):
-        if held and held + count > most:
-            yield slots[begin:place]
-            begin, held = place, 0
-        held += count
-    if len(slots):
-        yield slots[begin:]
-
-
 def _only(rows: kernel.Rows, wanted: NDArray[np.bool_], session_kinds: NDArray[np.int8]) -> tuple[NDArray[Any], ...]:
-    mine = (rows.slot >= 0) & (rows.slot < len(wanted))
-    mine[mine] = wanted[rows.slot[mine]]
+    mine = chosen(rows.slot, wanted)
     session = np.zeros(len(rows.at), np.int64)
     session[session_kinds[rows.kind] != kernel.NO_SESSION] = rows.session
     return tuple(column[mine] for column in (*rows[:-1], session))
@@ -350,10 +291,10 @@ def _only(rows: kernel.Rows, wanted: NDArray[np.bool_], session_kinds: NDArray[n
 
 def _sorted(columns: list[NDArray[Any]], session_kinds: NDArray[np.int8]) -> kernel.Rows:
     unsorted = kernel.Rows(*columns)
-    order = np.lexsort((unsorted.seq, unsorted.at, unsorted.slot))
+    order = np.lexsort((unsorted.at, unsorted.slot))  # stable; where seq matters, the kernel compares it
     rows = kernel.Rows(*[column[order] for column in columns])
     session = rows.session[session_kinds[rows.kind] != kernel.NO_SESSION]
-    return rows._replace(at=_frozen(rows.at), seq=_frozen(rows.seq), level=_frozen(rows.level), session=session)
+    return rows._replace(at=frozen(rows.at), seq=frozen(rows.seq), level=frozen(rows.level), session=session)
 
 
 def _decoded(column: pa.Array) -> pa.Array:
@@ -361,23 +302,8 @@ def _decoded(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def _whole(column: pa.Array, name: str) -> pa.Array:
-    if column.null_count:
-        raise TableError(
-            f"self-similarity: EVENTS.{name} is null in {column.null_count} of {len(column)} rows; "
-            "it must always be there"
-        )
-    return column
-
-
 def _filled(column: pa.Array | None, value: int, dtype: type[Any], rows: int) -> NDArray[Any]:
     if column is None:
         return np.full(rows, value, dtype)
     filled: NDArray[Any] = (column.fill_null(value) if column.null_count else column).to_numpy()
     return filled
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Arrow's columns are read-only, another type to the compiler: give it only that one."""
-    array.flags.writeable = False
-    return array

@@ -505,7 +505,8 @@ def _plain(column: pa.Array) -> pa.Array:
 
 def _open(path: Path, columns: Sequence[str]) -> pq.ParquetFile:
     try:
-        return pq.ParquetFile(path, read_dictionary=[name for name in columns if name in TEXT_COLUMNS])
+        texts = [name for name in columns if name in TEXT_COLUMNS]
+        return pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False)
     except FileNotFoundError as error:
         raise ReadError("is missing from the lake; restore it, or read its source into a new lake") from error
     except PARQUET_FAULTS as error:

@@ -79,17 +79,17 @@ LINEAGE = Game(
         "sharer": 0.11,
     },
     bots={
-        "farmer": 0.25,
-        "randomised-farmer": 0.11,
+        "farmer": 0.27,
+        "randomised-farmer": 0.10,
         "gatherer": 0.10,
         "semi-autonomous": 0.12,
         "cheat": 0.08,
-        "mimic": 0.16,
+        "mimic": 0.15,
         "star-farmer": 0.08,
         "occasional": 0.10,
     },
     restless=0.8,
-    rough=0.35,
+    rough=0.3,
 )
 AION = Game(
     "aion",
@@ -171,7 +171,7 @@ BLADE_AND_SOUL = Game(
         "occasional": 0.10,
     },
     restless=1.0,
-    rough=1.05,
+    rough=0.95,
 )
 GAMES = (LINEAGE, AION, BLADE_AND_SOUL)
 

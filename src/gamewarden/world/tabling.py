@@ -39,6 +39,16 @@ def actor_id(account: int) -> str:
     return f"u{account:07d}"
 
 
+def character_id(code: int) -> str:
+    """The id of an account's first or second character, from 2 × account + (0 or 1)."""
+    return f"{actor_id(code >> 1)}-c{(code & 1) + 1}"
+
+
+def session_id(code: int) -> str:
+    """The id of a session, from 65,536 × account + its number."""
+    return f"{actor_id(code >> 16)}-s{(code & 0xFFFF) + 1}"
+
+
 def address_text(owner: int) -> str:
     """The address of an account's household: scattered over 10.0.0.0/8, one each."""
     number = owner * 0x9E3779B1 & 0xFFFFFF
@@ -71,11 +81,10 @@ class Tabling:
 
     def batch(self, rows: Rows, first_seq: int, columns: Sequence[str]) -> pa.RecordBatch:
         """The rows' columns; `first_seq` is the number of the first row in the whole world."""
+        lives = _Lives(rows)
         make: Mapping[str, Callable[[], Any]] = {
-            "actor": lambda: _coded(*_distinct(rows["account"]), actor_id),
-            "character": lambda: _coded(
-                *_runs(rows["account"] * 2 + rows["character"]), lambda code: f"{actor_id(code >> 1)}-c{code % 2 + 1}"
-            ),
+            "actor": lambda: lives.column(lives.account, actor_id),
+            "character": lambda: lives.column(lives.account << 1 | lives.character, character_id),
             "at": lambda: pa.array(np.ascontiguousarray(rows["at"])).cast(TYPES["at"]),
             "seq": lambda: pa.array(np.arange(first_seq, first_seq + len(rows), dtype=np.uint64)),
             "kind": lambda: _named(rows["kind"], self.game.vocabulary.kinds),
@@ -87,37 +96,37 @@ class Tabling:
             "item": lambda: _named(rows["item"], [f"item-{i + 1}" for i in range(ITEMS)]),
             "amount": lambda: _measured(rows["amount"]),
             "other": lambda: _others(rows["other"]),
-            "session": lambda: _coded(
-                *_distinct(rows["account"].astype(np.int64) << 16 | rows["session"]),
-                lambda code: f"{actor_id(code >> 16)}-s{(code & 0xFFFF) + 1}",
-            ),
-            "ip": lambda: _coded(*_runs(self.roster.address[rows["account"]]), address_text),
+            "session": lambda: lives.column(lives.account << 16 | lives.session, session_id),
+            "ip": lambda: lives.column(self.roster.address[lives.account], address_text),
         }
         return pa.RecordBatch.from_arrays([make[name]() for name in columns], names=list(columns))
 
 
-def _distinct(codes: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
-    """The codes of a column that never comes back to an earlier value, and each row's place among them."""
-    starts = np.empty(len(codes), np.bool_)
-    starts[:1] = True
-    np.not_equal(codes[1:], codes[:-1], out=starts[1:])
-    return codes[starts], np.cumsum(starts, dtype=np.int32) - np.int32(1)
+class _Lives:
+    """Rows cut into sessions, within which account, character and address do not change."""
 
+    def __init__(self, rows: Rows) -> None:
+        begins = np.empty(len(rows), np.bool_)
+        begins[:1] = True
+        begins[1:] = (np.diff(rows["account"]) != 0) | (np.diff(rows["session"]) != 0)
+        first = np.flatnonzero(begins)
+        self.lengths = np.diff(first, append=len(rows))
+        self.account = rows["account"][first].astype(np.int64)
+        self.character = rows["character"][first].astype(np.int64)
+        self.session = rows["session"][first].astype(np.int64)
 
-def _runs(codes: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
-    """As `_distinct`, for a column of long runs whose values may come back."""
-    runs, place = _distinct(codes)
-    values, inverse = np.unique(runs, return_inverse=True)
-    return values, inverse.astype(np.int32)[place]
-
-
-def _coded(values: npt.NDArray[Any], places: npt.NDArray[np.int32], name: Callable[[int], str]) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(pa.array(places), pa.array(map(name, values.tolist()), pa.string()))
+    def column(self, codes: npt.NDArray[np.int64], name: Callable[[int], str]) -> pa.Array:
+        """A column from one code a session."""
+        values, inverse = np.unique(codes, return_inverse=True)
+        places = np.repeat(inverse.astype(np.int32), self.lengths)
+        return pa.DictionaryArray.from_arrays(pa.array(places), pa.array(map(name, values.tolist()), pa.string()))
 
 
 def _named(codes: npt.NDArray[np.int16], names: Sequence[str]) -> pa.Array:
     places = codes.astype(np.int32)
-    return pa.DictionaryArray.from_arrays(pa.array(places, mask=places < 0), pa.array(names, pa.string()))
+    missing = places < 0
+    indices = pa.array(places, mask=missing) if missing.any() else pa.array(places)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string()))
 
 
 def _measured(values: npt.NDArray[np.float64]) -> pa.Array:

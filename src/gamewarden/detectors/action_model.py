@@ -1,0 +1,283 @@
+"""A fitted linear machine over chunks of play: scoring and explaining with plain NumPy, nothing in it that can run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from gamewarden.contracts import Card, Recipe, model_id
+from gamewarden.detectors import action_sentences
+from gamewarden.detectors.action_vectors import DONE, StageOne, checked, counts_of, inputs
+from gamewarden.detectors.calibration import (
+    KEY,
+    Calibration,
+    Floats,
+    Reference,
+    plain_json,
+    short_options,
+    weak_here,
+)
+from gamewarden.detectors.revival import action_fields
+from gamewarden.detectors.sentences import median
+from gamewarden.errors import ModelError
+from gamewarden.tables import EVIDENCE, check
+
+LISTED = 12  # numbers of a chunk that evidence lists one by one; the others stand together as REST
+REST = "rest"
+
+WEAKNESSES = (
+    "A bot that does what people do at the intervals of people is not told apart; it also earns no more than they do.",
+    "It holds for one game and one vocabulary: new kinds have no column, and a patch can change all intervals.",
+    "Chunks of one actor overlap and resemble each other: many flagged chunks of one evening are hardly more than one.",
+    "People who do one thing for an hour (fishing, crafting, grinding) look more like bots than they are.",
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One number of a chunk as the machine weighs it."""
+
+    name: str
+    mean: float  # of the training chunks: contributions are measured from there
+    weight: float
+    percentiles: tuple[float, ...]  # of the training humans' chunks, 0 % to 100 %
+
+    def contribution(self, values: Floats) -> Floats:
+        """The weight times the distance from the mean, and 0 where nothing was measured."""
+        terms: Floats = np.where(np.isnan(values), 0.0, self.weight * (values - self.mean))
+        return terms
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A linear decision over chunks: positive is a bot's. With a first stage, whoever it flags is a bot's by 1 or more.
+
+    This is the published classifier itself; calibration comes on top of it.
+    """
+
+    columns: tuple[Column, ...]
+    intercept: float  # the decision of the average training chunk
+    stage: StageOne | None
+
+    def decide(self, features: pl.DataFrame) -> Floats:
+        """The signed margin of each chunk."""
+        return self.decide_checked(checked(features, "decide"))
+
+    def decide_checked(self, table: pl.DataFrame) -> Floats:
+        """The margins, added column by column: the same numbers for one row as among a million."""
+        decisions = np.full(table.height, self.intercept)
+        for column in self.columns:
+            decisions = decisions + column.contribution(inputs(table, column.name))
+        return decisions + self.lift * (self.flags(table) > 0).any(axis=1)
+
+    @property
+    def lift(self) -> float:
+        """What a flag of the first stage adds: enough that no chunk stays below a margin of 1."""
+        if self.stage is None:
+            return 0.0
+        lowest = sum(min(-column.weight * column.mean, column.weight * (1 - column.mean)) for column in self.columns)
+        return max(0.0, 1.0 - self.intercept - lowest)
+
+    def flags(self, table: pl.DataFrame) -> Floats:
+        """How far each action is beyond the first stage's bound, 0 where it is not; a column a kind."""
+        if self.stage is None:
+            return np.zeros((table.height, 1))
+        return self.stage.ratios(counts_of(table, self.kinds), self.kinds)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The actions that the first stage looks at."""
+        return tuple(column.name.removeprefix(DONE) for column in self.columns)
+
+
+@dataclass(frozen=True)
+class ActionModel:
+    """A fitted chunk classifier: plain numbers, nothing that can run."""
+
+    detector: str
+    recipe: Mapping[str, Any]
+    feature: Recipe
+    data: str  # digest of the training rows and labels
+    machine: Machine
+    strength: float
+    slope: float  # calibration: log-odds = slope × margin + offset
+    offset: float
+    reference: Reference
+    training: Mapping[str, Any]
+    validation: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        """`detector@digest` of both recipes and the training data."""
+        return model_id(self.detector, self.recipe, self.feature, self.data)
+
+    @property
+    def card(self) -> Card:
+        """What it is, what it was made from and how good it was."""
+        return Card(
+            id=self.id,
+            detector=self.detector,
+            recipe=self.recipe,
+            feature={"name": self.feature.name, **short_options(self.feature.options)},
+            parameters=self._parameters(),
+            training=self.training,
+            validation=self.validation,
+            weaknesses=(*WEAKNESSES, *weak_here(self.training, self.validation, self.reference.humans)),
+        )
+
+    @property
+    def base(self) -> float:
+        """The log-odds of the average training chunk."""
+        return self.slope * self.machine.intercept + self.offset
+
+    def decide(self, features: pl.DataFrame) -> Floats:
+        """The signed margin of each chunk, before calibration."""
+        return self.machine.decide_checked(checked(features, self.detector))
+
+    def score(self, features: pl.DataFrame) -> pl.DataFrame:
+        """SCORES: one row a chunk in the table's order; too few actions give null, never a number."""
+        table = checked(features, self.detector)
+        calibration = Calibration(self.slope, self.offset, self.reference)
+        return calibration.scores(
+            table, self.machine.decide_checked(table), self._enough(table), (self.detector, self.id)
+        )
+
+    def explain(self, features: pl.DataFrame) -> pl.DataFrame:
+        """EVIDENCE: a chunk after the other, in each the heaviest number first, the light ones together at the end.
+
+        `weight` is a number's part of the log-odds of `probability`, measured from the average training chunk: they
+        add up to it with `base`. A flag of the first stage belongs to the action that is furthest beyond its bound.
+        """
+        table = checked(features, self.detector)
+        terms, flagging = self._terms(table)
+        order = np.argsort(-np.abs(terms), axis=1, kind="stable")[:, :LISTED]
+        rows = [self._row(table, row, terms, order[row], int(flagging[row])) for row in range(table.height)]
+        evidence = pl.DataFrame(
+            [part for parts in rows for part in parts], schema=_EVIDENCE, orient="row", infer_schema_length=None
+        )
+        keys = table.select(*KEY, pl.int_range(pl.len()).alias("row"))
+        joined = evidence.join(keys, on="row", how="left", maintain_order="left").with_columns(
+            pl.lit(self.detector).alias("detector")
+        )
+        return check(joined.drop("row"), EVIDENCE, f"explain {self.detector}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+        stage = self.machine.stage
+        return plain_json(
+            {
+                "id": self.id,
+                "detector": self.detector,
+                "recipe": self.recipe,
+                "feature": {"name": self.feature.name, "options": self.feature.options},
+                "data": self.data,
+                "columns": [
+                    {part.name: getattr(column, part.name) for part in fields(Column)}
+                    for column in self.machine.columns
+                ],
+                "intercept": self.machine.intercept,
+                "stage": None if stage is None else {part.name: getattr(stage, part.name) for part in fields(StageOne)},
+                "strength": self.strength,
+                "slope": self.slope,
+                "offset": self.offset,
+                "reference": {part.name: getattr(self.reference, part.name) for part in fields(Reference)},
+                "training": self.training,
+                "validation": self.validation,
+            }
+        )
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The model back from JSON values, each looked at before it is believed.
+
+        Raises:
+            ModelError: a value is missing, of another type or length, or the name does not fit the recipe and data.
+        """
+        given = action_fields(values)
+        stage = given.pop("stage")
+        columns = tuple(Column(**column) for column in given.pop("columns"))
+        machine = Machine(columns, given.pop("intercept"), None if stage is None else StageOne(**stage))
+        model = cls(
+            **given
+            | {
+                "feature": Recipe(**given["feature"]),
+                "machine": machine,
+                "reference": Reference(**given["reference"]),
+            }
+        )
+        if model.id != values["id"]:
+            raise ModelError(f"model {values['id']!r}: its recipe and data make it {model.id!r}; fit it again")
+        return model
+
+    def _enough(self, table: pl.DataFrame) -> pl.Series:
+        return table["events"] >= int(self.recipe["enough"])
+
+    def _terms(self, table: pl.DataFrame) -> tuple[Floats, Floats]:
+        """Each column's part of the log-odds, and the column that the first stage flags (-1: none)."""
+        parts = [column.contribution(inputs(table, column.name)) for column in self.machine.columns]
+        terms = self.slope * np.column_stack(parts)
+        flags = self.machine.flags(table)
+        flagging = np.where((flags > 0).any(axis=1), flags.argmax(axis=1), -1)
+        flagged = np.flatnonzero(flagging >= 0)
+        terms[flagged, flagging[flagged]] += self.slope * self.machine.lift
+        return terms, flagging.astype(np.float64)
+
+    def _row(self, table: pl.DataFrame, row: int, terms: Floats, listed: Any, flagging: int) -> list[tuple[Any, ...]]:  # noqa: ANN401 - an array of places
+        """The evidence of one chunk."""
+        one = table[row]
+        enough = bool(self._enough(one)[0])
+        counts = counts_of(one, (self.machine.kinds[flagging],))[0, 0] if flagging >= 0 else 0
+        evidence: list[tuple[Any, ...]] = []
+        for place in listed:
+            column = self.machine.columns[place]
+            value = float(inputs(one, column.name)[0])
+            known = None if np.isnan(value) else value
+            says = (
+                self._flag_sentence(flagging, int(counts))
+                if place == flagging
+                else action_sentences.sentence(column.name, known, column.percentiles, self._last_bin)
+            )
+            weight = float(terms[row, place]) if enough else None
+            evidence.append((row, column.name, known, median(column.percentiles), weight, says))
+        left = float(terms[row].sum() - terms[row, listed].sum()) if enough else None
+        rest = terms.shape[1] - len(listed)
+        says = action_sentences.rest(rest) if enough else action_sentences.too_little(int(one["events"][0]))
+        evidence.append((row, REST, None, None, left, says))
+        return evidence
+
+    def _flag_sentence(self, flagging: int, count: int) -> str:
+        kind = self.machine.kinds[flagging]
+        stage = self.machine.stage
+        return action_sentences.flagged(kind, count, 0 if stage is None else stage.most[kind])
+
+    @property
+    def _last_bin(self) -> int:
+        return int(self.feature.options.get("t", 0))
+
+    def _parameters(self) -> dict[str, Any]:
+        stage = self.machine.stage
+        return {
+            "strength": self.strength,
+            "intercept": self.machine.intercept,
+            "calibration": {"slope": self.slope, "offset": self.offset},
+            **({} if stage is None else {"rho": stage.rho}),
+            "columns": {
+                column.name: {"mean": column.mean, "weight": column.weight, "typical": median(column.percentiles)}
+                for column in self.machine.columns
+                if column.weight
+            },
+            "humans": self.reference.humans,
+            "smallest_alarm": 1 / (self.reference.humans + 1),
+        }
+
+
+_EVIDENCE = {
+    "row": pl.Int64,
+    "feature": pl.String,
+    "value": pl.Float64,
+    "typical": pl.Float64,
+    "weight": pl.Float64,
+    "says": pl.String,
+}

@@ -1,0 +1,122 @@
+"""Who acts, as numbers: a source read as often as needed, with each row's actor numbered the same in every pass."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from gamewarden.contracts import EventStream, Progress, no_progress
+from gamewarden.errors import TableError
+from gamewarden.features.names import Names
+
+BUDGET = 1 << 28  # bytes the second pass may hold
+
+
+class Slots:
+    """Batches of a source with a slot a row: the number of its actor, or -1 for a row that names nobody."""
+
+    def __init__(self, events: EventStream, columns: Sequence[str], by: str, door: str) -> None:
+        """`columns` are those wanted beside the actor's own; `by` says what stands for the actor."""
+        self.actors = Names()
+        self.nameless = 0
+        self.read = 0
+        self._events = events
+        self._door = door
+        self._who = "character" if by == "character" else "actor"
+        lacking = self._who == "character" and "character" not in events.columns
+        self._columns = tuple(
+            name for name in dict.fromkeys((self._who, *columns)) if not (lacking and name == "character")
+        )
+
+    def batches(self, progress: Progress = no_progress) -> Iterator[tuple[dict[str, pa.Array], NDArray[np.int32]]]:
+        """One pass: the columns of each batch by name, and its slots."""
+        self.nameless = self.read = 0
+        for batch in self._events.batches(self._columns):
+            columns = dict(zip(self._columns, batch.columns, strict=True))
+            yield columns, self._slots(columns, batch.num_rows)
+            progress(batch.num_rows)
+
+    def whole(self, columns: dict[str, pa.Array], name: str) -> pa.Array:
+        """A column that must not have holes.
+
+        Raises:
+            TableError: it has.
+        """
+        return whole(columns[name], name, self._door)
+
+    def _slots(self, columns: dict[str, pa.Array], rows: int) -> NDArray[np.int32]:
+        if self._who == "character":
+            names = columns.get("character", pa.nulls(rows, pa.string()))
+            self.nameless += names.null_count
+            slot = self.actors.numbers(names)
+        else:
+            slot = self.actors.numbers(self.whole(columns, "actor"))
+        self.read += rows
+        return slot
+
+
+def kinds_of(events: EventStream, door: str, progress: Progress = no_progress) -> tuple[str, ...]:
+    """The different kinds of a source, sorted."""
+    names = Names()
+    tally = np.zeros(0, np.int64)
+    for batch in events.batches(("kind",)):
+        numbers = names.numbers(whole(batch.column(0), "kind", door))
+        tally = added(tally, np.bincount(numbers, minlength=names.count))
+        progress(batch.num_rows)
+    return tuple(sorted(np.array(names.texts().to_pylist(), object)[tally > 0]))
+
+
+def parts(slots: NDArray[np.int64], rows: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
+    """The slots in groups of at most so many rows, or of one slot."""
+    begin, held = 0, 0
+    for place, count in enumerate(rows.tolist()):
+        if held and held + count > most:
+            yield slots[begin:place]
+            begin, held = place, 0
+        held += count
+    if len(slots):
+        yield slots[begin:]
+
+
+def chosen(slot: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which rows are of a wanted slot."""
+    mine = (slot >= 0) & (slot < len(wanted))
+    mine[mine] = wanted[slot[mine]]
+    return mine
+
+
+def added(some: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sum of two tallies, the second at least as long as the first."""
+    more[: len(some)] += some
+    return more
+
+
+def grown(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """A longer copy whose first row starts a cache line; what is new in it is not set."""
+    row = array.dtype.itemsize * int(np.prod(array.shape[1:]))
+    raw = np.empty(size * row + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    longer: NDArray[Any] = raw[start : start + size * row].view(array.dtype).reshape((size, *array.shape[1:]))
+    longer[: len(array)] = array
+    return longer
+
+
+def whole(column: pa.Array, name: str, door: str) -> pa.Array:
+    """The column, which must not have holes.
+
+    Raises:
+        TableError: it has.
+    """
+    if column.null_count:
+        raise TableError(
+            f"{door}: EVENTS.{name} is null in {column.null_count} of {len(column)} rows; it must always be there"
+        )
+    return column
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Arrow's columns are read-only, another type to the compiler: give it only that one."""
+    array.flags.writeable = False
+    return array
