@@ -43,6 +43,15 @@ class Presentation:
         elif self.out is None:
             lay_out(frame, title)
 
+    def beside(self, frame: "pl.DataFrame", name: str) -> None:
+        """Show a further table: in a file of its own beside the first, `results.csv` and `results-name.csv`."""
+        if self.out is not None:
+            words = "-".join("".join(letter if letter.isalnum() else " " for letter in name).split()).lower()
+            own = self.out.with_name(f"{self.out.stem}-{words}{self.out.suffix}")
+            Presentation(own, as_json=False).table(frame)
+        elif not self.as_json:
+            lay_out(frame, name)
+
 
 def lay_out(frame: "pl.DataFrame", title: str = "") -> None:
     """Print a table for a person: what fits a screen, and a word on what does not."""

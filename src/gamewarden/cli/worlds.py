@@ -1,12 +1,16 @@
 """Commands around the synthetic game: `demo`, `world`, `reproduce`."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gamewarden.cli import options
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.show import Presentation, progress, say
+
+if TYPE_CHECKING:
+    from gamewarden.studies import Number
 
 GAMES = ("lineage", "aion", "blade-and-soul")
 
@@ -53,26 +57,31 @@ def _reproduce_command(name: str) -> click.Command:
     study = studies.load(name)
 
     @click.command(name, help=study.__doc__)
-    @click.option(
-        "--accounts",
-        type=click.IntRange(min=100),
-        default=study.ACCOUNTS,
-        show_default=True,
-        help="Accounts a game and seed.",
-    )
-    @click.option("--seeds", type=click.IntRange(min=1), default=study.SEEDS, show_default=True, help="Worlds a game.")
+    @options.together(*map(_number_option, study.NUMBERS))
     @click.option("--plots", type=options.FILE, metavar="DIR", help="Draw the figures here.")
     @options.table
-    def command(*, accounts: int, seeds: int, plots: Path | None, present: Presentation) -> None:
-        with progress(f"reproducing {name}", study.steps(seeds)) as done:
-            result = study.run(accounts, seeds, done)
+    def command(*, plots: Path | None, present: Presentation, **numbers: int) -> None:
+        with progress(f"reproducing {name}", study.steps(**numbers)) as done:
+            result = study.run(**numbers, progress=done)
         if plots is not None:
             for path in study.draw(result, plots):
                 say(f"drawn: {path}")
         say(*result.remarks)
         present.table(result.frame, result.title)
+        for title, frame in result.more:
+            present.beside(frame, title)
 
     return command
+
+
+def _number_option(number: "Number") -> options.Decorator:
+    return click.option(
+        f"--{number.name}",
+        type=click.IntRange(min=number.least),
+        default=number.default,
+        show_default=True,
+        help=number.says,
+    )
 
 
 def _study_names() -> tuple[str, ...]:

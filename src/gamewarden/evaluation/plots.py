@@ -68,7 +68,7 @@ def plot_roc(scores: pl.DataFrame, path: Path, title: str = "Held-out periods") 
         for axes in (whole, corner):
             _percent(axes, "xy")
 
-    _save(draw, path, (9.5, 4.4))
+    save_picture(draw, path, (9.5, 4.4))
 
 
 def plot_self_similarity(features: pl.DataFrame, labels: pl.DataFrame, path: Path, title: str = "") -> None:
@@ -103,7 +103,7 @@ def plot_self_similarity(features: pl.DataFrame, labels: pl.DataFrame, path: Pat
         axes.spines["left"].set_visible(False)
         axes.grid(axis="y", visible=False)
 
-    _save(draw, path, (8.0, 3.8))
+    save_picture(draw, path, (8.0, 3.8))
 
 
 def plot_scores(scores: pl.DataFrame, path: Path, title: str = "", threshold: float | None = None) -> None:
@@ -134,7 +134,7 @@ def plot_scores(scores: pl.DataFrame, path: Path, title: str = "", threshold: fl
         if names:
             panels[-1].legend(loc="upper center")
 
-    _save(draw, path, (4.6 * max(len(names), 1) + 0.6, 3.8))
+    save_picture(draw, path, (4.6 * max(len(names), 1) + 0.6, 3.8))
 
 
 def plot_windows(windows: pl.DataFrame, path: Path, title: str = "") -> None:
@@ -171,7 +171,7 @@ def plot_windows(windows: pl.DataFrame, path: Path, title: str = "") -> None:
         axes.set(ylabel="cosine to all kinds alike", xlabel="time (UTC)", ylim=(-0.02, max(0.4, 1.15 * top)))
         axes.set_title(title or f"{cosines.size:,} windows")
 
-    _save(draw, path, (9.5, 3.4))
+    save_picture(draw, path, (9.5, 3.4))
 
 
 def _looks(names: list[str]) -> dict[str, dict[str, Any]]:
@@ -233,7 +233,7 @@ def _decimals(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.3f}"
 
 
-def _save(draw: "Callable[[Figure], None]", path: Path, inches: tuple[float, float]) -> None:
+def save_picture(draw: "Callable[[Figure], None]", path: Path, inches: tuple[float, float]) -> None:
     """Draw without a screen and without a trace in matplotlib's global state; whole or not at all."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg

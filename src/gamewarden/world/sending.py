@@ -13,7 +13,8 @@ Dice = np.random.Generator
 
 MIDDLE, SPREAD, SHORTEST, USUAL_LONGEST = 34.0, 6.5, 6, 50  # bytes
 _MEMORY = 12  # steps after which an earlier length no longer shows
-_LONG_PAUSE, _PEAK = 2.0, 6.0  # seconds
+# Seconds, at least and on average beyond that: around the limits of Table II (2 s, 6 s), not cut off at them.
+_SHORT_PAUSE, _LONG_PAUSE = (1.2, 1.2), (5.2, 3.0)
 _PACES = (-0.3, 1.0)  # the fastest and the slowest stretch, as logarithms
 _SECOND = 1_000_000
 SENDING, REPLIES, NETWORK = 1, 2, 3  # streams of dice of one seed
@@ -77,16 +78,15 @@ def _gaps(sender: Sender, count: int, dice: Dice) -> Floats:
     stretch = _stretches(count, sender.gap, 2.0, dice)
     pace = np.exp(np.clip(dice.normal(0.0, sender.pace, stretch[-1] + 1), *_PACES))[stretch]
     gaps: Floats = sender.gap * pace * np.exp(dice.normal(0.0, sender.jitter, count))
-    gaps = np.minimum(gaps, 0.95 * _LONG_PAUSE)
     return gaps + _silences(sender.pauses, sender.gap, count, dice)
 
 
 def _silences(pauses: Pauses, gap: float, count: int, dice: Dice) -> Floats:
     often = pauses.often / 100 * _moods(pauses.spread, pauses.minutes, gap, count, dice)
-    peak = dice.random(count) < pauses.peaks
-    short = _LONG_PAUSE + np.minimum(dice.exponential(0.9, count), 2.5)
-    long = _PEAK + dice.exponential(2.5, count)
-    return np.where(dice.random(count) < often, np.where(peak, long, short), 0.0)
+    is_long = dice.random(count) < pauses.long
+    short = _SHORT_PAUSE[0] + dice.exponential(_SHORT_PAUSE[1], count)
+    long = _LONG_PAUSE[0] + dice.exponential(_LONG_PAUSE[1], count)
+    return np.where(dice.random(count) < often, np.where(is_long, long, short), 0.0)
 
 
 def _moods(spread: float, minutes: float, gap: float, count: int, dice: Dice) -> Floats:

@@ -22,10 +22,10 @@ class Order:
 
 @dataclass(frozen=True)
 class Pauses:
-    """Silences longer than two seconds."""
+    """Silences: short ones of a few seconds, and long ones, of walking, waiting and being away."""
 
     often: float  # per 100 packets
-    peaks: float  # share of them longer than six seconds
+    long: float  # share of them that are long
     spread: float = 0.0  # σ of the logarithm of `often` from one stretch to the next
     minutes: float = 3.0
 
@@ -65,10 +65,10 @@ def person(name: str, hours: float, experience: float = 1.0) -> Sender:
     return Sender(
         name,
         bot=False,
-        order=Order(usual=0.30, rotating=-0.45, rotation=0.13 + 0.03 * skill),
-        pauses=Pauses(often=2.8 - 0.3 * skill, peaks=0.04, spread=0.35),
+        order=Order(usual=0.50, rotating=-0.45, rotation=0.15 + 0.03 * skill),
+        pauses=Pauses(often=4.3 - 0.4 * skill, long=0.01, spread=0.35),
         words=Words(longer=5.0, long=2.15 - 0.2 * skill, spread=0.5),
-        gap=0.21,
+        gap=0.2,
         jitter=0.55,
         hours=hours,
     )
@@ -81,7 +81,7 @@ def program(name: str, *, alone: bool, favourable: bool) -> Sender:
         name,
         bot=True,
         order=Order(usual=0.05, rotating=-0.5, rotation=(0.74 if alone else 0.70) - 0.06 * hurdle),
-        pauses=Pauses(often=(0.75 if alone else 1.5) + 0.35 * hurdle, peaks=0.33 if alone else 0.5, spread=0.4),
+        pauses=Pauses(often=(1.0 if alone else 1.8) + 0.4 * hurdle, long=0.28 if alone else 0.48, spread=0.4),
         words=Words(longer=2.4, long=0.30 + 0.1 * hurdle, spread=0.6),
         gap=0.26 if alone else 0.24,
         jitter=0.25,
