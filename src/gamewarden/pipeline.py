@@ -33,7 +33,6 @@ from gamewarden.readers.tables import MAX_BAD_SHARE, EventFile, open_events
 from gamewarden.spans import parse_span
 from gamewarden.store import models as shelf
 from gamewarden.store.lake import Lake
-from gamewarden.tables import TIME
 from gamewarden.verdicts.chunks import roll_up
 from gamewarden.verdicts.filters import Filter, parse_filter
 from gamewarden.verdicts.ranking import add_reasons
