@@ -35,6 +35,7 @@ PUBLISHED_ACCURACY, PUBLISHED_FALSE_ALARM = 0.8606, 0.0774  # Table III
 ANSWERS = ("bot", "lengths", "interarrival", "autocorrelation")
 CLIENT, SERVER, LEARNED = "Table II, client side", "Table II, server side", "learned, trace held out"
 EXPERIENCE = (5, 10, 20, 40, 80, 150, 300, 600, 1200, 2500)  # hours of the people in the question of experience
+_BEGINNER, _EXPERT = 30, 300  # hours, the limits of three bands
 _LABELS = pl.DataFrame({"actor": list(TRACES), "bot": [sender.bot for sender in TRACES.values()]})
 _BOTS = [sender for sender in TRACES.values() if sender.bot]
 
@@ -218,7 +219,13 @@ def _people(seed: int, hours: int, experience: float) -> pl.DataFrame:
 
 
 def _experience(people: pl.DataFrame) -> pl.DataFrame:
-    band = pl.col("hours").cut([30, 300], labels=["up to 30 h", "30 to 300 h", "over 300 h"]).cast(pl.String)
+    band = (
+        pl.when(pl.col("hours") <= _BEGINNER)
+        .then(pl.lit(f"up to {_BEGINNER} h"))
+        .when(pl.col("hours") <= _EXPERT)
+        .then(pl.lit(f"{_BEGINNER} to {_EXPERT} h"))
+        .otherwise(pl.lit(f"over {_EXPERT} h"))
+    )
     difference = pl.when("built_in").then(pl.lit("built in")).otherwise(pl.lit("none"))
     flagged = {_flagged(name): pl.col(name).mean() for name in ANSWERS}
     return (
