@@ -100,6 +100,14 @@ def test_a_server_port_that_nobody_uses_leaves_nothing(place):
     assert "of other ports" in ended.stderr
 
 
+def test_packets_without_payload_count_only_when_asked_for(place):
+    usual = done("measure", "traffic", place / "all.pcap", "--json").stderr
+    with_empty = done("measure", "traffic", place / "all.pcap", "--include-empty", "--json").stderr
+
+    assert "16 without payload" in usual  # a SYN and its answer a client
+    assert "without payload" not in with_empty
+
+
 def test_watching_a_pipe_decides_as_measuring_the_file(place):
     script = f"cat {place}/all.pcap | {sys.executable} -m gamewarden watch - --accounts {place}/accounts.csv"
     watched = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)  # noqa: S607
@@ -196,6 +204,20 @@ def test_lists_and_lakes_have_no_use_for_a_traffic_model(models, tmp_path):
     assert "judges packets" in refused("rank", tmp_path / "lake", "--models", directory)
     assert "fit a detector of events" in refused("score", tmp_path / "lake", "--models", directory)
     assert "traffic" not in done("lint", tmp_path / "lake").stdout
+
+
+def test_where_there_are_models_of_both_each_source_is_scored_by_its_own(models, place, tmp_path):
+    directory, _ = models
+    (stored,) = directory.glob("traffic@*.json")
+    done("world", tmp_path / "world", "--accounts", 80, "--seed", 5, "--game", "aion")
+    done("read", tmp_path / "world/events.parquet", "--to", tmp_path / "lake")
+    labels = ("--labels", tmp_path / "world/labels.csv")
+    done("fit", "self-similarity", tmp_path / "lake", *labels, "--to", tmp_path / "both")
+    (tmp_path / "both" / stored.name).write_bytes(stored.read_bytes())
+
+    for source, detector in ((tmp_path / "lake", "self-similarity"), (place / "all.pcap", "traffic")):
+        rows = json.loads(done("score", source, "--models", tmp_path / "both", "--json").stdout)
+        assert {row["detector"] for row in rows} == {detector}
 
 
 def test_two_captures_with_one_client_in_common_are_not_learned_from(place, tmp_path):
