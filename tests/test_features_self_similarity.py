@@ -567,6 +567,18 @@ def test_self_similarity_lies_between_three_quarters_and_one(events):
     assert rows["self_sim"].is_between(0.75, 1).all()
 
 
+@pytest.mark.parametrize("minutes", [1, 11])
+@pytest.mark.parametrize("size", [1, 20])
+def test_many_players_who_all_end_with_the_source_find_room(minutes, size):
+    rows = [(f"p{player:03}", 60 * minute, "x") for minute in range(minutes) for player in range(300)]
+    frame = log(*rows, character=[f"c{place % 3}" for place in range(len(rows))], level=[7] * len(rows))
+
+    measured_rows = SelfSimilarity(min_windows=1).measure(Batches(frame, size))
+
+    assert measured_rows["windows"].to_list() == [minutes] * 300
+    assert measured_rows["main_char_level"].to_list() == [7] * 300
+
+
 # The recipe.
 
 
