@@ -118,10 +118,10 @@ class Protocol:
         """What the command line asks for, and warden.toml where it is silent."""
         return cls(
             group,
-            folds or config.evaluate.folds,
-            prevalence or config.evaluate.prevalence,
+            config.evaluate.folds if folds is None else folds,
+            config.evaluate.prevalence if prevalence is None else prevalence,
             name,
-            pairs or MOST_PAIRS,
+            MOST_PAIRS if pairs is None else pairs,
         )
 
 
@@ -271,8 +271,16 @@ def measure(feature: Feature, source: Path, reading: Reading, progress: Progress
     if feature.eats == "packets":
         return _measure_packets(feature, source, reading, progress)
     events = open_source(source, reading)
-    frame = feature.measure(Watched(events, progress))
-    return Told(frame, _remarks(events))
+    measured = _measured(feature, Watched(events, progress))
+    return Told(measured.frame, (*_remarks(events), *measured.remarks))
+
+
+def _measured(feature: Feature, events: EventStream) -> Told:
+    """FEATURES, and what could not be counted as it stood."""
+    if isinstance(feature, SelfSimilarity):
+        frame, usage = feature.measure_with_usage(events)
+        return Told(frame, usage.sentences())
+    return Told(feature.measure(events))
 
 
 def _measure_packets(feature: Feature, source: Path, reading: Reading, progress: Progress) -> Told:
@@ -306,10 +314,10 @@ def fit(
     told = read_labels(labels, reading.zone)
     events = open_source(source, reading)
     frozen = detector.feature.freeze(Watched(events, progress))
-    measured = frozen.measure(Watched(events, progress))
+    measured = _measured(frozen, Watched(events, progress))
     recipe: Any = detector
-    model: Model = replace(recipe, feature=frozen).fit(measured, told.frame)
-    return Fitted(model, shelf.save(model, to), (*_remarks(events), *told.notes))
+    model: Model = replace(recipe, feature=frozen).fit(measured.frame, told.frame)
+    return Fitted(model, shelf.save(model, to), (*_remarks(events), *measured.remarks, *told.notes))
 
 
 def fit_traces(

@@ -126,14 +126,18 @@ def score(*, source: Path, models: Path, reading: "Reading", present: Presentati
 @options.source
 @options.models
 @_DETECTOR
-@click.option("--probability", type=float, help="List accounts from this bot probability on.  [default: warden.toml]")
+@click.option(
+    "--probability",
+    type=click.FloatRange(0, 1),
+    help="List accounts from this bot probability on.  [default: warden.toml]",
+)
 @click.option("--self-similarity", metavar="FROM[:TO]", help="Median self-similarity.")
 @click.option("--level", metavar="FROM[:TO]", help="Level of the main character.")
 @click.option("--in-zone", "zones", multiple=True, metavar="ZONE", help="Main activity zone; may be given again.")
 @click.option("--play-time", metavar="FROM[:TO]", help="Minutes online, all periods together.")
 @click.option("--profiles", type=options.FILE, metavar="FILE", help="What is known beside the events, a row an actor.")
 @click.option("--where", multiple=True, metavar="CONDITION", help="On any column, such as 'payment<1000'.")
-@click.option("--top", type=int, help="At most so many; 0 lists all.  [default: warden.toml]")
+@click.option("--top", type=click.IntRange(0), help="At most so many; 0 lists all.  [default: warden.toml]")
 @options.reading
 @options.table
 def rank(*, source: Path, models: Path, reading: "Reading", present: Presentation, **wishes: Any) -> None:  # noqa: ANN401  the filters, see pipeline.Wishes
@@ -208,9 +212,13 @@ def _feature_options() -> list[click.Parameter]:
 )
 @click.option("--detector", "tried", multiple=True, metavar="NAME", help="Only this one; may be given again.")
 @click.option("--group", metavar="COLUMN", help="Column of the labels: who belongs together is held out together.")
-@click.option("--folds", type=int, help="Parts the actors are split into.  [default: warden.toml]")
+@click.option("--folds", type=click.IntRange(2), help="Parts the actors are split into.  [default: warden.toml]")
 @click.option("--pairs", type=click.IntRange(min=1), help="Pairs beyond which a sample is held out.  [default: 400]")
-@click.option("--prevalence", type=float, help="Share of bots for which precision is stated.  [default: warden.toml]")
+@click.option(
+    "--prevalence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Share of bots for which precision is stated.  [default: warden.toml]",
+)
 @options.plot
 @options.reading
 @options.table

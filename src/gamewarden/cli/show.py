@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gamewarden.files import refuse_bad_place
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -25,6 +27,11 @@ class Presentation:
 
     out: Path | None
     as_json: bool
+
+    def __post_init__(self) -> None:
+        """Refuse a place that cannot be written before any work is done."""
+        if self.out is not None:
+            refuse_bad_place(self.out)
 
     @property
     def for_machines(self) -> bool:

@@ -210,8 +210,13 @@ class Stream:
             nameless=self._table.slots.nameless,
             other=int(used.sum()),
             other_kinds=tuple(sorted(name for name, count in zip(names, used, strict=True) if count)),
+            absent=self._absent(),
             disordered=disordered,
         )
+
+    def _absent(self) -> tuple[str, ...]:
+        given = {name: number for number, name in enumerate(self._recipe.vocabulary or ())}
+        return tuple(kind for kind in ROLES.values() if kind in given and not self._state.tally[given[kind]])
 
     def _rules(self) -> kernel.Rules:
         size = _ANY_SIZE if self._recipe.vocabulary is None else len(self._recipe.vocabulary)
