@@ -53,12 +53,13 @@ def test_measures_count_as_the_paper_does():
     assert (found.accuracy, found.false_alarm, found.recall, found.fpr) == (3 / 5, 1 / 3, 2 / 3, 1 / 2)
 
 
-def test_three_figures_are_drawn(study, tmp_path):
+def test_four_figures_are_drawn(study, tmp_path):
     drawn = hilaire.draw(study, tmp_path)
 
     assert [path.name for path in drawn] == [
         "hilaire-1-gaps.png",
         "hilaire-2-lengths.png",
         "hilaire-3-correlations.png",
+        "hilaire-4-experience.png",
     ]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn)

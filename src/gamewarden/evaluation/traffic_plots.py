@@ -78,6 +78,31 @@ def plot_correlations(packets: pl.DataFrame, bots: Mapping[str, bool], path: Pat
     _panels(panel, bots, path, ("lag (packets)", "autocorrelation", f"Autocorrelation of data lengths · {title}"))
 
 
+def plot_experience(people: pl.DataFrame, path: Path, title: str = "") -> None:
+    """How often each person's windows are called bot, by the hours played; a panel a `difference`.
+
+    `people` has a row a person: difference, hours and flagged (a share).
+
+    Raises:
+        WriteError: the place or the ending of the file cannot be used.
+    """
+
+    def draw(figure: "Figure") -> None:
+        parts = people.partition_by("difference", maintain_order=True)
+        grid = figure.subplots(1, max(1, len(parts)), sharey=True, squeeze=False).ravel()
+        for axes, part in zip(grid, parts, strict=False):
+            means = part.group_by("hours").agg(pl.col("flagged").mean()).sort("hours")
+            axes.plot(part["hours"], 100 * part["flagged"], ".", color=HUMAN, ms=5, alpha=0.45, label="one person")
+            axes.plot(means["hours"], 100 * means["flagged"], "-", color=INK, lw=1.6, label="mean")
+            axes.set_xscale("log")
+            axes.set(xlabel="hours played", title=f"difference: {part['difference'][0]}", ylim=(0, None))
+        grid[0].set_ylabel("windows called bot (%)")
+        grid[0].legend(loc="upper left")
+        figure.suptitle(f"Do experts look more like bots? · {title}", x=0.01, ha="left", color=INK)
+
+    save_picture(draw, path, (9.5, 4.0))
+
+
 def _client(packets: pl.DataFrame, actor: str) -> pl.DataFrame:
     return check(packets, PACKETS, "plot").filter("up", actor=actor)
 

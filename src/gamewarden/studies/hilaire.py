@@ -15,7 +15,7 @@ import polars as pl
 
 from gamewarden.contracts import Feature, Progress, no_progress
 from gamewarden.detectors.traffic import TrafficDetector
-from gamewarden.evaluation.traffic_plots import plot_correlations, plot_gaps, plot_sizes
+from gamewarden.evaluation.traffic_plots import plot_correlations, plot_experience, plot_gaps, plot_sizes
 from gamewarden.evaluation.trends import Trend, trend
 from gamewarden.features.traffic import TrafficTest
 from gamewarden.features.traffic_details import TrafficDetails
@@ -65,12 +65,13 @@ class Measures:
 
 @dataclass(frozen=True)
 class Study:
-    """The table beside the paper's, further tables, the packets that are drawn, and what has to be said."""
+    """The table beside the paper's, further tables, what is drawn, and what has to be said."""
 
     title: str
     frame: pl.DataFrame
     more: tuple[tuple[str, pl.DataFrame], ...]
     drawn: pl.DataFrame
+    people: pl.DataFrame  # how often each was called a bot
     remarks: tuple[str, ...]
 
 
@@ -99,12 +100,13 @@ def run(seeds: int = SEEDS, hours: int = HOURS, progress: Progress = no_progress
             ("Experience (synthetic)", _experience(pl.concat(people))),
         ),
         _corpus(1, hours),
+        _each_person(pl.concat(people)),
         _remarks(_trends(pl.concat(people))),
     )
 
 
 def draw(study: Study, directory: Path) -> list[Path]:
-    """Gaps, lengths and autocorrelations of two bots and two people, like the paper's Figures 1 to 3."""
+    """Gaps, lengths and autocorrelations of two bots and two people, like the paper's Figures 1 to 3; experience."""
     shown = study.drawn.filter(pl.col("actor").is_in(["M2", "G1", "SS1", "X1"]))
     named = {"M2": "bot M2", "G1": "bot G1", "SS1": "beginner SS1", "X1": "expert X1"}
     bots = {named[name]: TRACES[name].bot for name in named}
@@ -114,7 +116,9 @@ def draw(study: Study, directory: Path) -> list[Path]:
     ]
     for plot, path in zip((plot_gaps, plot_sizes, plot_correlations), paths, strict=True):
         plot(shown, bots, path, "synthetic traces, seed 1")
-    return paths
+    asked = directory / "hilaire-4-experience.png"
+    plot_experience(study.people, asked, "synthetic people, all seeds")
+    return [*paths, asked]
 
 
 def _corpus(seed: int, hours: int) -> pl.DataFrame:
@@ -218,6 +222,15 @@ def _people(seed: int, hours: int, experience: float) -> pl.DataFrame:
     )
 
 
+def _difference() -> pl.Expr:
+    return pl.when("built_in").then(pl.lit("built in")).otherwise(pl.lit("none"))
+
+
+def _each_person(people: pl.DataFrame) -> pl.DataFrame:
+    named = people.with_columns(difference=_difference())
+    return named.group_by("difference", "actor", "hours", maintain_order=True).agg(flagged=pl.col("bot").mean())
+
+
 def _experience(people: pl.DataFrame) -> pl.DataFrame:
     band = (
         pl.when(pl.col("hours") <= _BEGINNER)
@@ -226,11 +239,10 @@ def _experience(people: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit(f"{_BEGINNER} to {_EXPERT} h"))
         .otherwise(pl.lit(f"over {_EXPERT} h"))
     )
-    difference = pl.when("built_in").then(pl.lit("built in")).otherwise(pl.lit("none"))
     flagged = {_flagged(name): pl.col(name).mean() for name in ANSWERS}
     return (
         people.sort("built_in", "hours", descending=[True, False], maintain_order=True)
-        .with_columns(experience=band, difference=difference)
+        .with_columns(experience=band, difference=_difference())
         .group_by("difference", "experience", maintain_order=True)
         .agg(people=pl.col("actor").n_unique(), windows=pl.len(), **flagged)
     )
