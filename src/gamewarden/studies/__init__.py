@@ -5,7 +5,10 @@ from typing import Any
 
 from gamewarden.errors import ConfigError
 
-STUDIES: tuple[tuple[str, str], ...] = (("lee", "gamewarden.studies.lee"),)
+STUDIES: tuple[tuple[str, str], ...] = (
+    ("lee", "gamewarden.studies.lee"),
+    ("thawonmas", "gamewarden.studies.thawonmas"),
+)
 NAMES = tuple(name for name, _ in STUDIES)
 
 
