@@ -232,8 +232,9 @@ def _refuse_holes(frame: pl.DataFrame, table: Table, door: str) -> None:
             raise TableError(
                 f"{door}: {table.name}.{name} is null in {holes} of {frame.height} rows; it must always be there"
             )
-    for name, dtype in frame.schema.items():
-        if dtype.is_float() and frame[name].is_nan().any():
+    floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+    for name, broken in zip(floats, frame.select(pl.col(floats).is_nan().any()).row(0) if floats else (), strict=True):
+        if broken:
             raise TableError(f"{door}: {table.name}.{name} holds NaN; write null for what was not measured")
 
 

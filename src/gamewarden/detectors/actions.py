@@ -140,26 +140,24 @@ class _Chunks:
         return {**labelled.left_out, **({"chunks with too few actions": short} if short else {})}
 
     def _learn(self, rows: pl.DataFrame) -> tuple[Machine, float]:
-        return self._machine(rows, rows, self._columns(rows), None)
+        return self._machine(rows, np.ones(rows.height, np.bool_), self._columns(rows), None)
 
     def _columns(self, rows: pl.DataFrame) -> tuple[str, ...]:
         """The numbers of a chunk that the machine weighs."""
         raise NotImplementedError
 
     def _machine(
-        self, rows: pl.DataFrame, learned_from: pl.DataFrame, names: tuple[str, ...], stage: StageOne | None
+        self, rows: pl.DataFrame, learned_from: Flags, names: tuple[str, ...], stage: StageOne | None
     ) -> tuple[Machine, float]:
         """The machine, and its C; means and percentiles are those of all rows."""
-        means = [_mean(inputs(rows, name)) for name in names]
-        few = thinned(learned_from, self.most)
-        values = np.column_stack([_filled(inputs(few, name), mean) for name, mean in zip(names, means, strict=True)])
-        strength = self.strength or _default_strength(values)
-        weights, intercept = _separate(values, bots(few), strength)
-        humans = rows.filter(~pl.col("bot"))
-        columns = tuple(
-            Column(name, mean, float(weight), _percentiles(inputs(humans, name)))
-            for name, mean, weight in zip(names, means, weights, strict=True)
-        )
+        values, bot = np.column_stack([inputs(rows, name) for name in names]), bots(rows)
+        means = _means(values)
+        few = thinned(np.flatnonzero(learned_from), self.most)
+        filled = np.where(np.isnan(values[few]), means, values[few])
+        strength = self.strength or _default_strength(filled)
+        weights, intercept = _separate(filled, bot[few], strength)
+        parts = zip(names, means.tolist(), weights.tolist(), _percentiles(values[~bot]), strict=True)
+        columns = tuple(Column(*part) for part in parts)
         middle = intercept + sum(column.weight * column.mean for column in columns)
         return Machine(columns, float(middle), stage, self.enough), strength
 
@@ -196,8 +194,8 @@ class TwoStage(_Chunks):
         kinds = [name.removeprefix(DONE) for name in names]
         counts = counts_of(rows, kinds)
         stage = StageOne.learn(counts, bots(rows), kinds, self.mean_over)
-        passed = pl.Series((stage.ratios(counts, kinds) == 0).all(axis=1))
-        return self._machine(rows, rows.filter(passed) if self.second == "passed" else rows, names, stage)
+        passed = (stage.ratios(counts, kinds) == 0).all(axis=1)
+        return self._machine(rows, passed | (self.second == "all"), names, stage)
 
 
 @dataclass(frozen=True)
@@ -287,21 +285,21 @@ def _default_strength(values: Floats) -> float:
     return 1.0 / squares if squares else 1.0
 
 
-def _mean(values: Floats) -> float:
-    measured = values[~np.isnan(values)]
-    return float(measured.mean()) if measured.size else 0.0
+def _means(values: Floats) -> Floats:
+    """Of what was measured, a number a column; 0 where nothing was."""
+    measured = ~np.isnan(values)
+    means: Floats = np.where(measured, values, 0.0).sum(axis=0) / np.maximum(measured.sum(axis=0), 1)
+    return means
 
 
-def _filled(values: Floats, mean: float) -> Floats:
-    filled: Floats = np.where(np.isnan(values), mean, values)
-    return filled
-
-
-def _percentiles(values: Floats) -> tuple[float, ...]:
-    measured = values[~np.isnan(values)]
-    if not measured.size:
-        return (0.0,) * _GRID.size
-    return tuple(float(value) for value in np.quantile(measured, _GRID))
+def _percentiles(values: Floats) -> list[tuple[float, ...]]:
+    """Of what was measured, a row a column; zeros where nothing was."""
+    holes = np.isnan(values)
+    whole = np.quantile(np.where(holes, 0.0, values), _GRID, axis=0).T
+    for column in np.flatnonzero(holes.any(axis=0)):
+        measured = values[~holes[:, column], column]
+        whole[column] = np.quantile(measured, _GRID) if measured.size else 0.0
+    return [tuple(row) for row in whole.tolist()]
 
 
 def _data_digest(features: pl.DataFrame, labels: pl.DataFrame) -> str:

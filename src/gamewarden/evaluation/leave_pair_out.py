@@ -204,8 +204,10 @@ def _mcc(cells: Floats) -> float:
 
 
 def _notes(summary: pl.DataFrame, rows: pl.DataFrame, left_out: Mapping[str, int]) -> Iterator[str]:
-    pairs, bots, humans = summary.select("pairs", "bots", "humans").row(0)
-    of = "every pair" if pairs == bots * humans else f"a sample of {bots * humans:,} pairs"
+    classes = rows.group_by("group").agg(pl.col("bot").any())
+    bots, pairs = int(classes["bot"].sum()), summary["pairs"][0]
+    humans = classes.height - bots
+    of = "every pair" if pairs == bots * humans else f"a sample of the {bots * humans:,} pairs"
     yield f"{pairs:,} folds, {of} of {bots} bots and {humans} humans, who have {rows.height:,} chunks."
     yield "The counts of all folds are added up, then one MCC; each chunk is tested once a pair its actor is in."
     yield f"Intervals hold {LEVEL:.0%}: bootstrap over bots and over humans. With so few of them they are wide."

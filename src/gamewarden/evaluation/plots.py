@@ -1,6 +1,6 @@
 """Pictures of how well bots and humans are told apart, and of one actor's windows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +172,29 @@ def plot_windows(windows: pl.DataFrame, path: Path, title: str = "") -> None:
         axes.set_title(title or f"{cosines.size:,} windows")
 
     save_picture(draw, path, (9.5, 3.4))
+
+
+def plot_curves(
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], path: Path, title: str, axis_names: tuple[str, str]
+) -> None:
+    """A line each name over a logarithmic axis, as the papers draw a measure over a parameter.
+
+    Raises:
+        WriteError: the place or the ending of the file cannot be used.
+    """
+
+    def draw(figure: "Figure") -> None:
+        axes = figure.subplots()
+        for (name, (places, values)), colour in zip(curves.items(), LINES * len(curves), strict=False):
+            axes.plot(places, values, "o-", color=colour, lw=2, ms=4, label=name)
+        axes.set_xscale("log")
+        ticks = sorted({place for places, _ in curves.values() for place in places})
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
+        axes.set(xlabel=axis_names[0], ylabel=axis_names[1], title=title)
+        axes.legend(loc="best")
+
+    _save(draw, path, (6.4, 4.0))
 
 
 def _looks(names: list[str]) -> dict[str, dict[str, Any]]:

@@ -60,8 +60,8 @@ class Usage:
         lines = {
             f"{self.nameless:,} of {self.rows:,} rows name no character and could not be counted.": self.nameless,
             f"{self.other:,} of {self.rows:,} events are of {outside} and counted as OTHER.": self.other,
-            f"The vocabulary has {', '.join(self.absent)}, but this log never shows it: it counts as 0 for everybody.": (
-                len(self.absent)
+            f"This log never shows {', '.join(self.absent)}, which the vocabulary has: 0 for everybody.": len(
+                self.absent
             ),
         }
         return tuple(line for line, count in lines.items() if count)

@@ -8,6 +8,7 @@ from gamewarden.errors import ConfigError
 STUDIES: tuple[tuple[str, str], ...] = (
     ("lee", "gamewarden.studies.lee"),
     ("hilaire", "gamewarden.studies.hilaire"),
+    ("thawonmas", "gamewarden.studies.thawonmas"),
 )
 NAMES = tuple(name for name, _ in STUDIES)
 
