@@ -455,8 +455,20 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
         shown = _with_time_to_detection(shown, scores)
     periods = measured.join(shown.select("actor"), on="actor", how="semi")
     hidden = suspects.height - shown.height
-    more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else ()
+    more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else _nobody(listed, suspects, wishes)
     return Told(add_reasons(shown, model.explain(periods)), (*_remarks(events), *more))
+
+
+def _nobody(listed: pl.DataFrame, suspects: pl.DataFrame, wishes: Wishes) -> tuple[str, ...]:
+    """Why a list is empty, and what would fill it."""
+    if suspects.height:
+        return ()
+    judged = listed.drop_nulls("probability")
+    if not judged.height:
+        return ("No account that fits the conditions has enough play to be judged.",)
+    actor, highest = judged.row(0, named=True)["actor"], judged["probability"][0]
+    reached = f"No account reaches {wishes.probability}; the highest is {actor} with {highest:.3f}"
+    return (f"{reached}; --probability lists from a lower one on",)
 
 
 def ranking_in_short(ranking: pl.DataFrame) -> pl.DataFrame:
@@ -594,7 +606,7 @@ def draw_story(story: Story, path: Path) -> None:
 
     if not story.windows.height:
         raise ConfigError(f"explain: {story.model.feature.name} has no windows to draw; leave --plot out")
-    plot_windows(story.windows, path, f"{story.actor}: how varied each window is")
+    plot_windows(story.windows, path, f"{story.actor}: one dot a window; a flat band is a routine")
 
 
 class Watched:

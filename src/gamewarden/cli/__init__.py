@@ -19,6 +19,9 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
 }
 
 
+_INTERRUPTED = 130  # as shells say that a signal 2 ended it
+
+
 class Contents(click.Group):
     """A group whose help reads like a table of contents."""
 
@@ -50,7 +53,13 @@ for _commands in SECTIONS.values():
 def main() -> None:
     """Run the command that was typed: 0 done, 1 our error as one line, 2 usage."""
     try:
-        root(prog_name="gamewarden")
+        sys.exit(root.main(prog_name="gamewarden", standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("gamewarden: stopped", err=True)
+        sys.exit(_INTERRUPTED)
     except GamewardenError as error:
         _fail(" ".join(str(error).split()))
     except BrokenPipeError:

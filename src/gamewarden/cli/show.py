@@ -66,7 +66,7 @@ def lay_out(frame: "pl.DataFrame", title: str = "") -> None:
     from rich.table import Table as RichTable
 
     console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
-    shown = frame[:_ROWS, :_COLUMNS]
+    shown = frame.head(_ROWS).select(_first_and_last(frame.columns))
     grid = RichTable(title=title or None, title_justify="left", header_style="bold")
     for name, dtype in shown.schema.items():
         grid.add_column(name.replace("_", " "), justify="right" if dtype.is_numeric() else "left", overflow="fold")
@@ -76,6 +76,11 @@ def lay_out(frame: "pl.DataFrame", title: str = "") -> None:
     hidden = {"rows": frame.height - shown.height, "columns": frame.width - shown.width}
     if more := " and ".join(f"{count:,} more {what}" for what, count in hidden.items() if count):
         say(f"{more}; --out FILE writes all")
+
+
+def _first_and_last(columns: list[str]) -> list[str]:
+    """As many columns as fit: who and when stand first, answers often last."""
+    return columns if len(columns) <= _COLUMNS else [*columns[: _COLUMNS - 4], *columns[-4:]]
 
 
 def say(*lines: str) -> None:

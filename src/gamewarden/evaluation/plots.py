@@ -167,8 +167,8 @@ def plot_windows(windows: pl.DataFrame, path: Path, title: str = "") -> None:
         ticks = AutoDateLocator()  # type: ignore[no-untyped-call]  # matplotlib's dates have no types
         axes.xaxis.set_major_locator(ticks)
         axes.xaxis.set_major_formatter(ConciseDateFormatter(ticks))  # type: ignore[no-untyped-call]  # the same
-        top = float(cosines.max()) if cosines.size else 1.0
-        axes.set(ylabel="cosine to all kinds alike", xlabel="time (UTC)", ylim=(-0.02, max(0.4, 1.15 * top)))
+        top = 1.15 * float(cosines.max(initial=0.0)) or 1.0
+        axes.set(ylabel="how varied (cosine)", xlabel="time (UTC)", ylim=(-0.05 * top, top))
         axes.set_title(title or f"{cosines.size:,} windows")
 
     save_picture(draw, path, (9.5, 3.4))
@@ -194,7 +194,7 @@ def plot_curves(
         axes.set(xlabel=axis_names[0], ylabel=axis_names[1], title=title)
         axes.legend(loc="best")
 
-    _save(draw, path, (6.4, 4.0))
+    save_picture(draw, path, (6.4, 4.0))
 
 
 def _looks(names: list[str]) -> dict[str, dict[str, Any]]:

@@ -23,11 +23,16 @@ from gamewarden.evaluation.leave_pair_out import Learns, leave_pair_out
 from gamewarden.evaluation.plots import plot_curves
 from gamewarden.features.actions import Actions
 from gamewarden.spans import MINUTE
+from gamewarden.studies import Number
 from gamewarden.tables import FrameEvents
 from gamewarden.world import World
 
 ACCOUNTS = 300  # of whom the first that fit are taken
 SEEDS = 3
+NUMBERS = (
+    Number("accounts", 100, ACCOUNTS, "Accounts a world, to choose from."),
+    Number("seeds", 1, SEEDS, "Worlds."),
+)
 GAMES = ("lineage", "aion", "blade-and-soul")  # all there are: none was chosen
 DAYS = 3
 EACH = 7
