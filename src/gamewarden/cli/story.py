@@ -11,13 +11,14 @@ if TYPE_CHECKING:
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 96
+_FOOTNOTE = "The model weighs all topics at once: what one already says, another need not say again."
 _PERIODS = 10  # the last ones are shown; all stand in `score`
 
 
 def story_text(story: "Story") -> str:
     """The whole case: the judgement, what speaks for and against, and what the windows look like."""
     judged = story.scores["probability"].drop_nulls().len() > 0
-    reasons = _reasons(story.evidence) if judged else []
+    reasons = [*_reasons(story.evidence), _FOOTNOTE] if judged else []
     parts = [_judgement(story), _periods(story), *reasons, _windows(story)]
     return "\n\n".join(part for part in parts if part)
 
