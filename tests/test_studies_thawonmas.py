@@ -54,9 +54,9 @@ def test_one_length_of_chunk_is_judged_by_all_methods_at_every_t(play):
     assert method.learn(table, labels).enough == 2
 
 
-def test_things_picked_up_are_counted_by_the_hour(play):
-    assert play.earned_an_hour(play.of("farmer")) > 0
-    assert play.earned_an_hour([]) is None
+def test_loot_is_counted_by_the_hour(play):
+    assert play.loot_an_hour(play.of("farmer")) > 0
+    assert play.loot_an_hour([]) is None
 
 
 def test_a_figure_is_drawn_for_every_length_of_chunk(tmp_path):

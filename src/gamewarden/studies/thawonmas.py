@@ -45,7 +45,7 @@ RESOURCES = (
     *("loot.*", "gather.*", "item.*", "craft.*", "currency.*"),
     *("npc.buy", "npc.sell", "trade.*", "market.*", "storage.*", "mail.*"),
 )
-EARNINGS = ("loot.pickup", "gather.")
+LOOT = "loot.pickup"
 DETECTED = ("farmer", "randomised-farmer", "gatherer", "cheat")  # what an operator finds and hands out as irregular
 MIMIC, CHEAT, FARMER = "mimic", "cheat", "farmer"
 Method = TypeVar("Method", TwoStage, Frequency, Interval)
@@ -161,8 +161,8 @@ class _Play:
         batches = [pl.DataFrame(batch) for batch in world.batches(("actor", "at", "kind"))]
         self._log = pl.concat([batch.with_columns(pl.col("actor", "kind").cast(pl.String)) for batch in batches])
         half_hours = pl.col("at").dt.truncate("30m").n_unique() / 2
-        earned = pl.any_horizontal(pl.col("kind").str.starts_with(kind) for kind in EARNINGS)
-        self._played = self._log.group_by("actor").agg(half_hours.alias("hours"), earned.sum().alias("earned"))
+        loot = (pl.col("kind") == LOOT).sum()
+        self._played = self._log.group_by("actor").agg(half_hours.alias("hours"), loot.alias("loot"))
 
     def of(self, *families: str) -> list[str]:
         """The accounts of some families, in order."""
@@ -188,10 +188,10 @@ class _Play:
         """The log of these accounts."""
         return FrameEvents(self._log.filter(pl.col("actor").is_in(actors)))
 
-    def earned_an_hour(self, actors: list[str]) -> float | None:
-        """Things picked up or gathered in an hour of play."""
+    def loot_an_hour(self, actors: list[str]) -> float | None:
+        """Loot picked up in an hour of play."""
         mine = self._played.filter(pl.col("actor").is_in(actors))
-        return float(mine["earned"].sum()) / float(mine["hours"].sum()) if mine.height else None
+        return float(mine["loot"].sum()) / float(mine["hours"].sum()) if mine.height else None
 
 
 def _others(play: _Play) -> dict[str, float | None]:
@@ -217,8 +217,8 @@ def _others(play: _Play) -> dict[str, float | None]:
             Interval.name: gaps,
         }.items()
     }
-    earned = {f"things picked up an hour by a {name}": play.earned_an_hour(play.of(name)) for name in (MIMIC, FARMER)}
-    return {**caught, **earned}
+    loot = {f"loot an hour of a {name}": play.loot_an_hour(play.of(name)) for name in (MIMIC, FARMER)}
+    return {**caught, **loot}
 
 
 def _weightless(machine: Machine) -> tuple[Column, ...]:
