@@ -71,6 +71,7 @@ class Study:
     frame: pl.DataFrame
     runs: tuple[Run, ...]
     remarks: tuple[str, ...]
+    more: tuple[tuple[str, pl.DataFrame], ...] = ()  # further tables, by their names
 
     def curves(self) -> pl.DataFrame:
         """The mean MCC of the worlds: chunk, detector, t, mcc."""
@@ -78,8 +79,9 @@ class Study:
         return every.group_by("chunk", "detector", "t", maintain_order=True).agg(pl.col("mcc").mean())
 
 
-def steps(seeds: int) -> int:
+def steps(accounts: int, seeds: int) -> int:
     """How many times all pairs are held out."""
+    del accounts
     return len(GAMES) * seeds * len(CHUNKS) * (1 + len(SWEEP))
 
 
