@@ -215,6 +215,8 @@ class Stream:
         )
 
     def _absent(self) -> tuple[str, ...]:
+        if not self._table.slots.read:
+            return ()
         given = {name: number for number, name in enumerate(self._recipe.vocabulary or ())}
         return tuple(kind for kind in ROLES.values() if kind in given and not self._state.tally[given[kind]])
 

@@ -28,7 +28,7 @@ from gamewarden.tables import FrameEvents
 from gamewarden.world import World
 
 ACCOUNTS = 300  # of whom the first that fit are taken
-SEEDS = 3
+SEEDS = 2  # worlds a game: half an hour of one core
 NUMBERS = (
     Number("accounts", 100, ACCOUNTS, "Accounts a world, to choose from."),
     Number("seeds", 1, SEEDS, "Worlds."),
