@@ -4,11 +4,13 @@ from dataclasses import fields, replace
 
 
 def variants(recipe):
-    """The recipe itself, then one copy for each other value a field says it also takes."""
+    """The recipe itself, then one copy for each other value a field also takes, and for each group of tied fields."""
     yield recipe
     for field in fields(recipe):
         for value in field.metadata.get("also", ()):
             yield replace(recipe, **{field.name: value})
+    for values in getattr(recipe, "tied", ()):
+        yield replace(recipe, **values)
 
 
 def name_of(recipe):

@@ -107,3 +107,16 @@ def test_every_command_stands_in_the_documents():
     for words, command in all_commands():
         if not isinstance(command, click.Group):
             assert f"`gamewarden {' '.join(words)}" in page
+
+
+def test_every_study_offers_what_reproduce_asks_of_it():
+    from inspect import signature
+
+    from gamewarden import studies
+
+    for name in studies.NAMES:
+        study = studies.load(name)
+        numbers = {number.name for number in study.NUMBERS}
+        assert set(signature(study.steps).parameters) == numbers
+        assert set(signature(study.run).parameters) == {*numbers, "progress"}
+        assert list(signature(study.draw).parameters) == ["study", "directory"]

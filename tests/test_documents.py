@@ -32,3 +32,8 @@ def test_no_page_links_to_a_page_that_is_not_there():
     for page in [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("kind", sorted(tables.RESERVED_KINDS))
+def test_every_reserved_kind_stands_in_reading_md(kind):
+    assert f"`{kind}`" in (DOCS / "reading.md").read_text(encoding="utf-8")

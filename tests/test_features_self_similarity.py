@@ -345,14 +345,15 @@ def test_an_hour_that_a_clock_repeats_belongs_to_the_period_that_was_running():
 
 def test_half_hours_that_a_clock_repeats_all_belong_to_the_last_one_before_it_went_back():
     autumn = datetime(2024, 10, 27, tzinfo=UTC)
-    frame = log(*(("a", 0, "x") for _ in range(5))).with_columns(
-        pl.Series("at", [autumn + timedelta(minutes=15 + 30 * half) for half in range(5)], EVENTS.columns["at"])
+    halves = [("a", half) for half in range(5)] + [("b", 2)]
+    frame = log(*((actor, 0, "x") for actor, _ in halves)).with_columns(
+        pl.Series("at", [autumn + timedelta(minutes=15 + 30 * half) for _, half in halves], EVENTS.columns["at"])
     )
 
     rows = SelfSimilarity(zone="Europe/Berlin", every=30 * MINUTE).measure(FrameEvents(frame))
 
-    assert [moment.strftime("%H:%M") for moment in rows["since"]] == ["00:00", "00:30", "02:00"]
-    assert rows["events"].to_list() == [1, 3, 1]
+    assert [moment.strftime("%H:%M") for moment in rows["since"]] == ["00:00", "00:30", "02:00", "00:30"]
+    assert rows["events"].to_list() == [1, 3, 1, 1]
 
 
 def test_a_border_that_a_clock_leaves_out_is_the_moment_of_the_jump():
@@ -564,6 +565,18 @@ def test_self_similarity_lies_between_three_quarters_and_one(events):
     rows = SelfSimilarity(min_windows=1).measure(FrameEvents(to_frame(events)))
 
     assert rows["self_sim"].is_between(0.75, 1).all()
+
+
+@pytest.mark.parametrize("minutes", [1, 11])
+@pytest.mark.parametrize("size", [1, 20])
+def test_many_players_who_all_end_with_the_source_find_room(minutes, size):
+    rows = [(f"p{player:03}", 60 * minute, "x") for minute in range(minutes) for player in range(300)]
+    frame = log(*rows, character=[f"c{place % 3}" for place in range(len(rows))], level=[7] * len(rows))
+
+    measured_rows = SelfSimilarity(min_windows=1).measure(Batches(frame, size))
+
+    assert measured_rows["windows"].to_list() == [minutes] * 300
+    assert measured_rows["main_char_level"].to_list() == [7] * 300
 
 
 # The recipe.

@@ -393,14 +393,14 @@ MESSAGES = {
         gzip.compress(BIG)[:-500],
         (
             "{path}: the gzip data ends early, the file was not written or copied whole; fetch it again, or "
-            "keep its whole lines with --keep-truncated"
+            "keep its whole lines with `gamewarden read --keep-truncated`"
         ),
     ),
     "zstd ends": (
         zstd(BIG)[:-500],
         (
             "{path}: the zstd data ends early, the file was not written or copied whole; fetch it again, or "
-            "keep its whole lines with --keep-truncated"
+            "keep its whole lines with `gamewarden read --keep-truncated`"
         ),
     ),
     "quote": (

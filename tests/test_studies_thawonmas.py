@@ -22,7 +22,7 @@ def curves(**mcc):
 
 def test_the_study_is_known_by_name_and_counts_its_steps():
     assert load("thawonmas") is study
-    assert study.steps(2) == 2 * 3 * 4 * (1 + len(study.SWEEP))
+    assert study.steps(accounts=300, seeds=2) == 2 * 3 * 4 * (1 + len(study.SWEEP))
 
 
 def test_the_best_t_is_the_one_with_the_highest_mean_over_the_worlds():

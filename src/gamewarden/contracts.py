@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import polars as pl
 import pyarrow as pa
@@ -93,12 +93,15 @@ class PacketStream(Protocol):
 class Feature(Protocol):
     """A frozen recipe that turns events into numbers, one row an actor and period.
 
+    One that eats packets is given a PacketStream instead, and its rows have no count of events.
+
     A recipe is a frozen dataclass whose fields each name, in `metadata["also"]`, the other values the contract
     tests shall try.
     """
 
     name: ClassVar[str]
-    needs: ClassVar[tuple[str, ...]]  # EVENTS columns without which it is blind
+    eats: ClassVar[Literal["events", "packets"]]  # what kind of stream it measures
+    needs: ClassVar[tuple[str, ...]]  # columns of it without which it is blind
     wants: ClassVar[Mapping[str, str]]  # column or kind -> what stays null without it
 
     @property

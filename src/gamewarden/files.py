@@ -33,6 +33,22 @@ def whole_file(path: Path) -> Iterator[Path]:
             draft.unlink()
 
 
+TABLE_ENDINGS = (".csv", ".parquet", ".json")
+
+
+def refuse_bad_place(path: Path) -> None:
+    """Find out before long work that its table could not be written.
+
+    Raises:
+        WriteError: the ending names no format, or the directory cannot be written.
+    """
+    if path.suffix.lower() not in TABLE_ENDINGS:
+        raise WriteError(f"{path}: the ending {path.suffix!r} names no format; end the name in .csv, .parquet or .json")
+    nearest = next(place for place in path.absolute().parents if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise WriteError(f"{path}: {nearest} cannot be written; choose another place")
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a whole text file, or leave what was there."""
     with whole_file(path) as draft:

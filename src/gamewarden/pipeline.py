@@ -1,13 +1,13 @@
 """The batch run: the one file that knows the order of the rooms.
 
-A source becomes a stream of events, events become features, features and labels become a model, features and a model
-become scores, and scores become a list of accounts to look at, each with its reasons.
+A source becomes a stream of events or packets, these become features, features and labels become a model, features and
+a model become scores, and scores become a list of accounts to look at, each with its reasons.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 import polars as pl
 import pyarrow as pa
@@ -15,20 +15,24 @@ import pyarrow.compute as pc
 
 from gamewarden import detectors, features
 from gamewarden.config import Config
-from gamewarden.contracts import Detector, EventStream, Feature, Model, Progress, Recipe, no_progress
+from gamewarden.contracts import Detector, EventStream, Feature, Model, PacketStream, Progress, Recipe, no_progress
 from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.evaluation.cross_validation import Evaluation, distinct_units
 from gamewarden.evaluation.cross_validation import evaluate as cross_validate
 from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, ByProbability, Learns, PairsHeldOut, leave_pair_out
+from gamewarden.features.activity import Activity
+from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.traffic import TrafficTest
+from gamewarden.features.traffic_details import TrafficDetails
 from gamewarden.readers.lint import Lint, lint_events
 from gamewarden.readers.lint import lint as lint_file
 from gamewarden.readers.mapping import load_mapping
+from gamewarden.readers.packets import is_capture, open_packets
 from gamewarden.readers.small import read_labels, read_profiles, read_vocabulary
 from gamewarden.readers.tables import MAX_BAD_SHARE, EventFile, open_events
 from gamewarden.spans import parse_span
 from gamewarden.store import models as shelf
 from gamewarden.store.lake import Lake
-from gamewarden.tables import TIME
 from gamewarden.verdicts.chunks import roll_up
 from gamewarden.verdicts.filters import Filter, parse_filter
 from gamewarden.verdicts.ranking import add_reasons
@@ -44,6 +48,7 @@ FEATURE_OF = {
     "actions-interval": "actions",
     "actions-frequency": "actions",
     "actions-two-stage": "actions",
+    "traffic": "traffic",
 }
 
 
@@ -55,6 +60,9 @@ class Reading:
     zone: str | None = None
     max_bad_share: float = MAX_BAD_SHARE
     keep_truncated: bool = False
+    server_ports: tuple[int, ...] = ()  # of captures
+    accounts: Path | None = None  # who used which address when, for captures
+    include_empty: bool = False  # packets without payload
 
 
 @dataclass(frozen=True)
@@ -110,10 +118,10 @@ class Protocol:
         """What the command line asks for, and warden.toml where it is silent."""
         return cls(
             group,
-            folds or config.evaluate.folds,
-            prevalence or config.evaluate.prevalence,
+            config.evaluate.folds if folds is None else folds,
+            config.evaluate.prevalence if prevalence is None else prevalence,
             name,
-            pairs or MOST_PAIRS,
+            MOST_PAIRS if pairs is None else pairs,
         )
 
 
@@ -187,11 +195,30 @@ def _open_file(source: Path, reading: Reading) -> EventFile:
     )
 
 
+def open_packet_source(source: Path, reading: Reading) -> PacketStream:
+    """A capture or a packet table, or standard input for `-`, as a stream of packets.
+
+    Raises:
+        ReadError: it cannot be read.
+        ConfigError: a port, the zone or the mapping is none.
+    """
+    if source.is_dir():
+        raise ReadError(f"{source}: is a directory; packets are read from a capture or a packet table")
+    return open_packets(
+        source,
+        reading.server_ports,
+        reading.accounts,
+        include_empty=reading.include_empty,
+        mapping=reading.mapping,
+        zone=reading.zone,
+    )
+
+
 def lint(source: Path, reading: Reading) -> Lint:
-    """What of a log or a lake can be read, and which detectors stay blind."""
+    """What of a log or a lake can be read, and which detectors of events stay blind."""
     if not source.exists():
         raise ReadError(f"{source}: there is no such file or lake")
-    seeing = {name: features.load(feature)() for name, feature in FEATURE_OF.items()}
+    seeing = {name: feature_class_of(name)() for name in FEATURE_OF if food_of(name) == "events"}
     if source.is_dir():
         return lint_events(open_source(source, reading), str(source), seeing)
     mapping = None if reading.mapping is None else load_mapping(reading.mapping)
@@ -218,6 +245,11 @@ def feature_class_of(detector: str) -> type[Feature]:
     return features.load(FEATURE_OF[detector])
 
 
+def food_of(detector: str) -> Literal["events", "packets"]:
+    """What a detector's feature is measured from."""
+    return feature_class_of(detector).eats
+
+
 def feature_recipe(name: str, options: Mapping[str, Any], config: Config, reading: Reading) -> Feature:
     """A feature's recipe from the command line's options, with warden.toml where they are silent."""
     recipe = features.load(name)
@@ -236,9 +268,31 @@ def feature_recipe(name: str, options: Mapping[str, Any], config: Config, readin
 
 def measure(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:
     """FEATURES of a source."""
+    if feature.eats == "packets":
+        return _measure_packets(feature, source, reading, progress)
     events = open_source(source, reading)
-    frame = feature.measure(Watched(events, progress))
-    return Told(frame, _remarks(events))
+    measured = _measured(feature, Watched(events, progress))
+    return Told(measured.frame, (*_remarks(events), *measured.remarks))
+
+
+def _measured(feature: Feature, events: EventStream) -> Told:
+    """FEATURES, and what could not be counted as it stood."""
+    if isinstance(feature, SelfSimilarity):
+        frame, usage = feature.measure_with_usage(events)
+        return Told(frame, usage.sentences())
+    return Told(feature.measure(events))
+
+
+def _measure_packets(feature: Feature, source: Path, reading: Reading, progress: Progress) -> Told:
+    packets = open_packet_source(source, reading)
+    frame = feature.measure(cast("Any", packets), progress)
+    return Told(frame, (*getattr(feature, "warnings", ()), *packet_remarks(packets)))
+
+
+def packet_remarks(packets: PacketStream) -> tuple[str, ...]:
+    """What the latest reading of packets counted, and where it had to stop."""
+    report = getattr(packets, "report", None)
+    return () if report is None else tuple(report.lines())
 
 
 def detector_recipe(name: str, feature: Feature, options: Mapping[str, Any]) -> Detector:
@@ -248,6 +302,11 @@ def detector_recipe(name: str, feature: Feature, options: Mapping[str, Any]) -> 
     return found
 
 
+def trace_recipe(name: str, options: Mapping[str, Any]) -> Detector:
+    """The recipe of a detector that learns from whole packet traces."""
+    return detector_recipe(name, cast("Feature", TrafficDetails()), options)
+
+
 def fit(
     detector: Detector, source: Path, labels: Path, to: Path, *, reading: Reading, progress: Progress = no_progress
 ) -> Fitted:
@@ -255,10 +314,69 @@ def fit(
     told = read_labels(labels, reading.zone)
     events = open_source(source, reading)
     frozen = detector.feature.freeze(Watched(events, progress))
-    measured = frozen.measure(Watched(events, progress))
+    measured = _measured(frozen, Watched(events, progress))
     recipe: Any = detector
-    model: Model = replace(recipe, feature=frozen).fit(measured, told.frame)
-    return Fitted(model, shelf.save(model, to), (*_remarks(events), *told.notes))
+    model: Model = replace(recipe, feature=frozen).fit(measured.frame, told.frame)
+    return Fitted(model, shelf.save(model, to), (*_remarks(events), *measured.remarks, *told.notes))
+
+
+def fit_traces(
+    detector: Detector,
+    traces: Sequence[Path],
+    labels: Path,
+    to: Path,
+    *,
+    reading: Reading,
+    progress: Progress = no_progress,
+) -> Fitted:
+    """Learn from captures or packet tables and their labels, and keep the model.
+
+    A trace is an actor. One that is alone in its file and that the labels do not know goes by the file's name.
+
+    Raises:
+        ReadError: a source cannot be read, or two sources have an actor in common.
+    """
+    told = read_labels(labels, reading.zone)
+    known = set(told.frame["actor"])
+    parts: list[pl.DataFrame] = []
+    remarks: list[str] = []
+    for source in traces:
+        part = _measure_packets(detector.feature, source, reading, progress)
+        remarks += [f"{source}: {line}" for line in part.remarks]
+        parts.append(_named_after_file(part.frame, source, known))
+    _refuse_shared_actors(parts, traces)
+    model = detector.fit(pl.concat(parts), told.frame)
+    return Fitted(model, shelf.save(model, to), (*remarks, *told.notes))
+
+
+def _named_after_file(measured: pl.DataFrame, source: Path, known: set[str]) -> pl.DataFrame:
+    name = source.name.partition(".")[0]
+    alone = measured["actor"].unique().to_list()
+    if len(alone) != 1 or alone[0] in known or name not in known:
+        return measured
+    return measured.with_columns(actor=pl.lit(name))
+
+
+def _refuse_shared_actors(parts: Sequence[pl.DataFrame], traces: Sequence[Path]) -> None:
+    owner: dict[str, Path] = {}
+    for part, source in zip(parts, traces, strict=True):
+        for actor in part["actor"].unique().sort():
+            if actor in owner:
+                raise ReadError(
+                    f"{source}: {actor!r} is in {owner[actor]} too; name captures by --accounts, or label them by the "
+                    "name of their file"
+                )
+            owner[actor] = source
+
+
+def traffic_profile(models: Path) -> TrafficTest:
+    """The profile of the newest traffic model of a directory.
+
+    Raises:
+        ModelError: there is none, or it is damaged.
+    """
+    (model,) = load_models(models, TrafficTest.name)
+    return TrafficTest.from_dict(model.feature.options)
 
 
 def load_models(directory: Path, detector: str | None = None) -> list[Model]:
@@ -275,26 +393,59 @@ def load_models(directory: Path, detector: str | None = None) -> list[Model]:
 
 
 def score(source: Path, models: Path, reading: Reading, progress: Progress = no_progress) -> Told:
-    """SCORES of every actor and period under every detector's newest model."""
-    events = open_source(source, reading)
-    measured: dict[str, pl.DataFrame] = {}
+    """SCORES of every actor and period under the newest model of every detector that can see this source.
+
+    Raises:
+        ModelError: no model judges what the source holds.
+    """
+    measured: dict[str, Told] = {}
     scores = []
-    for model in load_models(models):
+    for model in _seeing(load_models(models), source, models):
         key = repr(model.feature)
         if key not in measured:
-            measured[key] = _feature_of(model.feature).measure(Watched(events, progress))
-        scores.append(model.score(measured[key]))
+            measured[key] = measure(_feature_of(model.feature), source, reading, progress)
+        scores.append(model.score(measured[key].frame))
     frame = pl.concat(scores).sort("actor", "since", "detector")
-    return Told(frame, (*_remarks(events), *_unsure(frame)))
+    remarks = dict.fromkeys(line for told in measured.values() for line in told.remarks)
+    return Told(frame, (*remarks, *_unsure(frame)))
+
+
+def _seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
+    """The models of what the source holds, where that shows from outside; else those of events before packets."""
+    by_food: dict[str, list[Model]] = {}
+    for model in models:
+        by_food.setdefault(features.load(model.feature.name).eats, []).append(model)
+    food = "events" if source.is_dir() else "packets" if is_capture(source) else next(iter(by_food))
+    if food not in by_food:
+        raise ModelError(f"{shelf}: judges {', '.join(by_food)} and {source} holds {food}; fit a detector of {food}")
+    return by_food[food]
+
+
+def _event_model(models: Path, detector: str | None) -> Model:
+    """The model of events that sees most, or the one asked for.
+
+    Raises:
+        ModelError: there is none.
+    """
+    found = load_models(models, detector)[0]
+    if features.load(found.feature.name).eats != "events":
+        raise ModelError(
+            f"{models}: {found.card.id} judges packets, a window at a time; `gamewarden score` and `gamewarden watch` "
+            "use it, lists and explanations need a detector of events"
+        )
+    return found
 
 
 def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress: Progress = no_progress) -> Told:
     """The accounts to look at, highest first, with their reasons."""
-    model = load_models(models, wishes.detector)[0]
+    model = _event_model(models, wishes.detector)
     events = open_source(source, reading)
     feature = _feature_of(model.feature)
     measured = feature.measure(Watched(events, progress))
-    seen = _with_places(measured, feature, Watched(events, progress))
+    days = _days_like(feature)
+    played = measured if days is feature else days.measure(Watched(events, progress))
+    places = Activity(every=days.every, by=days.by, zone=days.zone).measure(Watched(events, progress))
+    seen = played.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
     scores = model.score(measured)
     profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, reading.zone)
     listed = rank_scores(scores, seen, profiles, filters=wishes.filters, threshold=wishes.probability)
@@ -304,27 +455,27 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
         shown = _with_time_to_detection(shown, scores)
     periods = measured.join(shown.select("actor"), on="actor", how="semi")
     hidden = suspects.height - shown.height
-    more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else ()
+    more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else _nobody(listed, suspects, wishes)
     return Told(add_reasons(shown, model.explain(periods)), (*_remarks(events), *more))
+
+
+def _nobody(listed: pl.DataFrame, suspects: pl.DataFrame, wishes: Wishes) -> tuple[str, ...]:
+    """Why a list is empty, and what would fill it."""
+    if suspects.height:
+        return ()
+    judged = listed.drop_nulls("probability")
+    if not judged.height:
+        return ("No account that fits the conditions has enough play to be judged.",)
+    actor, highest = judged.row(0, named=True)["actor"], judged["probability"][0]
+    reached = f"No account reaches {wishes.probability}; the highest is {actor} with {highest:.3f}"
+    return (f"{reached}; --probability lists from a lower one on",)
 
 
 def ranking_in_short(ranking: pl.DataFrame) -> pl.DataFrame:
     """The columns of a ranking that a person looks at first."""
-    wanted = (
-        "actor",
-        "probability",
-        "alarm",
-        "periods_flagged",
-        "verdict",
-        "streak",
-        "minutes_until_sure",
-        "self_sim",
-        "level",
-        "play_minutes",
-        "zone",
-        "reasons",
-    )
-    return ranking.select(name for name in wanted if name in ranking.columns)
+    first = ("actor", "probability", "alarm", "periods_flagged", "verdict", "streak", "minutes_until_sure")
+    then = ("self_sim", "level", "play_minutes", "zone", "reasons")
+    return ranking.select(name for name in (*first, *then) if name in ranking.columns)
 
 
 def explain(
@@ -335,7 +486,7 @@ def explain(
     Raises:
         ReadError: the source has no event of this actor.
     """
-    model = load_models(models, detector)[0]
+    model = _event_model(models, detector)
     feature = _feature_of(model.feature)
     by = "character" if getattr(feature, "by", "account") == "character" else "actor"
     alone = OneActor(Watched(open_source(source, reading), progress), by, actor)
@@ -345,16 +496,9 @@ def explain(
     scores = model.score(measured)
     highest = scores.sort("probability", "since", descending=[True, True], nulls_last=True).head(1)
     period = measured.join(highest.select("actor", "since"), on=["actor", "since"], how="semi")
-    inside = _windows(feature, alone, actor, period)
+    windows = _days_like(feature).windows(alone, actor)
+    inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
     return Story(actor, model, scores, model.explain(period), period, inside)
-
-
-def _windows(feature: Any, events: EventStream, actor: str, period: pl.DataFrame) -> pl.DataFrame:  # noqa: ANN401  any feature, with windows or without
-    """The windows of a period, of a feature that has such."""
-    if not hasattr(feature, "windows"):
-        return pl.DataFrame(schema={"since": TIME, "cosine": pl.Float64})
-    windows: pl.DataFrame = feature.windows(events, actor)
-    return windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
 
 
 @dataclass(frozen=True)
@@ -462,7 +606,7 @@ def draw_story(story: Story, path: Path) -> None:
 
     if not story.windows.height:
         raise ConfigError(f"explain: {story.model.feature.name} has no windows to draw; leave --plot out")
-    plot_windows(story.windows, path, f"{story.actor}: how varied each window is")
+    plot_windows(story.windows, path, f"{story.actor}: one dot a window; a flat band is a routine")
 
 
 class Watched:
@@ -505,27 +649,17 @@ def _feature_of(recipe: Recipe) -> Feature:
     return features.load(recipe.name).from_dict(recipe.options)
 
 
-def _with_places(measured: pl.DataFrame, feature: Feature, events: EventStream) -> pl.DataFrame:
-    """FEATURES with the main zone of each period, where periods are those of a clock."""
-    if not hasattr(feature, "every"):
-        return measured
-    places = _activity_like(feature).measure(events)
-    period = ["actor", "since", "until"]
-    return measured.join(places.select(*period, zone="main_zone"), on=period)
+def _days_like(feature: Feature) -> SelfSimilarity:
+    """The recipe that shows a player's days and windows to people, whatever the detector looked at."""
+    if isinstance(feature, SelfSimilarity):
+        return feature
+    return SelfSimilarity(by=getattr(feature, "by", "account"), zone=getattr(feature, "zone", None))
 
 
 def _with_time_to_detection(ranking: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
     """A ranking with what an actor's chunks add up to."""
     wanted = ("belief", "verdict", "streak", "chunks_until_sure", "minutes_until_sure")
     return ranking.join(roll_up(scores).select("actor", *wanted), on="actor", how="left", maintain_order="left")
-
-
-def _activity_like(feature: Feature) -> Feature:
-    """The recipe of where actors are, for the same periods."""
-    chosen = {name: getattr(feature, name) for name in ("every", "by", "zone")}
-    recipe: Any = features.load("activity")
-    found: Feature = recipe(**chosen)
-    return found
 
 
 def _remarks(events: EventStream) -> tuple[str, ...]:

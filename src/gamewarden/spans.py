@@ -10,6 +10,7 @@ SECOND = 1_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
+LONGEST_PERIOD = 3653 * DAY  # ten years: longer ones run out of calendar
 
 _UNITS = {"us": 1, "ms": 1_000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 _SPAN = re.compile(r"(\d+)(us|ms|s|m|h|d|w)")

@@ -7,21 +7,47 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from gamewarden import features
-from gamewarden.tables import FEATURES, FrameEvents, check
+from gamewarden.tables import FEATURES, TRAFFIC, FrameEvents, FramePackets, check
+from packets_made_up import mixture
 from recipes import name_of, variants
 
 RECIPES = [recipe for name in features.NAMES for recipe in variants(features.load(name)())]
 
 
-@pytest.fixture(scope="module", params=RECIPES, ids=name_of)
-def recipe(request, play):
-    """A recipe with what it learns frozen, so that all measurements below share it."""
-    return request.param.freeze(FrameEvents(play))
+HEADS = {"events": ["actor", "since", "until", "events"], "packets": ["actor", "since", "until"]}
+TABLES = {"events": FEATURES, "packets": TRAFFIC}
+
+
+def stream(recipe, frame, batch=1 << 20):
+    """The rows as the kind of stream this recipe eats."""
+    return {"events": FrameEvents, "packets": FramePackets}[recipe.eats](frame, batch=batch)
 
 
 @pytest.fixture(scope="module")
-def measured(recipe, play):
-    return recipe.measure(FrameEvents(play))
+def packets():
+    return mixture(players=12, packets=9000, seed=4)
+
+
+@pytest.fixture(scope="module", params=RECIPES, ids=name_of)
+def unfrozen(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def rows(unfrozen, play, packets):
+    """What this recipe eats, as a table."""
+    return {"events": play, "packets": packets}[unfrozen.eats]
+
+
+@pytest.fixture(scope="module")
+def recipe(unfrozen, rows):
+    """A recipe with what it learns frozen, so that all measurements below share it."""
+    return unfrozen.freeze(stream(unfrozen, rows))
+
+
+@pytest.fixture(scope="module")
+def measured(recipe, rows):
+    return recipe.measure(stream(recipe, rows))
 
 
 @pytest.mark.parametrize("name", features.NAMES)
@@ -31,12 +57,13 @@ def test_a_family_is_a_frozen_recipe_whose_every_switch_names_another_value(name
     assert family.name == name
     assert is_dataclass(family)
     assert family.__dataclass_params__.frozen
-    assert all(field.metadata.get("also") for field in fields(family))
+    tied = {name for values in getattr(family, "tied", ()) for name in values}
+    assert all(field.metadata.get("also") or field.name in tied for field in fields(family))
 
 
 def test_the_table_has_the_promised_columns_in_order(recipe, measured):
-    assert measured.columns == ["actor", "since", "until", "events", *recipe.names]
-    check(measured, FEATURES, "contract")
+    assert measured.columns == [*HEADS[recipe.eats], *recipe.names]
+    check(measured, TABLES[recipe.eats], "contract")
 
 
 def test_rows_are_sorted_by_actor_then_period_and_stand_once(measured):
@@ -53,34 +80,36 @@ def test_what_was_not_measured_is_null_and_never_nan(measured):
         assert not column.is_infinite().any()
 
 
-def test_an_actor_measures_the_same_alone_as_in_a_crowd(recipe, measured, play):
+def test_an_actor_measures_the_same_alone_as_in_a_crowd(recipe, measured, rows):
     who = "character" if getattr(recipe, "by", "account") == "character" else "actor"
     for actor in measured["actor"].unique().sort()[::7]:
-        alone = recipe.measure(FrameEvents(play.filter(pl.col(who) == actor)))
+        alone = recipe.measure(stream(recipe, rows.filter(pl.col(who) == actor)))
 
         assert_frame_equal(alone, measured.filter(actor=actor), check_exact=True)
 
 
-def test_disjoint_actors_measured_apart_and_joined_equal_all_measured_together(recipe, measured, play):
+def test_disjoint_actors_measured_apart_and_joined_equal_all_measured_together(recipe, measured, rows):
     who = "character" if getattr(recipe, "by", "account") == "character" else "actor"
     side = pl.col(who).hash(seed=1) % 2 == 0
-    halves = [recipe.measure(FrameEvents(play.filter(part))) for part in (side, ~side)]
+    halves = [recipe.measure(stream(recipe, rows.filter(part))) for part in (side, ~side)]
 
     assert_frame_equal(pl.concat(halves).sort("actor", "since"), measured, check_exact=True)
 
 
-def test_the_order_of_the_rows_does_not_matter(recipe, measured, play):
-    shuffled = play.sample(fraction=1.0, shuffle=True, seed=3)
+def test_the_order_of_the_rows_does_not_matter(recipe, measured, rows):
+    shuffled = rows.sample(fraction=1.0, shuffle=True, seed=3)
+    if recipe.eats == "packets":  # an actor's own packets come in the order they were sent
+        shuffled = rows.sort(pl.col("actor").hash(seed=3), maintain_order=True)
 
-    assert_frame_equal(recipe.measure(FrameEvents(shuffled)), measured, check_exact=True)
-
-
-def test_the_size_of_the_batches_does_not_matter(recipe, measured, play):
-    assert_frame_equal(recipe.measure(FrameEvents(play, batch=97)), measured, check_exact=True)
+    assert_frame_equal(recipe.measure(stream(recipe, shuffled)), measured, check_exact=True)
 
 
-def test_no_events_give_no_rows(recipe, measured, play):
-    nothing = recipe.measure(FrameEvents(play.clear()))
+def test_the_size_of_the_batches_does_not_matter(recipe, measured, rows):
+    assert_frame_equal(recipe.measure(stream(recipe, rows, batch=97)), measured, check_exact=True)
+
+
+def test_no_events_give_no_rows(recipe, measured, rows):
+    nothing = recipe.measure(stream(recipe, rows.clear()))
 
     assert nothing.schema == measured.schema
     assert nothing.height == 0

@@ -6,16 +6,20 @@ import sys
 import click
 
 from gamewarden import __version__
-from gamewarden.cli import logs, models, settings, worlds
+from gamewarden.cli import logs, models, packets, settings, worlds
 from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Start here": (worlds.demo, worlds.world),
     "Game logs": (logs.lint, logs.read, logs.measure),
+    "Packets": (packets.watch,),
     "Finding bots": (models.fit, models.score, models.rank, models.explain),
     "How good is it": (models.evaluate, worlds.reproduce),
     "Settings": (settings.config,),
 }
+
+
+_INTERRUPTED = 130  # as shells say that a signal 2 ended it
 
 
 class Contents(click.Group):
@@ -49,7 +53,13 @@ for _commands in SECTIONS.values():
 def main() -> None:
     """Run the command that was typed: 0 done, 1 our error as one line, 2 usage."""
     try:
-        root(prog_name="gamewarden")
+        sys.exit(root.main(prog_name="gamewarden", standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("gamewarden: stopped", err=True)
+        sys.exit(_INTERRUPTED)
     except GamewardenError as error:
         _fail(" ".join(str(error).split()))
     except BrokenPipeError:

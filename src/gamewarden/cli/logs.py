@@ -64,11 +64,12 @@ def _measure_command(name: str) -> click.Command:
     from gamewarden.cli.recipes import chosen, options_of
 
     recipe = features.load(name)
+    read_as = options.packet_reading if recipe.eats == "packets" else options.reading
 
     @click.command(name, help=recipe.__doc__)
     @options.source
     @options_of(recipe)
-    @options.reading
+    @read_as
     @options.table
     def command(*, source: Path, reading: "Reading", present: Presentation, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
         feature = pipeline.feature_recipe(name, chosen(recipe, given), current(), reading)
@@ -88,4 +89,4 @@ def _feature_names() -> tuple[str, ...]:
 
 @click.group(cls=PartGroup, names=_feature_names, make=_measure_command)
 def measure() -> None:
-    """Turn events into numbers: one row an actor and period."""
+    """Turn events or packets into numbers: one row an actor and period."""

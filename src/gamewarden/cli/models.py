@@ -17,6 +17,50 @@ _DETECTOR = click.option("--detector", help="Ask this detector; by default the o
 
 
 def _fit_command(name: str) -> click.Command:
+    from gamewarden import pipeline
+
+    return _fit_events(name) if pipeline.food_of(name) == "events" else _fit_packets(name)
+
+
+def _fit_packets(name: str) -> click.Command:
+    from gamewarden import detectors, pipeline
+    from gamewarden.cli.recipes import chosen, options_of
+    from gamewarden.detectors.card import card_json, card_markdown
+
+    detector = detectors.load(name)
+
+    @click.command(
+        name,
+        help=f"{detector.says}\n\nTRACES are captures or packet tables. A trace is one actor; alone in its file it may "
+        "be labelled by the file's name. Prints the tree with its thresholds, and the model's card.",
+    )
+    @click.argument("traces", nargs=-1, required=True, type=options.FILE, metavar="TRACES…")
+    @options.labels
+    @click.option("--to", type=options.FILE, required=True, metavar="DIR", help="Where the model is kept.")
+    @options_of(detector)
+    @options.packet_reading
+    @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
+    def command(
+        *,
+        traces: tuple[Path, ...],
+        labels: Path,
+        to: Path,
+        reading: "Reading",
+        as_json: bool,
+        **given: Any,  # noqa: ANN401  each recipe brings options of its own
+    ) -> None:
+        recipe = pipeline.trace_recipe(name, chosen(detector, given))
+        with progress(f"fitting {name}") as done:
+            fitted = pipeline.fit_traces(recipe, traces, labels, to, reading=reading, progress=done)
+        say(*fitted.remarks)
+        model: Any = fitted.model
+        click.echo(card_json(model.card) if as_json else f"{model.text()}\n\n{card_markdown(model.card)}")
+        say(f"The model is in {fitted.path}")
+
+    return command
+
+
+def _fit_events(name: str) -> click.Command:
     from gamewarden import detectors, pipeline
     from gamewarden.cli.recipes import chosen, options_of
     from gamewarden.detectors.card import card_json, card_markdown
@@ -59,9 +103,13 @@ def fit() -> None:
 @options.source
 @options.models
 @options.reading
+@options.packets
 @options.table
 def score(*, source: Path, models: Path, reading: "Reading", present: Presentation) -> None:
     """Score every account and period with every model.
+
+    A capture is scored by the models of packets, a lake by those of events; a table by whichever there are, those of
+    events first.
 
     `probability` is the calibrated chance of a bot, `alarm` the share of reference humans that look at least as
     bot-like. Both are empty where there is too little evidence to say.
@@ -78,14 +126,18 @@ def score(*, source: Path, models: Path, reading: "Reading", present: Presentati
 @options.source
 @options.models
 @_DETECTOR
-@click.option("--probability", type=float, help="List accounts from this bot probability on.  [default: warden.toml]")
+@click.option(
+    "--probability",
+    type=click.FloatRange(0, 1),
+    help="List accounts from this bot probability on.  [default: warden.toml]",
+)
 @click.option("--self-similarity", metavar="FROM[:TO]", help="Median self-similarity.")
 @click.option("--level", metavar="FROM[:TO]", help="Level of the main character.")
 @click.option("--in-zone", "zones", multiple=True, metavar="ZONE", help="Main activity zone; may be given again.")
 @click.option("--play-time", metavar="FROM[:TO]", help="Minutes online, all periods together.")
 @click.option("--profiles", type=options.FILE, metavar="FILE", help="What is known beside the events, a row an actor.")
 @click.option("--where", multiple=True, metavar="CONDITION", help="On any column, such as 'payment<1000'.")
-@click.option("--top", type=int, help="At most so many; 0 lists all.  [default: warden.toml]")
+@click.option("--top", type=click.IntRange(0), help="At most so many; 0 lists all.  [default: warden.toml]")
 @options.reading
 @options.table
 def rank(*, source: Path, models: Path, reading: "Reading", present: Presentation, **wishes: Any) -> None:  # noqa: ANN401  the filters, see pipeline.Wishes
@@ -160,9 +212,13 @@ def _feature_options() -> list[click.Parameter]:
 )
 @click.option("--detector", "tried", multiple=True, metavar="NAME", help="Only this one; may be given again.")
 @click.option("--group", metavar="COLUMN", help="Column of the labels: who belongs together is held out together.")
-@click.option("--folds", type=int, help="Parts the actors are split into.  [default: warden.toml]")
+@click.option("--folds", type=click.IntRange(2), help="Parts the actors are split into.  [default: warden.toml]")
 @click.option("--pairs", type=click.IntRange(min=1), help="Pairs beyond which a sample is held out.  [default: 400]")
-@click.option("--prevalence", type=float, help="Share of bots for which precision is stated.  [default: warden.toml]")
+@click.option(
+    "--prevalence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Share of bots for which precision is stated.  [default: warden.toml]",
+)
 @options.plot
 @options.reading
 @options.table

@@ -1,6 +1,7 @@
 """Options that several commands share, and the kinds of values they take."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,21 @@ class Zone(click.ParamType[str]):
             self.fail(str(error), param, ctx)
 
 
+class TreeName(click.ParamType[Any]):
+    """A tree of the traffic test by its name."""
+
+    name = "tree"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401  click's signature
+        """The tree."""
+        from gamewarden.trees import Tree
+
+        try:
+            return value if isinstance(value, Tree) else Tree.named(value)
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+
+
 source = click.argument("source", type=FILE)
 labels = click.option("--labels", type=FILE, required=True, metavar="FILE", help="Who is known: actor,bot …")
 models = click.option("--models", type=FILE, required=True, metavar="DIR", help="Where fitted models are.")
@@ -92,6 +108,49 @@ def reading(function: Callable[..., None]) -> Callable[..., None]:
     @wraps(function)
     def command(*, mapping: str | None, zone: str | None, max_bad_share: float | None, **given: Any) -> None:  # noqa: ANN401  the command's own
         function(reading=_reading(mapping, zone, max_bad_share), **given)
+
+    return command
+
+
+_PORTS = click.option(
+    "--server-port", "server_ports", type=int, multiple=True, metavar="N", help="Port of the game; may be given again."
+)
+_ACCOUNTS = click.option(
+    "--accounts", type=FILE, metavar="FILE", help="Who is behind an address: address,port,from,until,account."
+)
+_EMPTY = click.option("--include-empty", is_flag=True, help="Count packets without payload too.")
+
+
+def packets(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds --server-port, --accounts and --include-empty to a command that has `reading`."""
+
+    @_PORTS
+    @_ACCOUNTS
+    @_EMPTY
+    @wraps(function)
+    def command(
+        *,
+        reading: "Reading",
+        server_ports: tuple[int, ...],
+        accounts: Path | None,
+        include_empty: bool,
+        **given: Any,  # noqa: ANN401  the command's own
+    ) -> None:
+        packets_too = replace(reading, server_ports=server_ports, accounts=accounts, include_empty=include_empty)
+        function(reading=packets_too, **given)
+
+    return command
+
+
+def packet_reading(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds all that says how packets are read; the command gets `reading`."""
+    inner = packets(function)
+
+    @click.option("--map", "mapping", metavar="FILE", help="Names of the columns of a packet table.")
+    @click.option("--zone", type=Zone(), help="Time zone of times written without one.")
+    @wraps(inner)
+    def command(*, mapping: str | None, zone: str | None, **given: Any) -> None:  # noqa: ANN401  the command's own
+        inner(reading=_reading(mapping, zone, None), **given)
 
     return command
 

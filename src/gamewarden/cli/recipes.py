@@ -8,8 +8,17 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from gamewarden.cli.options import Decorator, Kinds, Span, Zone, together
+from gamewarden.cli.options import Decorator, Kinds, Span, TreeName, Zone, together
 from gamewarden.errors import ConfigError
+
+# How a field is written on the command line, by its metadata "as".
+_WRITTEN: Mapping[str, click.ParamType[Any]] = {
+    "span": Span(),
+    "zone": Zone(),
+    "kinds": Kinds(),
+    "lines": click.Path(path_type=Path),
+    "tree": TreeName(),
+}
 
 
 def options_of(recipe: type) -> Decorator:
@@ -47,22 +56,15 @@ def _option(field: dataclasses.Field[Any], hint: Any) -> Decorator:  # noqa: ANN
 
 
 def _value_type(field: dataclasses.Field[Any], hint: Any) -> Any:  # noqa: ANN401  a click type or a class
-    plain = (
-        next((part for part in get_args(hint) if part is not NoneType), hint) if NoneType in get_args(hint) else hint
-    )
-    match field.metadata.get("as"):
-        case "span":
-            return Span()
-        case "zone":
-            return Zone()
-        case "kinds":
-            return Kinds()
-        case "lines":
-            return click.Path(path_type=Path)
-    if get_origin(plain) is Literal:
-        choices = get_args(plain)
-        return click.Choice(choices) if isinstance(choices[0], str) else _NumberChoice([str(c) for c in choices])
-    return plain
+    written = field.metadata.get("as")
+    if written is not None:
+        return _WRITTEN[written]
+    parts = get_args(hint)
+    plain = next(part for part in parts if part is not NoneType) if NoneType in parts else hint
+    if get_origin(plain) is not Literal:
+        return plain
+    choices = get_args(plain)
+    return click.Choice(choices) if isinstance(choices[0], str) else _NumberChoice([str(c) for c in choices])
 
 
 def _default_text(field: dataclasses.Field[Any]) -> str:

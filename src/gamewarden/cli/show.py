@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gamewarden.files import refuse_bad_place
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -25,6 +27,11 @@ class Presentation:
 
     out: Path | None
     as_json: bool
+
+    def __post_init__(self) -> None:
+        """Refuse a place that cannot be written before any work is done."""
+        if self.out is not None:
+            refuse_bad_place(self.out)
 
     @property
     def for_machines(self) -> bool:
@@ -43,6 +50,15 @@ class Presentation:
         elif self.out is None:
             lay_out(frame, title)
 
+    def beside(self, frame: "pl.DataFrame", name: str) -> None:
+        """Show a further table: in a file of its own beside the first, `results.csv` and `results-name.csv`."""
+        if self.out is not None:
+            words = "-".join("".join(letter if letter.isalnum() else " " for letter in name).split()).lower()
+            own = self.out.with_name(f"{self.out.stem}-{words}{self.out.suffix}")
+            Presentation(own, as_json=False).table(frame)
+        elif not self.as_json:
+            lay_out(frame, name)
+
 
 def lay_out(frame: "pl.DataFrame", title: str = "") -> None:
     """Print a table for a person: what fits a screen, and a word on what does not."""
@@ -50,7 +66,7 @@ def lay_out(frame: "pl.DataFrame", title: str = "") -> None:
     from rich.table import Table as RichTable
 
     console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
-    shown = frame[:_ROWS, :_COLUMNS]
+    shown = frame.head(_ROWS).select(_first_and_last(frame.columns))
     grid = RichTable(title=title or None, title_justify="left", header_style="bold")
     for name, dtype in shown.schema.items():
         grid.add_column(name.replace("_", " "), justify="right" if dtype.is_numeric() else "left", overflow="fold")
@@ -60,6 +76,11 @@ def lay_out(frame: "pl.DataFrame", title: str = "") -> None:
     hidden = {"rows": frame.height - shown.height, "columns": frame.width - shown.width}
     if more := " and ".join(f"{count:,} more {what}" for what, count in hidden.items() if count):
         say(f"{more}; --out FILE writes all")
+
+
+def _first_and_last(columns: list[str]) -> list[str]:
+    """As many columns as fit: who and when stand first, answers often last."""
+    return columns if len(columns) <= _COLUMNS else [*columns[: _COLUMNS - 4], *columns[-4:]]
 
 
 def say(*lines: str) -> None:

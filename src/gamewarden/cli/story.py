@@ -11,11 +11,15 @@ if TYPE_CHECKING:
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 96
+_FOOTNOTE = "The model weighs all topics at once: what one already says, another need not say again."
+_PERIODS = 10  # the last ones are shown; all stand in `score`
 
 
 def story_text(story: "Story") -> str:
     """The whole case: the judgement, what speaks for and against, and what the windows look like."""
-    parts = [_judgement(story), _periods(story), *_reasons(story.evidence), _windows(story)]
+    judged = story.scores["probability"].drop_nulls().len() > 0
+    reasons = [*_reasons(story.evidence), _FOOTNOTE] if judged else []
+    parts = [_judgement(story), _periods(story), *reasons, _windows(story)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -26,14 +30,22 @@ def _judgement(story: "Story") -> str:
     head = f"{story.actor}, {_day(best['since'], best['until'])}"
     if best["probability"] is None:
         return f"{head}\nToo little evidence to say anything: nothing follows from this."
-    humans = round(1 / best["alarm"]) if best["alarm"] else 0
-    rarity = f"about 1 in {humans:,} people looks as bot-like or more" if humans > 1 else "most people look as bot-like"
     judged = story.scores.filter(pl.col("probability").is_not_null()).height
     of = f" (the highest of {judged} periods)" if judged > 1 else ""
+    alarm = f"alarm {best['alarm']:.4f}: {_rarity(story, best['alarm'])}"
     return (
-        f"{head}\nBot probability {_probability(best['probability'])}{of}; alarm {best['alarm']:.4f}: {rarity}.\n"
+        f"{head}\nBot probability {_probability(best['probability'])}{of}; {alarm}.\n"
         f"Judged by {story.model.card.id}. A number is a reason to look, never a verdict."
     )
+
+
+def _rarity(story: "Story", alarm: float) -> str:
+    """What an alarm means in people."""
+    humans = story.model.card.parameters.get("humans")
+    if humans and alarm <= 1 / (humans + 1):
+        return f"none of {humans:,} people looks as bot-like"
+    share = round(1 / alarm)
+    return f"about 1 in {share:,} people looks as bot-like or more" if share > 1 else "most people look as bot-like"
 
 
 def _probability(value: float) -> str:
@@ -45,10 +57,11 @@ def _periods(story: "Story") -> str:
     if story.scores.height == 1:
         return ""
     lines = ["All periods"]
-    for row in story.scores.sort("since").iter_rows(named=True):
+    hidden = story.scores.height - _PERIODS
+    for row in story.scores.sort("since").tail(_PERIODS).iter_rows(named=True):
         shown = "too little evidence" if row["probability"] is None else _probability(row["probability"])
         lines.append(f"  {_day(row['since'], row['until'])}  {shown}  ({row['events']:,} events)")
-    return "\n".join(lines)
+    return "\n".join([*lines, *([f"  … and {hidden:,} earlier ones"] if hidden > 0 else [])])
 
 
 def _reasons(evidence: "pl.DataFrame") -> list[str]:
@@ -75,16 +88,25 @@ def _facts(rows: list[dict[str, Any]]) -> list[str]:
 def _windows(story: "Story") -> str:
     if not story.windows.height:
         return ""
-    row = story.measured.row(0, named=True)
     filled = story.windows.filter(story.windows["events"] > 0)
-    top = filled["top_kind"].value_counts(sort=True).head(3)
-    kinds = ", ".join(f"{kind} ({count:,})" for kind, count in top.iter_rows())
-    return (
-        f"The windows\n  {row['windows']:,} windows, {row['cosim_zero_count']:,} of them empty; "
-        f"{row['cosim_uniq_count'] or 0:,} different ones, the commonest came {_times(row['cosim_mode'] or 0)}.\n"
-        f"  What most of a window was, and in how many: {kinds}\n"
-        f"  How varied each stretch was, from first to last (a flat line is a routine):\n  {_sparkline(story.windows)}"
+    top = (
+        filled["top_kind"].value_counts(sort=True, name="windows").sort("windows", "top_kind", descending=[True, False])
     )
+    kinds = ", ".join(f"{kind} ({count:,})" for kind, count in top.head(3).iter_rows())
+    empty = story.windows.height - filled.height
+    return (
+        f"The windows\n  {story.windows.height:,} windows, {empty:,} of them empty{_repeats(story)}.\n"
+        f"  The commonest event was, in so many windows: {kinds}\n"
+        f"  The windows from first to last (a flat line is a routine, ups and downs are not):\n"
+        f"  {_sparkline(story.windows)}"
+    )
+
+
+def _repeats(story: "Story") -> str:
+    row = story.measured.row(0, named=True)
+    if row.get("cosim_uniq_count") is None:
+        return ""
+    return f"; {row['cosim_uniq_count']:,} different ones, the commonest came {_times(row['cosim_mode'])}"
 
 
 def _times(count: int) -> str:

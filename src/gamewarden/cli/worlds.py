@@ -1,12 +1,16 @@
 """Commands around the synthetic game: `demo`, `world`, `reproduce`."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gamewarden.cli import options
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.show import Presentation, progress, say
+
+if TYPE_CHECKING:
+    from gamewarden.studies import Number
 
 GAMES = ("lineage", "aion", "blade-and-soul")
 
@@ -28,13 +32,23 @@ def demo(place: Path, accounts: int, seed: int) -> None:
 @click.option("--days", type=click.IntRange(min=1), default=1, show_default=True, help="For how many days.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="One seed gives one world.")
 @click.option("--game", type=click.Choice(GAMES), default="lineage", show_default=True, help="Which game it resembles.")
-def world(directory: Path, accounts: int, days: int, seed: int, game: str) -> None:
+@click.option("--packets", is_flag=True, help="Write packets and a capture of its first players too.")
+@click.option("--players", type=click.IntRange(min=1), default=40, show_default=True, help="How many of them.")
+@click.option("--minutes", type=click.IntRange(min=1), default=60, show_default=True, help="For how long, at most.")
+def world(
+    *, directory: Path, accounts: int, days: int, seed: int, game: str, packets: bool, players: int, minutes: int
+) -> None:
     """Write a synthetic game: events, labels, profiles and the truth."""
-    from gamewarden.world import World, write
+    from gamewarden.world import World, write, write_packets
 
+    made = World(game, accounts, days, seed)
     with progress("playing", accounts) as done:
-        write(World(game, accounts, days, seed), directory, done)
+        write(made, directory, done)
     say(f"A synthetic {game} of {accounts:,} accounts and {days} days is in {directory}")
+    if packets:
+        with progress("sending", players) as done:
+            sending = write_packets(made, directory, players, minutes, done)
+        say(f"Packets of {sending:,} players are in packets.parquet, capture.pcap and accounts.csv there")
 
 
 def _reproduce_command(name: str) -> click.Command:
@@ -43,26 +57,31 @@ def _reproduce_command(name: str) -> click.Command:
     study = studies.load(name)
 
     @click.command(name, help=study.__doc__)
-    @click.option(
-        "--accounts",
-        type=click.IntRange(min=100),
-        default=study.ACCOUNTS,
-        show_default=True,
-        help="Accounts a game and seed.",
-    )
-    @click.option("--seeds", type=click.IntRange(min=1), default=study.SEEDS, show_default=True, help="Worlds a game.")
+    @options.together(*map(_number_option, study.NUMBERS))
     @click.option("--plots", type=options.FILE, metavar="DIR", help="Draw the figures here.")
     @options.table
-    def command(*, accounts: int, seeds: int, plots: Path | None, present: Presentation) -> None:
-        with progress(f"reproducing {name}", study.steps(seeds)) as done:
-            result = study.run(accounts, seeds, done)
+    def command(*, plots: Path | None, present: Presentation, **numbers: int) -> None:
+        with progress(f"reproducing {name}", study.steps(**numbers)) as done:
+            result = study.run(**numbers, progress=done)
         if plots is not None:
             for path in study.draw(result, plots):
                 say(f"drawn: {path}")
         say(*result.remarks)
         present.table(result.frame, result.title)
+        for title, frame in result.more:
+            present.beside(frame, title)
 
     return command
+
+
+def _number_option(number: "Number") -> options.Decorator:
+    return click.option(
+        f"--{number.name}",
+        type=click.IntRange(min=number.least),
+        default=number.default,
+        show_default=True,
+        help=number.says,
+    )
 
 
 def _study_names() -> tuple[str, ...]:

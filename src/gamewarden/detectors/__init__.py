@@ -16,6 +16,7 @@ DETECTORS: tuple[tuple[str, str, str], ...] = (
     ("actions-two-stage", "actions:TwoStage", "action_model:ActionModel"),
     ("actions-frequency", "actions:Frequency", "action_model:ActionModel"),
     ("actions-interval", "actions:Interval", "action_model:ActionModel"),
+    ("traffic", "traffic:TrafficDetector", "traffic_model:TrafficModel"),
 )
 NAMES = tuple(name for name, *_ in DETECTORS)
 

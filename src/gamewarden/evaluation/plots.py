@@ -68,7 +68,7 @@ def plot_roc(scores: pl.DataFrame, path: Path, title: str = "Held-out periods") 
         for axes in (whole, corner):
             _percent(axes, "xy")
 
-    _save(draw, path, (9.5, 4.4))
+    save_picture(draw, path, (9.5, 4.4))
 
 
 def plot_self_similarity(features: pl.DataFrame, labels: pl.DataFrame, path: Path, title: str = "") -> None:
@@ -103,7 +103,7 @@ def plot_self_similarity(features: pl.DataFrame, labels: pl.DataFrame, path: Pat
         axes.spines["left"].set_visible(False)
         axes.grid(axis="y", visible=False)
 
-    _save(draw, path, (8.0, 3.8))
+    save_picture(draw, path, (8.0, 3.8))
 
 
 def plot_scores(scores: pl.DataFrame, path: Path, title: str = "", threshold: float | None = None) -> None:
@@ -134,7 +134,7 @@ def plot_scores(scores: pl.DataFrame, path: Path, title: str = "", threshold: fl
         if names:
             panels[-1].legend(loc="upper center")
 
-    _save(draw, path, (4.6 * max(len(names), 1) + 0.6, 3.8))
+    save_picture(draw, path, (4.6 * max(len(names), 1) + 0.6, 3.8))
 
 
 def plot_windows(windows: pl.DataFrame, path: Path, title: str = "") -> None:
@@ -167,11 +167,11 @@ def plot_windows(windows: pl.DataFrame, path: Path, title: str = "") -> None:
         ticks = AutoDateLocator()  # type: ignore[no-untyped-call]  # matplotlib's dates have no types
         axes.xaxis.set_major_locator(ticks)
         axes.xaxis.set_major_formatter(ConciseDateFormatter(ticks))  # type: ignore[no-untyped-call]  # the same
-        top = float(cosines.max()) if cosines.size else 1.0
-        axes.set(ylabel="cosine to all kinds alike", xlabel="time (UTC)", ylim=(-0.02, max(0.4, 1.15 * top)))
+        top = 1.15 * float(cosines.max(initial=0.0)) or 1.0
+        axes.set(ylabel="how varied (cosine)", xlabel="time (UTC)", ylim=(-0.05 * top, top))
         axes.set_title(title or f"{cosines.size:,} windows")
 
-    _save(draw, path, (9.5, 3.4))
+    save_picture(draw, path, (9.5, 3.4))
 
 
 def plot_curves(
@@ -194,7 +194,7 @@ def plot_curves(
         axes.set(xlabel=axis_names[0], ylabel=axis_names[1], title=title)
         axes.legend(loc="best")
 
-    _save(draw, path, (6.4, 4.0))
+    save_picture(draw, path, (6.4, 4.0))
 
 
 def _looks(names: list[str]) -> dict[str, dict[str, Any]]:
@@ -256,7 +256,7 @@ def _decimals(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.3f}"
 
 
-def _save(draw: "Callable[[Figure], None]", path: Path, inches: tuple[float, float]) -> None:
+def save_picture(draw: "Callable[[Figure], None]", path: Path, inches: tuple[float, float]) -> None:
     """Draw without a screen and without a trace in matplotlib's global state; whole or not at all."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -1,4 +1,4 @@
-"""Events to numbers: one family of features a file, named in FEATURES."""
+"""Events and packets to numbers: one family of features a file, named in FEATURES."""
 
 from importlib import import_module
 from typing import cast
@@ -11,6 +11,7 @@ FEATURES = (
     ("self-similarity", "gamewarden.features.self_similarity", "SelfSimilarity"),
     ("activity", "gamewarden.features.activity", "Activity"),
     ("actions", "gamewarden.features.actions", "Actions"),
+    ("traffic", "gamewarden.features.traffic", "TrafficTest"),
 )
 NAMES = tuple(name for name, *_ in FEATURES)
 

@@ -69,6 +69,7 @@ class Actions:
     )
 
     name: ClassVar[str] = "actions"
+    eats: ClassVar[Literal["events", "packets"]] = "events"
     needs: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
     wants: ClassVar[Mapping[str, str]] = {}
 

@@ -13,8 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gamewarden.contracts import EventStream, Progress, no_progress
+from gamewarden.errors import MeasureError
 from gamewarden.features.periods import Clock
-from gamewarden.spans import DAY, HOUR
+from gamewarden.spans import DAY, HOUR, LONGEST_PERIOD, span_text
 from gamewarden.tables import TIME
 
 _PERIOD = ("actor", "since", "until")
@@ -34,8 +35,18 @@ class Activity:
     zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})
 
     name: ClassVar[str] = "activity"
+    eats: ClassVar[Literal["events", "packets"]] = "events"
     needs: ClassVar[tuple[str, ...]] = ("actor", "at", "zone")
     wants: ClassVar[Mapping[str, str]] = {"ip": "addresses"}
+
+    def __post_init__(self) -> None:
+        """Check the period.
+
+        Raises:
+            MeasureError: it is too long for a calendar.
+        """
+        if not 0 < self.every <= LONGEST_PERIOD:
+            raise MeasureError(f"activity: every is {span_text(self.every)}; ten years (3653d) are the most")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from gamewarden.contracts import EventStream, Progress, no_progress
 from gamewarden.errors import ConfigError, MeasureError
-from gamewarden.spans import DAY, HOUR, MINUTE, parse_zone, span_text
+from gamewarden.spans import DAY, HOUR, LONGEST_PERIOD, MINUTE, parse_zone, span_text
 from gamewarden.tables import TIME
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ _ORDER = (
     *("cosim_count", "cosim_uniq_count", "cosim_zero_count", "cosim_mode", "total_log_count"),
     *("main_char_level", "total_use_time_min", *ROLES, "log_count_per_min"),
 )
+_EXAMPLES = 3
 _MOST_WINDOWS = 1 << 30  # a window's number in its period is a 32-bit number
 
 
@@ -49,7 +50,21 @@ class Usage:
     nameless: int = 0  # no character under by = "character": dropped
     other: int = 0  # events whose kind the vocabulary does not have: counted as OTHER
     other_kinds: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()  # kinds with a role that the vocabulary has and the source never shows
     disordered: int = 0  # actors whose rows came out of order and were sorted first
+
+    def sentences(self) -> tuple[str, ...]:
+        """What its owner should know of rows that did not count as they stood."""
+        some = ", ".join(self.other_kinds[:_EXAMPLES]) + (", …" if len(self.other_kinds) > _EXAMPLES else "")
+        outside = f"{len(self.other_kinds):,} kinds outside the vocabulary ({some})"
+        lines = {
+            f"{self.nameless:,} of {self.rows:,} rows name no character and could not be counted.": self.nameless,
+            f"{self.other:,} of {self.rows:,} events are of {outside} and counted as OTHER.": self.other,
+            f"This log never shows {', '.join(self.absent)}, which the vocabulary has: 0 for everybody.": len(
+                self.absent
+            ),
+        }
+        return tuple(line for line, count in lines.items() if count)
 
 
 @dataclass(frozen=True)
@@ -85,6 +100,7 @@ class SelfSimilarity:
     )
 
     name: ClassVar[str] = "self-similarity"
+    eats: ClassVar[Literal["events", "packets"]] = "events"
     needs: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
     wants: ClassVar[Mapping[str, str]] = {
         "level": "main_char_level",
@@ -107,6 +123,8 @@ class SelfSimilarity:
                 f"self-similarity: unit {span_text(self.unit)} does not divide every {span_text(self.every)}; "
                 "take a unit that fits a whole number of times, such as 60s into 1d"
             )
+        if self.every > LONGEST_PERIOD:
+            raise MeasureError(f"self-similarity: every is {span_text(self.every)}; ten years (3653d) are the most")
         if self.every // self.unit > _MOST_WINDOWS:
             raise MeasureError(
                 f"self-similarity: a period of {span_text(self.every)} has {self.every // self.unit} windows of "

@@ -18,7 +18,7 @@ from gamewarden.features.slots import BUDGET, Slots, added, chosen, frozen, grow
 if TYPE_CHECKING:
     from gamewarden.features.self_similarity import SelfSimilarity
 
-KINDS_A_PLAYER = 16  # with the rest of a player's record, 256 bytes
+KINDS_A_PLAYER = 16  # with the rest of a player's record, 320 bytes
 _STRIDE = 1 << 14  # rows a call of the kernel
 _GROWTH = 1.0625  # blocks grow in small steps: memory that is not used yet is memory that somebody else needs
 _BYTES_A_ROW = 128  # of the second pass: a row's numbers, and as much again while they are sorted
@@ -158,6 +158,7 @@ class Stream:
             end = min(begin + _STRIDE, len(rows.at))
             self._make_room_for_rows(end - begin)
             kernel.ingest(rows, begin, end, self._rules(), self._state)
+            self._refuse_overrun()
             self._fold()
         if tallied:
             state.tally[:], state.unused[:] = kept
@@ -166,8 +167,9 @@ class Stream:
         """Close what the players of these slots have open."""
         place = 0
         while place < len(slots):
-            self._make_room_for_rows(1)
+            self._make_room_for_rows(min(len(slots) - place, len(self._state.closed)))
             place = kernel.close_all(self._rules(), self._state, slots, place)
+            self._refuse_overrun()
             self._fold()
 
     def take_disordered(self) -> NDArray[np.int64]:
@@ -208,8 +210,13 @@ class Stream:
             nameless=self._table.slots.nameless,
             other=int(used.sum()),
             other_kinds=tuple(sorted(name for name, count in zip(names, used, strict=True) if count)),
+            absent=self._absent(),
             disordered=disordered,
         )
+
+    def _absent(self) -> tuple[str, ...]:
+        given = {name: number for number, name in enumerate(self._recipe.vocabulary or ())}
+        return tuple(kind for kind in ROLES.values() if kind in given and not self._state.tally[given[kind]])
 
     def _rules(self) -> kernel.Rules:
         size = _ANY_SIZE if self._recipe.vocabulary is None else len(self._recipe.vocabulary)
@@ -228,8 +235,9 @@ class Stream:
         )
 
     def _make_room_for_names(self) -> None:
-        if self._table.actors.count > len(self._state.players):
-            self._grow_players(max(2 * len(self._state.players), self._table.actors.count))
+        needed = max(self._table.actors.count, 1)  # the kernel looks at slot 0 for rows that have none
+        if needed > len(self._state.players):
+            self._grow_players(max(2 * len(self._state.players), needed))
         if self._table.kinds.count > self._named:
             self._named = self._table.kinds.count
             self._grow_kinds(max(len(self._state.tally), 2 * self._named + 1))
@@ -252,6 +260,11 @@ class Stream:
         if used + kernel.blocks_for(rows) > len(state.blocks):
             size = max(used + kernel.blocks_for(rows), int(_GROWTH * len(state.blocks)))
             state.blocks.resize((size, kernel.BLOCK_WORDS), refcheck=False)
+
+    def _refuse_overrun(self) -> None:
+        """Compiled code does not check its borders: a block beyond the last one would be somebody else's memory."""
+        if self._state.counters[kernel.BLOCKS_USED] > len(self._state.blocks):
+            raise MemoryError("self-similarity: more blocks were used than there was room for")
 
     def _fold(self) -> None:
         closed = int(self._state.counters[kernel.CLOSED_USED])

@@ -6,7 +6,7 @@ autocorrelation of data lengths, on interarrival times and on data lengths, and 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import polars as pl
 
@@ -27,24 +27,30 @@ _MOST_PAIRS = 2047  # with the longest payload of 65,535 bytes every sum stays e
 _EXACT = 1 << 27  # pairs × bytes: then the products of a sub-window stay below 2^53
 
 
-def _option(default: object, says: str, *also: object) -> Any:  # noqa: ANN401 - a dataclass field stands for its value
-    return field(default=default, metadata={"also": also, "says": says})
+def _option(default: object, says: str, *also: object, written: str | None = None) -> Any:  # noqa: ANN401 - a dataclass field stands for its value
+    """A field; `written` says how its value is written on the command line, where that is not plain."""
+    metadata = {"also": also, "says": says}
+    if written is not None:
+        metadata |= {"as": written, "shown": span_text(default) if isinstance(default, int) else str(default)}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)
 class TrafficTest:
-    """The profile of the test, by default Table II of the paper; times in microseconds."""
+    """One row a completed window of client packets: what the three tests and the tree say; by default Table II."""
 
     name: ClassVar[str] = "traffic"
+    eats: ClassVar[Literal["events", "packets"]] = "packets"
     needs: ClassVar[tuple[str, ...]] = ("actor", "at", "up", "size")
     wants: ClassVar[Mapping[str, str]] = {}
+    tied: ClassVar[tuple[Mapping[str, int], ...]] = ({"win": 110, "acn": 9, "acv": 11},)  # what changes together
 
     win: int = _option(100, "Client packets a decision: acv × (acn + 1).")
     acn: int = _option(19, "Pairs of neighbouring lengths in a sub-window.")
     acv: int = _option(5, "Sub-windows that vote on a decision.")
     acthr: float = _option(-0.15, "A sub-window says bot below this autocorrelation.", -0.3, 0.0)
-    itthr1: int = _option(2 * SECOND, "A gap longer than this is outside the regularity zone.", SECOND)
-    itthr2: int = _option(6 * SECOND, "A gap longer than this is a peak.", 3 * SECOND)
+    itthr1: int = _option(2 * SECOND, "A gap longer than this is outside the regularity zone.", SECOND, written="span")
+    itthr2: int = _option(6 * SECOND, "A gap longer than this is a peak.", 3 * SECOND, written="span")
     itrt1: int = _option(1, "With fewer long gaps than this the packets are regular.", 0, 3)
     itrt2: float = _option(0.3, "With a larger share of peaks among the long gaps there is a peak.", 0.1, 0.5)
     dlthr1: int = _option(59, "The upper threshold of lengths, in bytes.", 40)
@@ -55,9 +61,10 @@ class TrafficTest:
         NAMED["majority"],
         "What the three answers say together.",
         *(tree for name, tree in NAMED.items() if name != "majority"),
+        written="tree",
     )
     abstain_as: str = _option("abstain", "What a sub-window of equal lengths counts as.", "human", "bot")
-    session_gap: int = _option(10 * MINUTE, "A longer silence ends the session and the window.", MINUTE)
+    session_gap: int = _option(10 * MINUTE, "A longer silence ends the session and the window.", MINUTE, written="span")
     scaled: bool = _option(False, "Counts of long packets are for 100 packets and grow with the window.", True)
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ The test itself never keeps a window's packets; training has to, since each cand
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -39,6 +39,7 @@ class TrafficDetails:
     """One row an actor, layout of sub-windows and completed window, with all that is in it."""
 
     name: ClassVar[str] = "traffic-details"
+    eats: ClassVar[Literal["events", "packets"]] = "packets"
     needs: ClassVar[tuple[str, ...]] = ("actor", "at", "up", "size")
     wants: ClassVar[Mapping[str, str]] = {}
 

@@ -12,6 +12,7 @@ from gamewarden.errors import ReadError
 from gamewarden.features.traffic import TrafficTest
 from gamewarden.features.traffic_fold import Fold, Tally
 from gamewarden.online.journal import Journal, Origin, load_state, save_state
+from gamewarden.online.stopping import Stop
 from gamewarden.tables import json_lines
 
 MICRO_BATCH = 10_000  # packets taken in before decisions are written, at most
@@ -64,12 +65,14 @@ def watch(
     replayed: bool = True,
     status: Callable[[Status], object] = no_status,
     pace: Pace = USUAL,
+    stop: Stop | None = None,
 ) -> Tally:
     """Decide on every player until the packets end; `write` gets decisions as JSON Lines.
 
     With `state` the watch goes on where that file was saved last. A source that is `replayed` from its beginning, such
     as a file, has the packets taken in before skipped; one that is not, such as a pipe, goes on with what comes. What
     was written after the last snapshot is written again: `watch_to_file` is the one that never doubles a decision.
+    When `stop` is asked the watch ends as if the packets had ended.
 
     Raises:
         ReadError: the state is damaged, of another profile, or of another source.
@@ -83,6 +86,7 @@ def watch(
         if state is not None:
             save_state(state, fold, origin)
 
+    coming = (stop or Stop()).until(coming, live=not replayed)
     return _run(coming, fold, write=write, snapshot=snapshot, status=status, pace=pace)
 
 
@@ -94,6 +98,7 @@ def watch_to_file(
     state: Path,
     status: Callable[[Status], object] = no_status,
     pace: Pace = USUAL,
+    stop: Stop | None = None,
 ) -> Tally:
     """Decide on every player of a source that can be read again; after any crash `out` has each decision once.
 
@@ -111,6 +116,7 @@ def watch_to_file(
 
         if not note:
             snapshot()  # before the first decision, so that decisions never stand without a state
+        coming = (stop or Stop()).until(coming, live=False)
         return _run(coming, fold, write=journal.write, snapshot=snapshot, status=status, pace=pace)
 
 

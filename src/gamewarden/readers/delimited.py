@@ -139,7 +139,8 @@ def _numbered(
             yield frame.with_columns(skipped.places(good, count))
         good += count
     if not ended:
-        opened = f" (near {skipped.last_text[:40]!r})" if skipped.last_text else ""
+        near = skipped.last_text.partition(_LAST)[0].strip()[:40] if skipped.last_text else ""
+        opened = f" (near {near!r})" if near else ""
         raise ReadError(f"{path}: a quoted field opens and never closes{opened}; mend the quotes near the end")
 
 

@@ -202,7 +202,9 @@ class _Seen:
                 frames.append(_frame(batch))
                 rows += batch.num_rows
                 if rows >= first_rows:
-                    whole = next(stream, None) is None
+                    further = next(stream, None)
+                    whole = further is None
+                    frames += [] if further is None else [_frame(further)]  # what was read is also reported
                     break
         except ReadError as error:
             problem = error

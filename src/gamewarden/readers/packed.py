@@ -254,7 +254,7 @@ def _unzstd(file: IO[bytes], path: Path) -> Iterator[bytes]:
 def _ends_early(path: Path, packing: str) -> EndsEarly:
     return EndsEarly(
         f"{path}: the {packing} data ends early, the file was not written or copied whole; "
-        "fetch it again, or keep its whole lines with --keep-truncated"
+        "fetch it again, or keep its whole lines with `gamewarden read --keep-truncated`"
     )
 
 

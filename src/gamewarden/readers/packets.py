@@ -50,6 +50,11 @@ def open_packets(
     return CaptureStream(origin, server_ports, _accounts(accounts, zone), include_empty=include_empty, only_up=only_up)
 
 
+def is_capture(source: Path) -> bool:
+    """Whether a file begins as a capture does; what is no file, or can be read only once, is not looked at."""
+    return source.is_file() and looks_like_capture(Origin(str(source)).head())
+
+
 def _mapping(mapping: str | Path | Mapping[str, Any] | PacketMapping | None) -> PacketMapping | None:
     match mapping:
         case None | PacketMapping():

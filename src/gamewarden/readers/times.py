@@ -14,8 +14,9 @@ from gamewarden.errors import ConfigError
 from gamewarden.spans import DAY, HOUR, MINUTE, SECOND, parse_zone, to_micros
 from gamewarden.tables import TIME
 
-EARLIEST = to_micros(datetime(1, 1, 2, tzinfo=UTC))
-LATEST = to_micros(datetime(9999, 12, 30, tzinfo=UTC))  # a day inside what Python's datetime holds, in any zone
+# So far inside what a calendar holds that the borders of any period (ten years at the most) can still be written.
+EARLIEST = to_micros(datetime(20, 1, 1, tzinfo=UTC))
+LATEST = to_micros(datetime(9980, 1, 1, tzinfo=UTC))
 
 UNREADABLE = "time does not parse"
 NO_ZONE = "time has no zone (name the log's own with --zone or [time] zone)"

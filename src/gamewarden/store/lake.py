@@ -97,7 +97,8 @@ class Lake:
         if "seq" not in source.columns:
             raise ReadError(f"{source.name}: its rows are not numbered; a lake could not know them again")
         with self._writing() as known:
-            sizes = [one.size for one in known.sources if one.name == source.name]
+            # A log may have been renamed before it grew: any source with rows can be its beginning.
+            sizes = [one.size for one in known.sources if one.rows or one.name == source.name]
             plan = _plan(known, source, source.content(sizes))
             if plan.nothing_new is not None:
                 return plan.nothing_new
@@ -260,10 +261,15 @@ def _plan(known: Manifest, source: LogSource, content: Content) -> _Plan:
     for one in known.sources:
         if content.digest in (one.digest, *one.earlier) and content.size:
             return _Plan(content, nothing_new=_already_there(one, source))
-    named = [(place, one) for place, one in enumerate(known.sources) if one.name == source.name]
-    for place, one in named:
-        if content.beginnings.get(one.size) == one.digest and one.size < content.size:
-            return _grown(place, one, source, content)
+    grown = [
+        (one.size, place)
+        for place, one in enumerate(known.sources)
+        if content.beginnings.get(one.size) == one.digest and one.size < content.size
+    ]
+    if grown:
+        _, place = max(grown)
+        return _grown(place, known.sources[place], source, content)
+    named = any(one.name == source.name for one in known.sources)
     note = "other content under a known name: kept beside it" if named and not source.own_seq else None
     return _Plan(content, note=note)
 
@@ -280,7 +286,8 @@ def _grown(place: int, one: Known, source: LogSource, content: Content) -> _Plan
         raise _other_recipe(source)
     if not one.ends_with_newline:
         return _Plan(content, place, replaces=True, note="its last line had been cut; its rows were read anew")
-    return _Plan(content, place, after_seq=None if source.own_seq else one.last_seq)
+    note = f"it is {one.name}, grown" if one.name != source.name else None
+    return _Plan(content, place, after_seq=None if source.own_seq else one.last_seq, note=note)
 
 
 def _other_recipe(source: LogSource) -> ReadError:
@@ -299,7 +306,8 @@ class _Filter:
         self._after = plan.after_seq
         self._conflicts = 0
         replaced = {plan.place} if plan.replaces else set()
-        same = {place for place, one in enumerate(known.sources) if one.name == source.name and one.own_seq} - replaced
+        mine = [place for place, one in enumerate(known.sources) if one.name == source.name or place == plan.place]
+        same = {place for place in mine if known.sources[place].own_seq} - replaced
         self._parts = [part for part in known.parts if part.source in same] if source.own_seq else []
         self._directory = directory
         self._loaded: dict[str, pl.DataFrame] = {}

@@ -172,15 +172,20 @@ def _refuse_misnamed(path: Path, values: Mapping[str, Any]) -> None:
     if missing := sorted(_PARTS - values.keys()):
         raise ModelError(f"{path}: the model lacks {', '.join(missing)}; fit it again")
     feature = values["feature"]
-    whole = isinstance(feature, dict) and feature.keys() == {"name", "options"} and isinstance(feature["options"], dict)
-    if not whole or not isinstance(values["recipe"], dict):
+    if not _is_recipe(feature) or not isinstance(values["recipe"], dict):
         raise ModelError(f"{path}: the model's recipe or feature is not an object with its options; fit it again")
-    parts = str(values["detector"]), values["recipe"], Recipe(str(feature["name"]), feature["options"])
+    # A model that learned what to measure is named after what it was trained on, kept as its details.
+    trained_on = values["details"] if _is_recipe(values.get("details")) else feature
+    parts = str(values["detector"]), values["recipe"], Recipe(str(trained_on["name"]), trained_on["options"])
     made = model_id(*parts, str(values["data"]))
     if values["id"] != made:
         raise ModelError(f"{path}: the model calls itself {values['id']!r}, but its recipe and data make it {made!r}")
     if _NAME.fullmatch(path.stem) and path.stem != made:
         raise ModelError(f"{path}: the file's name is not that of the model in it, {made!r}; rename it")
+
+
+def _is_recipe(value: object) -> bool:
+    return isinstance(value, dict) and value.keys() == {"name", "options"} and isinstance(value["options"], dict)
 
 
 def _sha256(values: Mapping[str, Any]) -> str:

@@ -1,18 +1,28 @@
 """The papers' experiments on the synthetic world: one file a paper; `gamewarden reproduce` runs it."""
 
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from gamewarden.errors import ConfigError
 
 STUDIES: tuple[tuple[str, str], ...] = (
     ("lee", "gamewarden.studies.lee"),
+    ("hilaire", "gamewarden.studies.hilaire"),
     ("thawonmas", "gamewarden.studies.thawonmas"),
 )
 NAMES = tuple(name for name, _ in STUDIES)
 
 
-def load(name: str) -> Any:  # noqa: ANN401  a module with ACCOUNTS, SEEDS, steps, run and draw
+class Number(NamedTuple):
+    """A number a study can be given at the command line."""
+
+    name: str
+    least: int
+    default: int
+    says: str
+
+
+def load(name: str) -> Any:  # noqa: ANN401  a module with NUMBERS, steps, run and draw
     """The module of a study by its name.
 
     Raises:

@@ -18,10 +18,15 @@ from gamewarden.evaluation.cross_validation import evaluate
 from gamewarden.evaluation.plots import plot_roc, plot_self_similarity
 from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.readers.tables import open_events
+from gamewarden.studies import Number
 from gamewarden.world import World, write
 
-ACCOUNTS = 2000
+ACCOUNTS = 2400  # so that more than 1,000 of each class play on the day
 SEEDS = 3
+NUMBERS = (
+    Number("accounts", 100, ACCOUNTS, "Accounts a game and seed."),
+    Number("seeds", 1, SEEDS, "Worlds a game."),
+)
 
 
 @dataclass(frozen=True)
@@ -76,10 +81,12 @@ class Study:
     frame: pl.DataFrame
     runs: tuple[Run, ...]
     remarks: tuple[str, ...]
+    more: tuple[tuple[str, pl.DataFrame], ...] = ()  # further tables, by their names
 
 
-def steps(seeds: int) -> int:
+def steps(accounts: int, seeds: int) -> int:
     """How many worlds are played."""
+    del accounts
     return len(PUBLISHED) * seeds
 
 

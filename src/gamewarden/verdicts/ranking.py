@@ -92,7 +92,7 @@ def _seen(scores: pl.DataFrame, features: pl.DataFrame) -> pl.DataFrame:
     """What the measured numbers say of each actor, in the words of the operator page."""
     blank = {"self_sim": pl.Float64, "main_char_level": pl.Float64, "total_use_time_min": pl.Float64, "zone": pl.String}
     missing = [pl.lit(None, dtype=kind).alias(name) for name, kind in blank.items() if name not in features.columns]
-    ordered = features.join(scores.select(_KEY), on=_KEY, how="semi").with_columns(missing).sort(_KEY)
+    ordered = features.join(scores.select("actor"), on="actor", how="semi").with_columns(missing).sort(_KEY)
     return ordered.group_by("actor", maintain_order=True).agg(
         pl.col("self_sim").median(),
         pl.col("main_char_level").drop_nulls().last().alias("level"),

@@ -1,0 +1,124 @@
+"""Commands for packets as they come: `watch`."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gamewarden.cli import options
+from gamewarden.cli.registry import LateOptions
+from gamewarden.cli.settings import current
+from gamewarden.cli.show import say
+
+if TYPE_CHECKING:
+    from gamewarden.features.traffic import TrafficTest
+    from gamewarden.features.traffic_fold import Tally
+    from gamewarden.online.watch import Status, Write
+    from gamewarden.pipeline import Reading
+
+
+def _profile_options() -> list[click.Parameter]:
+    from gamewarden import features
+    from gamewarden.cli.recipes import options_of
+
+    holder = click.Command("options")
+    options_of(features.load("traffic"))(holder)
+    return holder.params
+
+
+@click.command(cls=LateOptions, late=_profile_options)
+@click.argument("source", type=options.FILE, metavar="SOURCE|-")
+@click.option("--state", type=options.FILE, metavar="FILE", help="Keep every player's state here, and go on from it.")
+@click.option("--out", type=options.FILE, metavar="FILE", help="Write decisions here, not to standard output.")
+@click.option("--models", type=options.FILE, metavar="DIR", help="Use the newest traffic model, not Table II.")
+@options.packet_reading
+def watch(
+    *,
+    source: Path,
+    state: Path | None,
+    out: Path | None,
+    models: Path | None,
+    reading: "Reading",
+    **given: Any,  # noqa: ANN401  the options of the traffic test
+) -> None:
+    """Judge every client by its packets, live.
+
+    SOURCE is a capture or a packet table; `-` is standard input, as in `tcpdump -w - | gamewarden watch -`. Each
+    decision is one JSON line, written the moment its window completes. With --state and --out a stop, a crash or a kill
+    and a restart on the same file lose no decision and double none.
+    """
+    from gamewarden import pipeline
+
+    test = _profile(models, given, reading)
+    say(*test.warnings)
+    packets = pipeline.open_packet_source(source, reading)
+    with _status_line() as status:
+        tally = _watch(packets, test, live=not source.is_file(), state=state, out=out, status=status)
+    say(*pipeline.packet_remarks(packets), _summary(tally))
+
+
+def _profile(models: Path | None, given: dict[str, Any], reading: "Reading") -> "TrafficTest":
+    from gamewarden import pipeline
+    from gamewarden.features.traffic import TrafficTest
+
+    if models is None:
+        recipe: Any = pipeline.feature_recipe(TrafficTest.name, given, current(), reading)
+        found: TrafficTest = recipe
+        return found
+    if said := [name for name, value in given.items() if value is not None]:
+        raise click.UsageError(f"--models brings its own profile; leave out --{said[0].replace('_', '-')}")
+    return pipeline.traffic_profile(models)
+
+
+def _watch(
+    packets: Any,  # noqa: ANN401  a PacketStream, which costs an import
+    test: "TrafficTest",
+    *,
+    live: bool,
+    state: Path | None,
+    out: Path | None,
+    status: "Callable[[Status], object]",
+) -> "Tally":
+    from gamewarden.online.stopping import Stop
+    from gamewarden.online.watch import watch as watch_packets
+    from gamewarden.online.watch import watch_to_file
+
+    with Stop().on_interrupt() as stop:
+        if state is not None and out is not None and not live:
+            return watch_to_file(packets, test, out, state=state, status=status, stop=stop)
+        with _written(out, anew=state is None) as write:
+            return watch_packets(packets, test, write, state=state, replayed=not live, status=status, stop=stop)
+
+
+@contextmanager
+def _written(out: Path | None, *, anew: bool) -> "Iterator[Write]":
+    """Where decisions go, each batch of them at once."""
+    if out is None:
+        yield _to_stdout
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with out.open("wb" if anew else "ab", buffering=0) as file:
+        yield lambda lines: file.write(lines.encode())
+
+
+def _to_stdout(lines: str) -> None:
+    sys.stdout.write(lines)
+    sys.stdout.flush()
+
+
+@contextmanager
+def _status_line() -> "Iterator[Callable[[Status], object]]":
+    """One line that is written over and over, on a terminal alone."""
+    if not sys.stderr.isatty():
+        yield lambda _status: None
+        return
+    yield lambda status: click.echo(f"\r\x1b[K{status}", nl=False, err=True)
+    click.echo(err=True)
+
+
+def _summary(tally: "Tally") -> str:
+    share = f", {tally.bots / tally.decisions:.1%} of them bot" if tally.decisions else ""
+    return f"{tally.players:,} players, {tally.counted:,} client packets, {tally.decisions:,} decisions{share}"
