@@ -33,7 +33,7 @@ NUMBERS = (
     Number("accounts", 100, ACCOUNTS, "Accounts a world, to choose from."),
     Number("seeds", 1, SEEDS, "Worlds a game."),
 )
-GAMES = ("lineage", "aion", "blade-and-soul")  # all there are: none was chosen
+GAMES = ("lineage", "aion", "blade-and-soul")  # all there are
 DAYS = 3
 EACH = 7
 CHUNKS = (60, 45, 30, 15)  # minutes
@@ -96,7 +96,7 @@ def run(accounts: int = ACCOUNTS, seeds: int = SEEDS, progress: Progress = no_pr
         frame,
         runs,
         (
-            "Ours are synthetic characters of our own worlds, not those of Cabal Online; no seed or game was chosen.",
+            "Ours are synthetic characters of our own worlds, not those of Cabal Online; no seed or game was left out.",
             "MCC of counts pooled over 49 folds; the interval method at the t whose mean over the worlds is highest.",
             *_shape(curves),
         ),
