@@ -28,12 +28,12 @@ from gamewarden.tables import FrameEvents
 from gamewarden.world import World
 
 ACCOUNTS = 300  # of whom the first that fit are taken
-SEEDS = 2  # worlds a game: half an hour of one core
+SEEDS = 2  # worlds a game; all of it takes about a quarter of an hour of one core
 NUMBERS = (
     Number("accounts", 100, ACCOUNTS, "Accounts a world, to choose from."),
-    Number("seeds", 1, SEEDS, "Worlds."),
+    Number("seeds", 1, SEEDS, "Worlds a game."),
 )
-GAMES = ("lineage", "aion", "blade-and-soul")  # all there are: none was chosen
+GAMES = ("lineage", "aion", "blade-and-soul")  # all there are
 DAYS = 3
 EACH = 7
 CHUNKS = (60, 45, 30, 15)  # minutes
@@ -89,16 +89,18 @@ def run(accounts: int = ACCOUNTS, seeds: int = SEEDS, progress: Progress = no_pr
     """Play every game with the seeds 1, 2, 3 … and judge fourteen characters of each world."""
     runs = tuple(_run(game, accounts, seed, progress) for game in GAMES for seed in range(1, seeds + 1))
     curves = pl.concat([one.curves for one in runs])
-    frame = pl.DataFrame([*_figures(curves), *_asides(runs)], infer_schema_length=None)
+    frame = pl.DataFrame(list(_figures(curves)), infer_schema_length=None)
+    asides = pl.DataFrame(list(_asides(runs)), infer_schema_length=None).drop("published")
     return Study(
         f"Thawonmas & Kashifuji beside SYNTHETIC characters ({EACH} + {EACH}, three days, {len(runs)} worlds)",
         frame,
         runs,
         (
-            "Ours are synthetic characters of our own worlds, not those of Cabal Online; no seed or game was chosen.",
+            "Ours are synthetic characters of our own worlds, not those of Cabal Online; no seed or game was left out.",
             "MCC of counts pooled over 49 folds; the interval method at the t whose mean over the worlds is highest.",
             *_shape(curves),
         ),
+        (("Mimics and cheats nobody had labelled (SYNTHETIC; shares of their chunks, and loot)", asides),),
     )
 
 
