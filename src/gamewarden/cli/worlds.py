@@ -1,7 +1,7 @@
 """Commands around the synthetic game: `demo`, `world`, `reproduce`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -59,8 +59,9 @@ def _reproduce_command(name: str) -> click.Command:
     @click.command(name, help=study.__doc__)
     @options.together(*map(_number_option, study.NUMBERS))
     @click.option("--plots", type=options.FILE, metavar="DIR", help="Draw the figures here.")
+    @click.option("--report", type=options.FILE, metavar="FILE", help="Write all of it as one HTML page.")
     @options.table
-    def command(*, plots: Path | None, present: Presentation, **numbers: int) -> None:
+    def command(*, plots: Path | None, report: Path | None, present: Presentation, **numbers: int) -> None:
         with progress(f"reproducing {name}", study.steps(**numbers)) as done:
             result = study.run(**numbers, progress=done)
         if plots is not None:
@@ -70,8 +71,23 @@ def _reproduce_command(name: str) -> click.Command:
         present.table(result.frame, result.title)
         for title, frame in result.more:
             present.beside(frame, title)
+        if report is not None:
+            _write_report(study, result, report)
+            say(f"The report is in {report}")
 
     return command
+
+
+def _write_report(study: Any, result: Any, path: Path) -> None:  # noqa: ANN401  see studies.load
+    from tempfile import TemporaryDirectory
+
+    from gamewarden.evaluation.report import html_page
+    from gamewarden.files import write_text
+
+    with TemporaryDirectory() as place:
+        pictures = study.draw(result, Path(place))
+        tables = [("Beside the paper", result.frame), *result.more]
+        write_text(path, html_page(result.title, result.remarks, tables, pictures))
 
 
 def _number_option(number: "Number") -> options.Decorator:

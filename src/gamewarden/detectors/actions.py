@@ -5,6 +5,7 @@ more often than any human in training and weighs which actions the others do at 
 often each action is done (equation 7); `actions-interval` also how often each length of interval occurs (8).
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, ClassVar
 
@@ -39,7 +40,7 @@ _VALIDATED = "held-out chunks, an actor or its group in one fold only"
 
 
 @dataclass(frozen=True)
-class _Chunks:
+class _Chunks(ABC):
     """The options all three recipes share; each field names in `also` what the contract tests shall try besides."""
 
     name: ClassVar[str]
@@ -142,9 +143,9 @@ class _Chunks:
     def _learn(self, rows: pl.DataFrame) -> tuple[Machine, float]:
         return self._machine(rows, np.ones(rows.height, np.bool_), self._columns(rows), None)
 
+    @abstractmethod
     def _columns(self, rows: pl.DataFrame) -> tuple[str, ...]:
         """The numbers of a chunk that the machine weighs."""
-        raise NotImplementedError
 
     def _machine(
         self, rows: pl.DataFrame, learned_from: Flags, names: tuple[str, ...], stage: StageOne | None
