@@ -23,7 +23,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench_self_similarity import KINDS, ParquetEvents, assert_agreement, line, write_log
+from bench_self_similarity import KINDS, assert_agreement, line, write_log
+from gamewarden.readers.tables import open_events
 
 COLUMNS = ("actor", "at", "kind")
 SECOND = 1_000_000
@@ -37,7 +38,7 @@ GAP_COLUMNS = {f"i_{gap}": gap for gap in range(LAST_BIN + 1)}
 
 def decode(log: Path) -> None:
     """(a) Only decoding: the limit."""
-    for _ in ParquetEvents(log).batches(COLUMNS):
+    for _ in open_events(log).batches(COLUMNS):
         pass
 
 
@@ -45,7 +46,7 @@ def ours(log: Path) -> pl.DataFrame:
     """(b) The kernel, end to end."""
     from gamewarden.features.actions import Actions
 
-    return Actions(vocabulary=KINDS).measure(ParquetEvents(log))
+    return Actions(vocabulary=KINDS).measure(open_events(log))
 
 
 def polars(log: Path) -> pl.DataFrame:
