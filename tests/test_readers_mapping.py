@@ -166,7 +166,7 @@ def test_near_misses_of_reserved_kinds_are_noticed(kind, meant):
 def test_every_preset_parses_and_names_only_reserved_kinds(name):
     mapping = load_mapping(name)
 
-    assert set(mapping.kinds.values()) <= RESERVED_KINDS
+    assert set(mapping.kinds.values()) <= set(RESERVED_KINDS)
     assert set(EVENTS.required) <= set(mapping.columns)
 
 

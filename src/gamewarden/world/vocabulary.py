@@ -3,37 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-RESERVED = (
-    "session.login",
-    "session.logout",
-    "zone.enter",
-    "move",
-    "combat.kill",
-    "combat.death",
-    "combat.attack",
-    "loot.pickup",
-    "loot.drop",
-    "item.use",
-    "item.craft",
-    "npc.buy",
-    "npc.sell",
-    "trade.give",
-    "trade.receive",
-    "market.buy",
-    "market.sell",
-    "mail.send",
-    "mail.receive",
-    "storage.deposit",
-    "storage.withdraw",
-    "level.up",
-    "exp.gain",
-    "currency.gain",
-    "currency.loss",
-    "skill.use",
-    "chat",
-    "party.join",
-    "party.leave",
-)
+from gamewarden.tables import RESERVED_KINDS
+
+# Nobody is challenged or reported in this world.
+RESERVED = tuple(kind for kind in RESERVED_KINDS if not kind.startswith(("challenge.", "report.")))
 
 _QUALITIES = (
     "ember",
