@@ -7,7 +7,7 @@ a model become scores, and scores become a list of accounts to look at, each wit
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, Self, cast
+from typing import Any, Self, cast
 
 import polars as pl
 import pyarrow as pa
@@ -15,7 +15,17 @@ import pyarrow.compute as pc
 
 from gamewarden import detectors, features
 from gamewarden.config import Config
-from gamewarden.contracts import Detector, EventStream, Feature, Model, PacketStream, Progress, Recipe, no_progress
+from gamewarden.contracts import (
+    Detector,
+    EventStream,
+    Feature,
+    Food,
+    Model,
+    PacketStream,
+    Progress,
+    Recipe,
+    no_progress,
+)
 from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.evaluation.cross_validation import Evaluation, distinct_units
 from gamewarden.evaluation.cross_validation import evaluate as cross_validate
@@ -245,7 +255,7 @@ def feature_class_of(detector: str) -> type[Feature]:
     return features.load(FEATURE_OF[detector])
 
 
-def food_of(detector: str) -> Literal["events", "packets"]:
+def food_of(detector: str) -> Food:
     """What a detector's feature is measured from."""
     return feature_class_of(detector).eats
 
