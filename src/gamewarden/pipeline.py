@@ -31,7 +31,8 @@ from gamewarden.readers.packets import is_capture, open_packets
 from gamewarden.readers.small import read_labels, read_profiles, read_vocabulary
 from gamewarden.readers.tables import MAX_BAD_SHARE, EventFile, open_events
 from gamewarden.spans import parse_span
-from gamewarden.store import models as shelf
+from gamewarden.store import models as stored_models
+from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
 from gamewarden.verdicts.chunks import roll_up
 from gamewarden.verdicts.filters import Filter, parse_filter
@@ -317,7 +318,8 @@ def fit(
     measured = _measured(frozen, Watched(events, progress))
     recipe: Any = detector
     model: Model = replace(recipe, feature=frozen).fit(measured.frame, told.frame)
-    return Fitted(model, shelf.save(model, to), (*_remarks(events), *measured.remarks, *told.notes))
+    path = stored_models.save(model, to)
+    return Fitted(model, path, (*_remarks(events), *measured.remarks, *told.notes, *_waiting(model, to)))
 
 
 def fit_traces(
@@ -346,7 +348,18 @@ def fit_traces(
         parts.append(_named_after_file(part.frame, source, known))
     _refuse_shared_actors(parts, traces)
     model = detector.fit(pl.concat(parts), told.frame)
-    return Fitted(model, shelf.save(model, to), (*remarks, *told.notes))
+    path = stored_models.save(model, to)
+    return Fitted(model, path, (*remarks, *told.notes, *_waiting(model, to)))
+
+
+def _waiting(model: Model, directory: Path) -> tuple[str, ...]:
+    """What keeps a model that was just stored from being used, if anything does."""
+    fitted = model.card
+    standing = next((one.id for one in shelf.in_force(directory) if one.detector == fitted.detector), None)
+    if standing == fitted.id:
+        return ()
+    promote = f"gamewarden model promote {fitted.id} --models {directory}"
+    return (f"{standing} was promoted and stays in force; `{promote}` puts this model in its place",)
 
 
 def _named_after_file(measured: pl.DataFrame, source: Path, known: set[str]) -> pl.DataFrame:
@@ -370,7 +383,7 @@ def _refuse_shared_actors(parts: Sequence[pl.DataFrame], traces: Sequence[Path])
 
 
 def traffic_profile(models: Path) -> TrafficTest:
-    """The profile of the newest traffic model of a directory.
+    """The profile of the traffic model in force of a directory.
 
     Raises:
         ModelError: there is none, or it is damaged.
@@ -380,20 +393,20 @@ def traffic_profile(models: Path) -> TrafficTest:
 
 
 def load_models(directory: Path, detector: str | None = None) -> list[Model]:
-    """The newest model of each detector, those that see most first; or of one detector.
+    """The model in force of each detector, those that see most first; or of one detector.
 
     Raises:
         ModelError: there is no such model, or it is damaged.
     """
-    found = {stored.detector: stored for stored in shelf.newest(directory)}
+    found = {stored.detector: stored for stored in shelf.in_force(directory)}
     if detector is not None and detector not in found:
         raise ModelError(f"{directory}: there is no model of {detector!r}, only of {', '.join(found)}")
     names = [name for name in (*FEATURE_OF, *found) if name in found] if detector is None else [detector]
-    return [detectors.revive(shelf.load(found[name].path)) for name in dict.fromkeys(names)]
+    return [detectors.revive(stored_models.load(found[name].path)) for name in dict.fromkeys(names)]
 
 
 def score(source: Path, models: Path, reading: Reading, progress: Progress = no_progress) -> Told:
-    """SCORES of every actor and period under the newest model of every detector that can see this source.
+    """SCORES of every actor and period under the model in force of every detector that can see this source.
 
     Raises:
         ModelError: no model judges what the source holds.

@@ -83,8 +83,13 @@ def stored(directory: Path) -> list[Stored]:
     """
     if not directory.is_dir():
         raise ModelError(f"{directory}: there is no such directory; `gamewarden fit … --to {directory}` makes it")
-    files = [path for path in directory.glob("*.json") if _NAME.fullmatch(path.stem)]
+    files = [path for path in directory.glob("*.json") if is_id(path.stem)]
     return [Stored(path, path.stem) for path in sorted(files, key=lambda path: (path.stat().st_mtime_ns, path.name))]
+
+
+def is_id(text: str) -> bool:
+    """Whether this is how a model is named."""
+    return _NAME.fullmatch(text) is not None
 
 
 def newest(directory: Path) -> list[Stored]:
@@ -180,7 +185,7 @@ def _refuse_misnamed(path: Path, values: Mapping[str, Any]) -> None:
     made = model_id(*parts, str(values["data"]))
     if values["id"] != made:
         raise ModelError(f"{path}: the model calls itself {values['id']!r}, but its recipe and data make it {made!r}")
-    if _NAME.fullmatch(path.stem) and path.stem != made:
+    if is_id(path.stem) and path.stem != made:
         raise ModelError(f"{path}: the file's name is not that of the model in it, {made!r}; rename it")
 
 
