@@ -99,7 +99,12 @@ class PacketDb:
 
 def looks_like_packet_table(head: bytes) -> bool:
     """Whether the first bytes of a file are those of a packet table: text, with a line only such a table has."""
-    return not _NOT_TEXT.search(head) and _TABLE_LINE.search(head) is not None
+    return not looks_like_bytes(head) and _TABLE_LINE.search(head) is not None
+
+
+def looks_like_bytes(head: bytes) -> bool:
+    """Whether these are no text: every message begins with an id, and one of its two bytes is no letter."""
+    return _NOT_TEXT.search(head) is not None
 
 
 def read_packet_db(path: Path, max_version: int | None = None) -> PacketDb:

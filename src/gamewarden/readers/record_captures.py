@@ -54,6 +54,11 @@ class RecordCapture:
         self._strict = strict
         self._batch = batch
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the latest reading counted, and where it had to stop."""
+        return tuple(self.report.lines())
+
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The messages of each connection in their order, connections side by side."""
         self.report = RecordReport(self._origin.name)

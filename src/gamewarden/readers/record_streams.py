@@ -1,4 +1,4 @@
-"""Packetstreams: what a server wrote down of one client's bytes, with tags that tell the time (Cornelissen, appendix B).
+"""Packetstreams: what a server wrote of one client's bytes, with tags that tell the time (Cornelissen, appendix B).
 
 A tag may stand before every message or before several, may be doubled (the last counts) or missing altogether (then no
 time is known). Damage ends a strict reading; a lenient one goes on at the next tag. Memory does not grow with the file.
@@ -29,6 +29,11 @@ class RecordFile:
         self._layout = Layout(db)
         self._strict = strict
         self._batch = batch
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the latest reading counted, and where it had to stop."""
+        return tuple(self.report.lines())
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All messages in the order they were sent."""

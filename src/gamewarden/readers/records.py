@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gamewarden.errors import ReadError
-from gamewarden.readers.byte_sources import Origin
+from gamewarden.readers.byte_sources import Origin, peeked
 from gamewarden.readers.capture_blocks import looks_like_capture
-from gamewarden.readers.packet_db import PacketDb, looks_like_packet_table, read_packet_db
+from gamewarden.readers.packet_db import PacketDb, looks_like_bytes, looks_like_packet_table, read_packet_db
 from gamewarden.readers.packet_profile import thesis_profile
 
 if TYPE_CHECKING:
@@ -56,11 +56,14 @@ def packet_table(db: PacketDb | Path | None, version: int | None = None) -> Pack
 
 def is_packet_table(path: Path) -> bool:
     """Whether a file is a packet table and not a packetstream or a capture; standard input is not looked at."""
-    if not path.is_file():
-        return False
+    return path.is_file() and looks_like_packet_table(_beginning(path))
+
+
+def holds_messages(path: Path) -> bool:
+    """Whether a file can be a packetstream or a capture: it is not empty, and not text."""
+    return looks_like_bytes(_beginning(path))
+
+
+def _beginning(path: Path) -> bytes:
     with Origin(str(path)).opened() as source:
-        room = bytearray(_LOOKED_AT)
-        filled = 0
-        while filled < len(room) and (got := source.read_into(memoryview(room)[filled:])):
-            filled += got
-    return looks_like_packet_table(bytes(room[:filled]))
+        return peeked(source, _LOOKED_AT)[0]
