@@ -3,6 +3,11 @@
 import struct
 from contextlib import contextmanager
 
+import polars as pl
+import pyarrow as pa
+
+from gamewarden.tables import RECORDS, check
+
 CONNECT, LOADED, FACE, TICK, NAME, WHISPER, WALK, TAKE, ACTION = (
     0x009B,
     0x007D,
@@ -85,3 +90,10 @@ class Given:
     @contextmanager
     def opened(self):
         yield Bytes(self._data, self._step)
+
+
+def decoded(stream):
+    """All messages of a stream as a table."""
+    batches = list(stream.batches(tuple(RECORDS.columns)))
+    empty = pl.DataFrame(schema=RECORDS.columns)
+    return check(pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches))) if batches else empty, RECORDS, "test")

@@ -49,10 +49,8 @@ def _message(data, place, db):
     if left < 2 or (left < 12 and data[place : place + 4] == TAG) or (left < 4 and data[place : place + 2] == b"AD"):
         return 0, CUT_OFF
     identity = struct.unpack_from("<H", data, place)[0]
-    if identity == 0:
-        return 0, REASONS[kernel.END_MARK]
-    if identity not in db.entries:
-        return 0, REASONS[kernel.UNKNOWN_ID]
+    if identity == 0 or identity not in db.entries:
+        return 0, REASONS[kernel.UNKNOWN_ID if identity else kernel.END_MARK]
     size, least = db.entries[identity].length, 2
     if size == 0:
         return 0, REASONS[kernel.ZERO_LENGTH]

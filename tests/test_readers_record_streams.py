@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from gamewarden.readers.packet_db import Entry, PacketDb
 from gamewarden.readers.packet_profile import thesis_profile
 from gamewarden.readers.record_report import CUT_OFF, REASONS
 from gamewarden.readers.record_streams import RecordFile
-from gamewarden.tables import RECORDS, check
+from gamewarden.tables import RECORDS
 
 AT = 1_794_767_736_440_533
 PROFILE = thesis_profile()
@@ -25,11 +24,7 @@ ODD = PacketDb("odd", {**PROFILE.entries, 0x0216: Entry(0x0216, 0), 0x0217: Entr
 def read(data, db=PROFILE, *, step=None, batch=1 << 16, strict=False):
     """The messages, and the report."""
     stream = RecordFile(ro.Given(data, step), db, strict=strict, batch=batch)
-    batches = list(stream.batches(tuple(RECORDS.columns)))
-    frame = (
-        pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches))) if batches else pl.DataFrame(schema=RECORDS.columns)
-    )
-    return check(frame, RECORDS, "test"), stream.report
+    return ro.decoded(stream), stream.report
 
 
 def times(frame):
