@@ -181,7 +181,7 @@ class ActionModel:
                 "strength": self.strength,
                 "slope": self.slope,
                 "offset": self.offset,
-                "reference": {part.name: getattr(self.reference, part.name) for part in fields(Reference)},
+                "reference": self.reference.to_dict(),
                 "training": self.training,
                 "validation": self.validation,
             }

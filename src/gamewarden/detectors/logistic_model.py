@@ -13,6 +13,7 @@ from gamewarden.detectors.calibration import (
     Calibration,
     Floats,
     Reference,
+    StyleReferences,
     plain_json,
     short_options,
     weak_here,
@@ -81,6 +82,7 @@ class LogisticModel:
     reference: Reference
     training: Mapping[str, Any]
     validation: Mapping[str, Any]
+    styles: StyleReferences | None = None  # none in models of method 2
 
     @property
     def id(self) -> str:
@@ -98,13 +100,13 @@ class LogisticModel:
             parameters=self._parameters(),
             training=self.training,
             validation=self.validation,
-            weaknesses=(*WEAKNESSES, *weak_here(self.training, self.validation, self.reference.humans)),
+            weaknesses=(*WEAKNESSES, *weak_here(self.training, self.validation, self.reference.humans, self.styles)),
         )
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
         """SCORES: one row a period in the table's order; too little play gives null, never a number."""
         table = self._table(features)
-        calibration = Calibration(self.slope, self.offset, self.reference)
+        calibration = Calibration(self.slope, self.offset, self.reference, self.styles)
         return calibration.scores(table, self._decide(table), table[SELF_SIM].is_not_null(), (self.detector, self.id))
 
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
@@ -146,9 +148,10 @@ class LogisticModel:
                 "intercept": self.intercept,
                 "slope": self.slope,
                 "offset": self.offset,
-                "reference": {part.name: getattr(self.reference, part.name) for part in fields(Reference)},
+                "reference": self.reference.to_dict(),
                 "training": self.training,
                 "validation": self.validation,
+                **({} if self.styles is None else {"styles": self.styles.to_dict()}),
             }
         )
 
@@ -166,6 +169,7 @@ class LogisticModel:
                 "feature": Recipe(**given["feature"]),
                 "columns": tuple(Column(**column) for column in given["columns"]),
                 "reference": Reference(**given["reference"]),
+                "styles": StyleReferences.from_dict(given["styles"]) if "styles" in given else None,
             }
         )
         if model.id != values["id"]:
@@ -224,6 +228,7 @@ class LogisticModel:
             },
             "left_out": dict(self.left_out),
             "humans": self.reference.humans,
+            **({} if self.styles is None else {"humans_by_style": self.styles.counts()}),
             "smallest_alarm": 1 / (self.reference.humans + 1),
         }
 

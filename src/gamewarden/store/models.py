@@ -22,6 +22,7 @@ VERSION = 1
 LARGEST = 256 << 20  # bytes: ten million reference humans; more is not a model
 DEEPEST = 32  # brackets within brackets: a model has about six
 _NAME = re.compile(r"(?P<detector>[a-z0-9][a-z0-9-]*)@(?P<digest>[0-9a-f]{12})")
+_CUT_OFF = re.compile(r"[-+.a-zA-Z]{0,4}\s*")  # nothing, or the beginning of a number or of a word, and no more
 _PARTS = {"id", "detector", "recipe", "feature", "data"}
 # What people mistake for, or disguise as, a model file.
 _DISGUISES = {
@@ -136,7 +137,7 @@ def _parse(path: Path, text: str) -> Any:  # noqa: ANN401 - whatever stands in t
     try:
         return json.loads(text, parse_constant=refuse, parse_float=finite, object_pairs_hook=once)
     except json.JSONDecodeError as error:
-        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated"):
+        if _CUT_OFF.fullmatch(text, error.pos) or error.msg.startswith("Unterminated"):
             raise ModelError(f"{path}: it ends early, at byte {len(text.encode()):,}; copy or fit it again") from error
         raise ModelError(
             f"{path}:{error.lineno}: this is not JSON ({error.msg}), so no model or a damaged one"
