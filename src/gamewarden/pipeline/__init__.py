@@ -15,6 +15,7 @@ from gamewarden.pipeline.evaluating import (
 )
 from gamewarden.pipeline.explaining import Story, draw_story, explain
 from gamewarden.pipeline.fitting import Fitted, detector_recipe, fit, fit_traces, trace_recipe
+from gamewarden.pipeline.judging import Judgement
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
@@ -34,6 +35,7 @@ __all__ = [
     "FEATURE_TRIED",
     "Evaluated",
     "Fitted",
+    "Judgement",
     "Protocol",
     "Reading",
     "Story",

@@ -34,6 +34,7 @@ _DISGUISES = {
 }
 _OLD_PICKLES = b"(cIFLSVN])}KMJGUXTi"  # what pickles of the protocols 0 and 1, which are nearly text, begin with
 _LONGEST_OLD_PICKLE = 1 << 20  # bytes; a longer one is no model either, and called not JSON
+_CUT_OFF = re.compile(r"[-+.a-zA-Z]{0,4}\s*")  # nothing, or the beginning of a number or of a word, and no more
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -111,7 +112,7 @@ class Seal:
             raise self.error(f"{path}: a number in it is too long to be one of a {self.body}") from error
 
     def _not_json(self, path: Path, text: str, error: json.JSONDecodeError) -> GamewardenError:
-        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated"):
+        if _CUT_OFF.fullmatch(text, error.pos) or error.msg.startswith("Unterminated"):
             return self.error(f"{path}: it ends early, at byte {len(text.encode()):,}; copy it again or {self.again}")
         return self.error(f"{path}:{error.lineno}: this is not JSON ({error.msg}), so no {self.body} or a damaged one")
 
