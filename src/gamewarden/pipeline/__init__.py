@@ -4,6 +4,7 @@ A source becomes a stream of events or packets, these become features, features 
 a model become scores, and scores become a list of accounts to look at, each with its reasons.
 """
 
+from gamewarden.pipeline.comparing import Difference, compare, compare_on
 from gamewarden.pipeline.evaluating import (
     FEATURE_TRIED,
     Evaluated,
@@ -19,6 +20,17 @@ from gamewarden.pipeline.judging import Judgement
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
+from gamewarden.pipeline.shelving import (
+    Page,
+    history_of,
+    load_model,
+    models_in_short,
+    models_on,
+    needs_of,
+    page_of,
+    promote,
+    roll_back,
+)
 from gamewarden.pipeline.sources import (
     Reading,
     Told,
@@ -33,14 +45,18 @@ from gamewarden.pipeline.sources import (
 
 __all__ = [
     "FEATURE_TRIED",
+    "Difference",
     "Evaluated",
     "Fitted",
     "Judgement",
+    "Page",
     "Protocol",
     "Reading",
     "Story",
     "Told",
     "Wishes",
+    "compare",
+    "compare_on",
     "detector_recipe",
     "detectors_to_try",
     "draw_evaluation",
@@ -53,15 +69,23 @@ __all__ = [
     "fit",
     "fit_traces",
     "food_of",
+    "history_of",
     "lint",
+    "load_model",
     "load_models",
     "measure",
+    "models_in_short",
+    "models_on",
+    "needs_of",
     "open_packet_source",
     "open_source",
+    "page_of",
+    "promote",
     "rank",
     "ranking_in_short",
     "read",
     "remarks_of",
+    "roll_back",
     "score",
     "trace_recipe",
     "traffic_profile",
