@@ -11,6 +11,7 @@ import polars as pl
 from gamewarden.contracts import Card, Model, Progress, no_progress
 from gamewarden.detectors.card import value_text
 from gamewarden.pipeline.measuring import feature_of, measure
+from gamewarden.pipeline.shelving import actors_of
 from gamewarden.pipeline.sources import Reading, Told
 
 # The parts of a card, and what each is called in a comparison.
@@ -149,9 +150,9 @@ def _data(first: Card, second: Card) -> str:
 
 
 def _crowd(card: Card) -> str:
-    actors = card.training.get("actors", {})
+    bots, humans = ("?" if number is None else number for number in actors_of(card))
     days = " – ".join(str(card.training.get(name, "?"))[:10] for name in ("since", "until"))
-    return f"{actors.get('bot', '?')} bots and {actors.get('human', '?')} humans of {days}"
+    return f"{bots} bots and {humans} humans of {days}"
 
 
 def _learned(rows: Sequence[tuple[Any, ...]]) -> str:

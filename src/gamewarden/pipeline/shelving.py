@@ -138,10 +138,22 @@ def _row(stored: Stored, in_force: bool) -> dict[str, Any]:  # noqa: FBT001  a c
         card = detectors.revive(stored_models.load(stored.path)).card
     except GamewardenError as error:
         return row | {"problem": str(error).removeprefix(f"{stored.path}: ")}
-    trained = card.training
-    counts = trained.get("actors", {})
-    times = {name: _time(trained.get(name)) for name in ("since", "until")}
-    return row | times | {"bots": counts.get("bot"), "humans": counts.get("human"), "auc": card.validation.get("auc")}
+    times = {name: _time(card.training.get(name)) for name in ("since", "until")}
+    bots, humans = actors_of(card)
+    return row | times | {"bots": bots, "humans": humans, "auc": _number(card.validation.get("auc"))}
+
+
+def actors_of(card: Card) -> tuple[int | None, int | None]:
+    """How many bots and humans a model learned from, as far as its card says so."""
+    actors = card.training.get("actors")
+    if not isinstance(actors, Mapping):
+        return None, None
+    bots, humans = (actors.get(side) if isinstance(actors.get(side), int) else None for side in ("bot", "human"))
+    return bots, humans
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _told(line: Promotion, model: str) -> str:
