@@ -15,7 +15,8 @@ from gamewarden.pipeline.evaluating import (
 )
 from gamewarden.pipeline.explaining import Story, draw_story, explain
 from gamewarden.pipeline.fitting import Fitted, detector_recipe, fit, fit_traces, trace_recipe
-from gamewarden.pipeline.judging import Judgement
+from gamewarden.pipeline.fusing import fit_fusion, styles_for, styles_of
+from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, judgement_summary
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
@@ -51,8 +52,12 @@ __all__ = [
     "feature_class_of",
     "feature_recipe",
     "fit",
+    "fit_fusion",
     "fit_traces",
     "food_of",
+    "judge",
+    "judgement_in_short",
+    "judgement_summary",
     "lint",
     "load_models",
     "measure",
@@ -63,6 +68,8 @@ __all__ = [
     "read",
     "remarks_of",
     "score",
+    "styles_for",
+    "styles_of",
     "trace_recipe",
     "traffic_profile",
 ]

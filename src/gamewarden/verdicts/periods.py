@@ -1,11 +1,12 @@
 """Scores inside a period become one answer a detector: what overlaps counts once, what repeats counts less."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
 from gamewarden.spans import DAY
+from gamewarden.styles import Styles
 from gamewarden.tables import SCORES, TIME, check
 
 EDGE = 1e-6  # probabilities closer to certainty than a millionth say no more than that
@@ -69,7 +70,7 @@ def roll_up(scores: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Cut, dis
     judged = check(scores, SCORES, "verdicts").drop_nulls("probability").join(known, on="model")
     begin, end = cut.borders(pl.col("until") - pl.duration(microseconds=1))
     placed = judged.with_columns(begin.alias("begin"), end.alias("end")).sort("detector", "actor", "since", "until")
-    group = ("actor", "begin", "end", "detector", "family")
+    group = ("actor", "begin", "end", "detector", "model", "family")
     beyond_prior = log_odds(pl.col("probability")) - log_odds(pl.col("prior"))
     return (
         placed.with_columns(fresh=_fresh(group), beyond=beyond_prior)
@@ -92,3 +93,35 @@ def _fresh(group: tuple[str, ...]) -> pl.Expr:
         (pl.col("until") - pl.col("since")).dt.total_microseconds().clip(lower_bound=1)
     )
     return pl.when(covered.is_null() | (covered <= pl.col("since"))).then(1.0).otherwise(left.clip(0.0, 1.0))
+
+
+def side_by_side(parts: pl.DataFrame, played: pl.DataFrame | None = None) -> pl.DataFrame:
+    """One row an actor and period: each model's evidence in a column of its name, null where it was silent.
+
+    `events` counts the scores; what tells styles apart is joined from `played`.
+    """
+    wide = parts.pivot(on="model", index=KEY, values="evidence")
+    counts = parts.group_by(KEY).agg(pl.col("rows").sum().alias("events"))
+    table = wide.join(counts, on=KEY).sort("actor", "since")
+    return table if played is None else table.join(played, on=KEY, how="left", maintain_order="left")
+
+
+def played(features: Iterable[pl.DataFrame], styles: Styles, cut: Cut) -> pl.DataFrame | None:
+    """What tells styles apart, an actor and period: time and kills added up, and the highest level.
+
+    Taken from the first table that has the time played; None where none has.
+    """
+    for table in features:
+        if styles.minutes in table.columns:
+            begin, end = cut.borders(pl.col("until") - pl.duration(microseconds=1))
+            added = [_added(name) for name in (styles.minutes, styles.kills) if name in table.columns]
+            level = [pl.col(styles.level).cast(pl.Float64).max()] if styles.level in table.columns else []
+            placed = table.select(pl.exclude("since", "until"), begin.alias("since"), end.alias("until"))
+            return placed.group_by(KEY).agg(*added, *level)
+    return None
+
+
+def _added(name: str) -> pl.Expr:
+    """A sum that is null where nothing was measured."""
+    column = pl.col(name).cast(pl.Float64)
+    return pl.when(column.count() > 0).then(column.sum()).alias(name)
