@@ -4,6 +4,7 @@ A source becomes a stream of events or packets, these become features, features 
 a model become scores, and scores become a list of accounts to look at, each with its reasons.
 """
 
+from gamewarden.pipeline.budgeting import budget_alone, budget_of_models, budget_of_scores, costs_of_models
 from gamewarden.pipeline.evaluating import (
     FEATURE_TRIED,
     Evaluated,
@@ -42,6 +43,10 @@ __all__ = [
     "Story",
     "Told",
     "Wishes",
+    "budget_alone",
+    "budget_of_models",
+    "budget_of_scores",
+    "costs_of_models",
     "detector_recipe",
     "detectors_to_try",
     "draw_evaluation",
