@@ -7,6 +7,7 @@ import click
 
 from gamewarden import __version__
 from gamewarden.cli import logs, models, packets, settings, shelf, worlds
+from gamewarden.cli import logs, models, packets, settings, verdicts, worlds
 from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
@@ -15,6 +16,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Packets": (packets.watch,),
     "Finding bots": (models.fit, models.score, models.rank, models.explain),
     "Models": (shelf.model,),
+    "Judging": (verdicts.judge, verdicts.budget),
     "How good is it": (models.evaluate, worlds.reproduce),
     "Settings": (settings.config,),
 }
