@@ -4,8 +4,8 @@ A source becomes a stream of events or packets, these become features, features 
 a model become scores, and scores become a list of accounts to look at, each with its reasons.
 """
 
-from gamewarden.pipeline.comparing import Difference, compare, compare_on
 from gamewarden.pipeline.budgeting import budget_alone, budget_of_models, budget_of_scores, costs_of_models
+from gamewarden.pipeline.comparing import Difference, compare, compare_on
 from gamewarden.pipeline.evaluating import (
     FEATURE_TRIED,
     Evaluated,
@@ -57,11 +57,11 @@ __all__ = [
     "Story",
     "Told",
     "Wishes",
-    "compare",
-    "compare_on",
     "budget_alone",
     "budget_of_models",
     "budget_of_scores",
+    "compare",
+    "compare_on",
     "costs_of_models",
     "detector_recipe",
     "detectors_to_try",

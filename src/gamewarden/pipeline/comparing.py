@@ -8,11 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from gamewarden.contracts import Card, Model, Progress, no_progress
+from gamewarden.contracts import Card, Progress, no_progress
 from gamewarden.detectors.card import value_text
+from gamewarden.errors import ModelError
 from gamewarden.pipeline.measuring import feature_of, measure
-from gamewarden.pipeline.shelving import actors_of
+from gamewarden.pipeline.shelving import Kept, actors_of
 from gamewarden.pipeline.sources import Reading, Told
+from gamewarden.verdicts.fusion_model import FusionModel
 
 # The parts of a card, and what each is called in a comparison.
 _PARTS = {
@@ -36,7 +38,7 @@ class Difference:
     table: pl.DataFrame  # part, what, first, second, change
 
 
-def compare(first: Model, second: Model) -> Difference:
+def compare(first: Kept, second: Kept) -> Difference:
     """Where two models differ."""
     cards = first.card, second.card
     rows = [row for part in _PARTS for row in _differences(part, *cards)]
@@ -54,15 +56,20 @@ def compare(first: Model, second: Model) -> Difference:
 
 
 def compare_on(
-    models: tuple[Model, Model], source: Path, listed_from: float, reading: Reading, progress: Progress = no_progress
+    models: tuple[Kept, Kept], source: Path, listed_from: float, reading: Reading, progress: Progress = no_progress
 ) -> Told:
     """Who scores differently under two models: both probabilities and alarms, the largest difference first.
 
     `listed_from` is the probability from which an account would be listed.
+
+    Raises:
+        ModelError: one is a fusion, which scores no source by itself.
     """
     measured: dict[str, Told] = {}
     scores = []
     for model in models:
+        if isinstance(model, FusionModel):
+            raise ModelError(f"{model.id} fuses scores and measures no source; `gamewarden judge` uses it")
         key = repr(model.feature)
         if key not in measured:
             measured[key] = measure(feature_of(model.feature), source, reading, progress)

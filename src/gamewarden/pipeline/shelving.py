@@ -17,7 +17,10 @@ from gamewarden.store import shelf
 from gamewarden.store.models import Stored
 from gamewarden.store.shelf import Promotion
 from gamewarden.tables import TIME, DataType
+from gamewarden.verdicts.fusion_model import NAME as FUSION
+from gamewarden.verdicts.fusion_model import SCORES_OF, FusionModel
 
+Kept = Model | FusionModel  # what a shelf can hold
 _ROW: dict[str, DataType] = {
     "model": pl.String,
     "detector": pl.String,
@@ -64,24 +67,31 @@ class Page:
         return [now, *(_told(line, self.card.id) for line in self.history)]
 
 
-def load_model(directory: Path, text: str) -> Model:
+def load_model(directory: Path, text: str) -> Kept:
     """A model by its id or an unambiguous part of it.
 
     Raises:
         ModelError: there is no such model, it is damaged, or of a detector that is unknown here.
     """
-    return detectors.revive(stored_models.load(shelf.find(directory, text).path))
+    return _revived(shelf.find(directory, text).path)
 
 
-def page_of(model: Model, directory: Path) -> Page:
+def page_of(model: Kept, directory: Path) -> Page:
     """A stored model's page."""
     card = model.card
     told = [line for line in shelf.promotions(directory) if card.id in (line.model, line.instead_of)]
     return Page(card, needs_of(model.feature), shelf.standing(directory).get(card.detector) == card.id, tuple(told))
 
 
+def _revived(path: Path) -> Kept:
+    values = stored_models.load(path)
+    return FusionModel.from_dict(values) if values["detector"] == FUSION else detectors.revive(values)
+
+
 def needs_of(recipe: Recipe) -> dict[str, Any]:
-    """What a feature cannot do without, and what it does better with."""
+    """What a feature cannot do without, and what it does better with; what a fusion listens to."""
+    if recipe.name == SCORES_OF:
+        return {"scores of": list(recipe.options["models"])}
     feature = features.load(recipe.name)
     better = [f"{seen} (else {column} stays empty)" for seen, column in feature.wants.items()]
     return {"a stream of": feature.eats, "columns": list(feature.needs), **({"better_with": better} if better else {})}
@@ -135,7 +145,7 @@ def _row(stored: Stored, in_force: bool) -> dict[str, Any]:  # noqa: FBT001  a c
     saved = datetime.fromtimestamp(stored.path.stat().st_mtime, UTC)
     row = {"model": stored.id, "detector": stored.detector, "in_force": in_force, "saved": saved}
     try:
-        card = detectors.revive(stored_models.load(stored.path)).card
+        card = _revived(stored.path).card
     except GamewardenError as error:
         return row | {"problem": str(error).removeprefix(f"{stored.path}: ")}
     times = {name: _time(card.training.get(name)) for name in ("since", "until")}
