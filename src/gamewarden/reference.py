@@ -140,6 +140,14 @@ def platt(decisions: Floats, bot: Flags) -> tuple[float, float]:
     return LEAST_STEEPNESS / spread, float(np.log(share / (1 - share)))
 
 
+def validation_of(decisions: Floats, bot: Flags, slope: float, offset: float) -> dict[str, Any]:
+    """How good the held-out decision values are."""
+    from sklearn.metrics import roc_auc_score
+
+    probability = sigmoid(slope * decisions + offset)
+    return {"auc": float(roc_auc_score(bot, decisions)), "brier": float(np.mean((probability - bot) ** 2))}
+
+
 def plain_json(values: dict[str, Any]) -> dict[str, Any]:
     """The values as JSON gives them back, so that a stored model equals the one that was stored."""
     plain: dict[str, Any] = json.loads(canonical_json(values))

@@ -8,11 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from gamewarden.contracts import canonical_json, digest
-from gamewarden.reference import Flags, Floats, Reference, StyleReferences, plain_json, platt, sigmoid
+from gamewarden.reference import (
+    Flags,
+    Floats,
+    Reference,
+    StyleReferences,
+    plain_json,
+    platt,
+    sigmoid,
+    validation_of,
+)
 from gamewarden.spans import span_text
 from gamewarden.tables import SCORES, check
 
@@ -63,14 +71,6 @@ class Calibration:
         if self.styles is None:
             return self.reference.alarm(decisions)
         return self.styles.alarm(table, decisions, self.reference)
-
-
-def validation_of(decisions: Floats, bot: Flags, slope: float, offset: float) -> dict[str, Any]:
-    """How good the held-out decision values are."""
-    from sklearn.metrics import roc_auc_score
-
-    probability = sigmoid(slope * decisions + offset)
-    return {"auc": float(roc_auc_score(bot, decisions)), "brier": float(np.mean((probability - bot) ** 2))}
 
 
 def weak_here(

@@ -4,6 +4,7 @@ A source becomes a stream of events or packets, these become features, features 
 a model become scores, and scores become a list of accounts to look at, each with its reasons.
 """
 
+from gamewarden.pipeline.budgeting import budget_alone, budget_of_models, budget_of_scores, costs_of_models
 from gamewarden.pipeline.comparing import Difference, compare, compare_on
 from gamewarden.pipeline.evaluating import (
     FEATURE_TRIED,
@@ -16,7 +17,8 @@ from gamewarden.pipeline.evaluating import (
 )
 from gamewarden.pipeline.explaining import Story, draw_story, explain
 from gamewarden.pipeline.fitting import Fitted, detector_recipe, fit, fit_traces, trace_recipe
-from gamewarden.pipeline.judging import Judgement
+from gamewarden.pipeline.fusing import fit_fusion, styles_for, styles_of
+from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, judgement_summary
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
@@ -55,8 +57,12 @@ __all__ = [
     "Story",
     "Told",
     "Wishes",
+    "budget_alone",
+    "budget_of_models",
+    "budget_of_scores",
     "compare",
     "compare_on",
+    "costs_of_models",
     "detector_recipe",
     "detectors_to_try",
     "draw_evaluation",
@@ -67,9 +73,13 @@ __all__ = [
     "feature_class_of",
     "feature_recipe",
     "fit",
+    "fit_fusion",
     "fit_traces",
     "food_of",
     "history_of",
+    "judge",
+    "judgement_in_short",
+    "judgement_summary",
     "lint",
     "load_model",
     "load_models",
@@ -87,6 +97,8 @@ __all__ = [
     "remarks_of",
     "roll_back",
     "score",
+    "styles_for",
+    "styles_of",
     "trace_recipe",
     "traffic_profile",
 ]

@@ -10,7 +10,8 @@ import polars as pl
 
 from gamewarden.contracts import Card, Model, Progress, no_progress
 from gamewarden.detectors.card import value_text
-from gamewarden.pipeline.measuring import feature_of, measure
+from gamewarden.errors import ModelError
+from gamewarden.pipeline.scoring import measure_for
 from gamewarden.pipeline.shelving import actors_of
 from gamewarden.pipeline.sources import Reading, Told
 
@@ -59,14 +60,15 @@ def compare_on(
     """Who scores differently under two models: both probabilities and alarms, the largest difference first.
 
     `listed_from` is the probability from which an account would be listed.
+
+    Raises:
+        ModelError: one of them is a fusion.
     """
-    measured: dict[str, Told] = {}
-    scores = []
     for model in models:
-        key = repr(model.feature)
-        if key not in measured:
-            measured[key] = measure(feature_of(model.feature), source, reading, progress)
-        scores.append(model.score(measured[key].frame))
+        if not hasattr(model, "score"):
+            raise ModelError(f"{model.card.id} judges scores, not a source; compare the models it hears")
+    measured = measure_for(models, source, reading, progress)
+    scores = [model.score(measured[model.card.id].frame) for model in models]
     table = _side_by_side(*scores)
     remarks = dict.fromkeys(line for told in measured.values() for line in told.remarks)
     return Told(table, (*remarks, *_crossings(table, listed_from)))

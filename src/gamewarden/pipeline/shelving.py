@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -17,6 +17,8 @@ from gamewarden.store import shelf
 from gamewarden.store.models import Stored
 from gamewarden.store.shelf import Promotion
 from gamewarden.tables import TIME, DataType
+from gamewarden.verdicts.fusion_model import NAME as FUSION
+from gamewarden.verdicts.fusion_model import FusionModel
 
 _ROW: dict[str, DataType] = {
     "model": pl.String,
@@ -70,7 +72,18 @@ def load_model(directory: Path, text: str) -> Model:
     Raises:
         ModelError: there is no such model, it is damaged, or of a detector that is unknown here.
     """
-    return detectors.revive(stored_models.load(shelf.find(directory, text).path))
+    return revive(stored_models.load(shelf.find(directory, text).path))
+
+
+def revive(values: Mapping[str, Any]) -> Model:
+    """A model, or a fusion of several, back from the values that the store read.
+
+    Raises:
+        ModelError: a value in it cannot be.
+    """
+    if values.get("detector") == FUSION:
+        return cast("Model", FusionModel.from_dict(values))
+    return detectors.revive(values)
 
 
 def page_of(model: Model, directory: Path) -> Page:
@@ -82,6 +95,8 @@ def page_of(model: Model, directory: Path) -> Page:
 
 def needs_of(recipe: Recipe) -> dict[str, Any]:
     """What a feature cannot do without, and what it does better with."""
+    if recipe.name not in features.NAMES:
+        return {}
     feature = features.load(recipe.name)
     better = [f"{seen} (else {column} stays empty)" for seen, column in feature.wants.items()]
     return {"a stream of": feature.eats, "columns": list(feature.needs), **({"better_with": better} if better else {})}
@@ -135,7 +150,7 @@ def _row(stored: Stored, in_force: bool) -> dict[str, Any]:  # noqa: FBT001  a c
     saved = datetime.fromtimestamp(stored.path.stat().st_mtime, UTC)
     row = {"model": stored.id, "detector": stored.detector, "in_force": in_force, "saved": saved}
     try:
-        card = detectors.revive(stored_models.load(stored.path)).card
+        card = revive(stored_models.load(stored.path)).card
     except GamewardenError as error:
         return row | {"problem": str(error).removeprefix(f"{stored.path}: ")}
     times = {name: _time(card.training.get(name)) for name in ("since", "until")}
