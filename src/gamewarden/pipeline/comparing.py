@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
-from gamewarden.contracts import Card, Progress, no_progress
+from gamewarden.contracts import Card, Model, Progress, no_progress
 from gamewarden.detectors.card import value_text
 from gamewarden.errors import ModelError
-from gamewarden.pipeline.measuring import feature_of, measure
+from gamewarden.pipeline.scoring import measure_for
 from gamewarden.pipeline.shelving import Kept, actors_of
 from gamewarden.pipeline.sources import Reading, Told
 from gamewarden.verdicts.fusion_model import FusionModel
@@ -65,15 +65,12 @@ def compare_on(
     Raises:
         ModelError: one is a fusion, which scores no source by itself.
     """
-    measured: dict[str, Told] = {}
-    scores = []
     for model in models:
         if isinstance(model, FusionModel):
-            raise ModelError(f"{model.id} fuses scores and measures no source; `gamewarden judge` uses it")
-        key = repr(model.feature)
-        if key not in measured:
-            measured[key] = measure(feature_of(model.feature), source, reading, progress)
-        scores.append(model.score(measured[key].frame))
+            raise ModelError(f"{model.id} judges scores, not a source; compare the models it hears")
+    seeing = cast("tuple[Model, Model]", models)
+    measured = measure_for(seeing, source, reading, progress)
+    scores = [model.score(measured[model.card.id].frame) for model in seeing]
     table = _side_by_side(*scores)
     remarks = dict.fromkeys(line for told in measured.values() for line in told.remarks)
     return Told(table, (*remarks, *_crossings(table, listed_from)))

@@ -73,7 +73,18 @@ def load_model(directory: Path, text: str) -> Kept:
     Raises:
         ModelError: there is no such model, it is damaged, or of a detector that is unknown here.
     """
-    return _revived(shelf.find(directory, text).path)
+    return revive(stored_models.load(shelf.find(directory, text).path))
+
+
+def revive(values: Mapping[str, Any]) -> Kept:
+    """A model, or a fusion of several, back from the values that the store read.
+
+    Raises:
+        ModelError: a value in it cannot be.
+    """
+    if values.get("detector") == FUSION:
+        return FusionModel.from_dict(values)
+    return detectors.revive(values)
 
 
 def page_of(model: Kept, directory: Path) -> Page:
@@ -81,11 +92,6 @@ def page_of(model: Kept, directory: Path) -> Page:
     card = model.card
     told = [line for line in shelf.promotions(directory) if card.id in (line.model, line.instead_of)]
     return Page(card, needs_of(model.feature), shelf.standing(directory).get(card.detector) == card.id, tuple(told))
-
-
-def _revived(path: Path) -> Kept:
-    values = stored_models.load(path)
-    return FusionModel.from_dict(values) if values["detector"] == FUSION else detectors.revive(values)
 
 
 def needs_of(recipe: Recipe) -> dict[str, Any]:
@@ -145,7 +151,7 @@ def _row(stored: Stored, in_force: bool) -> dict[str, Any]:  # noqa: FBT001  a c
     saved = datetime.fromtimestamp(stored.path.stat().st_mtime, UTC)
     row = {"model": stored.id, "detector": stored.detector, "in_force": in_force, "saved": saved}
     try:
-        card = _revived(stored.path).card
+        card = revive(stored_models.load(stored.path)).card
     except GamewardenError as error:
         return row | {"problem": str(error).removeprefix(f"{stored.path}: ")}
     times = {name: _time(card.training.get(name)) for name in ("since", "until")}
