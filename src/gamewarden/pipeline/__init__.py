@@ -32,6 +32,12 @@ from gamewarden.pipeline.shelving import (
     page_of,
     promote,
     roll_back,
+from gamewarden.pipeline.sessions import (
+    character_names,
+    describe_table,
+    measure_sessions,
+    open_record_source,
+    session_sources,
 )
 from gamewarden.pipeline.sources import (
     Reading,
@@ -44,6 +50,7 @@ from gamewarden.pipeline.sources import (
     read,
     remarks_of,
 )
+from gamewarden.readers.records import is_packet_table
 
 __all__ = [
     "FEATURE_TRIED",
@@ -63,6 +70,8 @@ __all__ = [
     "compare",
     "compare_on",
     "costs_of_models",
+    "character_names",
+    "describe_table",
     "detector_recipe",
     "detectors_to_try",
     "draw_evaluation",
@@ -80,6 +89,7 @@ __all__ = [
     "judge",
     "judgement_in_short",
     "judgement_summary",
+    "is_packet_table",
     "lint",
     "load_model",
     "load_models",
@@ -87,7 +97,9 @@ __all__ = [
     "models_in_short",
     "models_on",
     "needs_of",
+    "measure_sessions",
     "open_packet_source",
+    "open_record_source",
     "open_source",
     "page_of",
     "promote",
@@ -99,6 +111,7 @@ __all__ = [
     "score",
     "styles_for",
     "styles_of",
+    "session_sources",
     "trace_recipe",
     "traffic_profile",
 ]
