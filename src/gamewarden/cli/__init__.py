@@ -6,8 +6,7 @@ import sys
 import click
 
 from gamewarden import __version__
-from gamewarden.cli import logs, models, packets, settings, shelf, verdicts, worlds
-from gamewarden.cli import logs, models, packets, ragnarok, settings, worlds
+from gamewarden.cli import logs, models, packets, ragnarok, settings, shelf, verdicts, worlds
 from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {

@@ -22,6 +22,13 @@ from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, ju
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
+from gamewarden.pipeline.sessions import (
+    character_names,
+    describe_table,
+    measure_sessions,
+    open_record_source,
+    session_sources,
+)
 from gamewarden.pipeline.shelving import (
     Page,
     history_of,
@@ -32,12 +39,6 @@ from gamewarden.pipeline.shelving import (
     page_of,
     promote,
     roll_back,
-from gamewarden.pipeline.sessions import (
-    character_names,
-    describe_table,
-    measure_sessions,
-    open_record_source,
-    session_sources,
 )
 from gamewarden.pipeline.sources import (
     Reading,
@@ -67,10 +68,10 @@ __all__ = [
     "budget_alone",
     "budget_of_models",
     "budget_of_scores",
+    "character_names",
     "compare",
     "compare_on",
     "costs_of_models",
-    "character_names",
     "describe_table",
     "detector_recipe",
     "detectors_to_try",
@@ -86,18 +87,18 @@ __all__ = [
     "fit_traces",
     "food_of",
     "history_of",
+    "is_packet_table",
     "judge",
     "judgement_in_short",
     "judgement_summary",
-    "is_packet_table",
     "lint",
     "load_model",
     "load_models",
     "measure",
+    "measure_sessions",
     "models_in_short",
     "models_on",
     "needs_of",
-    "measure_sessions",
     "open_packet_source",
     "open_record_source",
     "open_source",
@@ -109,9 +110,9 @@ __all__ = [
     "remarks_of",
     "roll_back",
     "score",
+    "session_sources",
     "styles_for",
     "styles_of",
-    "session_sources",
     "trace_recipe",
     "traffic_profile",
 ]
