@@ -91,8 +91,9 @@ def run(accounts: int = ACCOUNTS, seeds: int = SEEDS, progress: Progress = no_pr
         pl.DataFrame(list(_figures(curves)), infer_schema_length=None),
         runs,
         (
-            f"Ours are synthetic characters, not Cabal Online's: every game with the seeds {played[0]} to {played[-1]}.",
+            f"Ours are synthetic characters, not Cabal Online's: every game, seeds {played[0]} to {played[-1]}.",
             "MCC of counts pooled over 49 folds; `best t` is the one whose mean over these worlds is highest.",
+            "Published: the two-stage method's 0.82 follows from a gain of 8 %; the paper's other curves are lost.",
             *_shape(curves),
             *_hiding(runs),
         ),
@@ -115,6 +116,7 @@ def draw(study: Study, directory: Path) -> list[Path]:
             path,
             f"Chunks of {minutes} minutes (synthetic characters, {len(study.runs)} worlds)",
             ("t in seconds", "MCC"),
+            heights=(min(0.0, *study.curves()["mcc"]), 1.0),
         )
         drawn.append(path)
     return drawn
