@@ -30,3 +30,10 @@ def test_a_difference_that_changes_its_sign_is_open_and_its_interval_holds_the_m
     assert found.verdict == "open"
     assert found.low < found.mean < found.high
     assert found == Paired.of([0.9, 0.1, 0.8, 0.3], [0.1, 0.9, 0.4, 0.5])
+
+
+def test_three_worlds_that_agree_do_not_settle_anything():
+    found = Paired.of([0.9, 0.8, 0.7], [0.1, 0.1, 0.1])
+
+    assert found.low > 0
+    assert found.verdict == "open"

@@ -29,7 +29,7 @@ def cast(stage):
 
 @pytest.fixture(scope="module")
 def few(cast):
-    """Three humans and three bots of it, none the only one of its family."""
+    """Three humans and three bots of it, a farmer among them."""
     return casting.Cast(cast.humans[:3], cast.bots[:3])
 
 
@@ -183,8 +183,8 @@ def test_the_second_best_is_the_harder_comparison():
 
 
 def test_a_fall_with_shorter_chunks_is_said_as_it_came_out():
-    falling = pl.concat([world_curves((0.9, 0.8, 0.7, 0.6)) for _ in range(4)])
-    bumpy = pl.concat([world_curves((0.9, 0.8, 0.85, 0.6)) for _ in range(4)])
+    falling = pl.concat([world_curves((0.9, 0.8, 0.7, 0.6)) for _ in range(8)])
+    bumpy = pl.concat([world_curves((0.9, 0.8, 0.85, 0.6)) for _ in range(8)])
     flat = pl.concat([world_curves((0.5 + up, 0.5, 0.5, 0.5)) for up in (0.1, -0.1)])
 
     assert "shorter chunks holds: 0.90, 0.80, 0.70, 0.60, step by step; from 60 to 15 minutes by 0.30" in study._falls(
@@ -192,6 +192,23 @@ def test_a_fall_with_shorter_chunks_is_said_as_it_came_out():
     )
     assert "not at every step" in study._falls(bumpy)
     assert "is not settled" in study._falls(flat)
+
+
+def test_what_the_order_hangs_on_is_said_as_it_came_out():
+    def worlds(interval):
+        rows = [{"cast": hiding.ONE_RANDOMISED, **dict.fromkeys(study.METHODS, 0.4), "actions-interval": interval}]
+        return [study.Run("aion", seed, pl.DataFrame(), pl.DataFrame(rows), pl.DataFrame()) for seed in range(8)]
+
+    assert "does not hold: 0.30 against 0.40" in study._hangs_on(worlds(0.3))
+    assert "holds: 0.60 against 0.40 of actions-frequency" in study._hangs_on(worlds(0.6))
+
+
+def test_farmers_hide_one_or_all_and_everybody_else_stays(stage, few):
+    table = hiding.disguised(stage, few)
+
+    assert table["cast"].to_list()[:2] == [hiding.AS_CAST, hiding.ONE_RANDOMISED]
+    assert table.height == 5
+    assert table.select(pl.exclude("cast")).to_numpy().min() >= -1
 
 
 def test_a_figure_is_drawn_for_every_length_of_chunk(tmp_path):

@@ -27,6 +27,7 @@ FIRST, SECOND = "first stage", "second stage"
 BY = (FIRST, SECOND, TwoStage.name, Frequency.name, Interval.name)
 LOOT = "loot an hour"
 AS_CAST = "as cast"
+ONE_RANDOMISED = f"one farmer as {RANDOMISED}"
 
 
 def evaders(stage: Stage, cast: Cast) -> pl.DataFrame:
