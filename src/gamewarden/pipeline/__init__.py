@@ -23,6 +23,7 @@ from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
 from gamewarden.pipeline.sessions import (
+    SummedUp,
     character_names,
     describe_table,
     measure_sessions,
@@ -63,6 +64,7 @@ __all__ = [
     "Protocol",
     "Reading",
     "Story",
+    "SummedUp",
     "Told",
     "Wishes",
     "budget_alone",
