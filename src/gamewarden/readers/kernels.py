@@ -38,7 +38,7 @@ def part(function: Any) -> Any:  # noqa: ANN401 - as above
 
 def apart(function: Any) -> Any:  # noqa: ANN401 - as above
     """Compile a part that is called, not woven in: what is rarely needed must not make the common way longer."""
-    return njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)(function)
+    return njit(nogil=True, error_model="numpy")(function)
 
 
 def _pointer_to(_typing: Any, array: Any) -> Any:  # noqa: ANN401 - as above
