@@ -17,6 +17,8 @@ DETECTORS: tuple[tuple[str, str, str], ...] = (
     ("actions-frequency", "actions:Frequency", "action_model:ActionModel"),
     ("actions-interval", "actions:Interval", "action_model:ActionModel"),
     ("traffic", "traffic:TrafficDetector", "traffic_model:TrafficModel"),
+    ("session-network", "sessions:SessionNetwork", "session_model:SessionModel"),
+    ("session-angle", "sessions:SessionAngle", "session_model:SessionModel"),
 )
 NAMES = tuple(name for name, *_ in DETECTORS)
 

@@ -1,6 +1,7 @@
 """What every method does when it learns: from whom, who is held out, and what is written down of it."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from gamewarden import folds as dealing
+from gamewarden.contracts import Feature
 from gamewarden.detectors.calibration import Flags, Floats
 from gamewarden.errors import FitError
 
 _LEAST_GROUPS = 2  # one group cannot be held out and learned from
+
+
+def asked(feature: Feature, asks: Mapping[str, Any]) -> Feature:
+    """The feature with the options a method cannot do without."""
+    known: Any = feature
+    names = {option.name for option in fields(known)} if is_dataclass(known) else set()
+    missing = {name: value for name, value in asks.items() if name in names and getattr(known, name) != value}
+    found: Feature = replace(known, **missing) if missing else feature
+    return found
 
 
 def bots(rows: pl.DataFrame) -> Flags:

@@ -58,6 +58,40 @@ def action_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     return _with_tuples(values)
 
 
+def session_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a classifier of sessions, checked, with rows of numbers as tuples.
+
+    Raises:
+        ModelError: a value is missing, superfluous, or not what it must be.
+    """
+    _look_at(values, _SESSIONS, _SESSION_COLUMN)
+    name, machine = values.get("id"), values["machine"]
+    wanted = _NETWORK if machine.get("kind") == "network" else _NEIGHBOURS
+    _same_keys(name, "machine", machine, wanted)
+    for key, fact in wanted.items():
+        _must(name, f"machine.{key}", machine[key], fact)
+    names = [column["name"] for column in values["columns"]]
+    inputs = len(names) + sum(column["flag"] for column in values["columns"])
+    _agree(values, {"every column is there once": len(set(names)) == len(names), **_shapes(machine, inputs)})
+    return _with_tuples(values)
+
+
+def _shapes(machine: Mapping[str, Any], inputs: int) -> dict[str, bool]:
+    """What must hold between the rows of a machine over so many inputs."""
+    if machine["kind"] == "network":
+        return {
+            "a hidden unit has a weight an input and a bias": all(len(row) == inputs + 1 for row in machine["hidden"]),
+            "the output has a weight a hidden unit and a bias": len(machine["output"]) == len(machine["hidden"]) + 1,
+        }
+    return {
+        "a known session has a number an input": all(len(row) == inputs for row in machine["known"]),
+        "each known session is a bot's or a human's": len(machine["bots"]) == len(machine["known"]),
+        "sessions of both are known": set(machine["bots"]) == {True, False},
+        "distances are whitened by a square": machine["whitening"] == []
+        or [len(row) for row in machine["whitening"]] == [inputs] * inputs,
+    }
+
+
 def _look_at(values: Mapping[str, Any], model: "Mapping[str, _Fact]", columns: "Mapping[str, _Fact]") -> None:
     name = values.get("id")
     _same_keys(name, "the model", values, model)
@@ -135,6 +169,14 @@ def _interval(value: object) -> bool:
 
 def _rising(value: object) -> bool:
     return isinstance(value, list) and all(map(_finite, value)) and all(a <= b for a, b in pairwise(value))
+
+
+def _numbers(value: object) -> bool:
+    return isinstance(value, list) and all(map(_finite, value))
+
+
+def _table(value: object) -> bool:
+    return isinstance(value, list) and all(map(_numbers, value))
 
 
 def _texts(value: object) -> bool:
@@ -216,4 +258,32 @@ _REFERENCE: Mapping[str, _Fact] = {
         "a row of numbers above 0, at most 1",
     ),
     "humans": _Fact(_count, "a whole number above 0"),
+}
+_SESSIONS: Mapping[str, _Fact] = {
+    **{key: fact for key, fact in _SHARED.items() if key not in {"strength", "intercept"}},
+    "recipe": _Fact(lambda v: isinstance(v, dict), "an object"),
+    "machine": _Fact(
+        lambda v: isinstance(v, dict) and v.get("kind") in ("network", "neighbours"), "a network or neighbours"
+    ),
+}
+_SESSION_COLUMN: Mapping[str, _Fact] = {
+    "name": _TEXT,
+    "center": _NUMBER,
+    "spread": _POSITIVE,
+    "fill": _NUMBER,
+    "flag": _Fact(lambda v: isinstance(v, bool), "true or false"),
+    "percentiles": _PERCENTILES,
+}
+_NETWORK: Mapping[str, _Fact] = {
+    "kind": _TEXT,
+    "hidden": _Fact(lambda v: _table(v) and bool(v), "rows of numbers, one at least"),
+    "output": _Fact(_numbers, "a row of numbers"),
+}
+_NEIGHBOURS: Mapping[str, _Fact] = {
+    "kind": _TEXT,
+    "form": _Fact(lambda v: v in ("published", "cosine", "euclid", "mahalanobis"), "a form of vector angles"),
+    "neighbours": _Fact(lambda v: _count(v) and v % 2 == 1, "an odd number"),
+    "known": _Fact(lambda v: _table(v) and bool(v), "rows of numbers, one at least"),
+    "bots": _Fact(lambda v: isinstance(v, list) and all(isinstance(one, bool) for one in v), "a row of true and false"),
+    "whitening": _Fact(_table, "rows of numbers"),
 }
