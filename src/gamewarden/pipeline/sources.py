@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from gamewarden import detectors, features
-from gamewarden.contracts import EventStream, Feature, PacketStream, Progress, no_progress
+from gamewarden.contracts import EventStream, Feature, Food, PacketStream, Progress, no_progress
 from gamewarden.errors import ReadError
 from gamewarden.readers.lint import Lint, lint_events
 from gamewarden.readers.lint import lint as lint_file
@@ -100,7 +100,7 @@ def feature_class_of(detector: str) -> type[Feature]:
     return features.load(detectors.SEES[detector])
 
 
-def food_of(detector: str) -> Literal["events", "packets"]:
+def food_of(detector: str) -> Food:
     """What a detector's feature is measured from."""
     return feature_class_of(detector).eats
 
