@@ -1,29 +1,12 @@
 """Small synthetic tables of sessions that several tests share."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from made_up import START, actor_names
-
-
-@dataclass(frozen=True)
-class GivenSessions:
-    """The recipe of a feature whose numbers are already there."""
-
-    name: ClassVar[str] = "session"
-    paper_mode: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"paper_mode": self.paper_mode}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        return cls(**values)
 
 
 def session_rows(bots: int = 12, humans: int = 14, each: int = 1, seed: int = 7) -> pl.DataFrame:

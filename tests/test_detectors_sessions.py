@@ -17,11 +17,12 @@ from gamewarden.detectors.session_machines import Neighbours, cosines
 from gamewarden.detectors.session_vectors import NINE, Column
 from gamewarden.detectors.sessions import SessionAngle, SessionNetwork
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
+from gamewarden.features.session import Sessions
 from made_up import labels_of
-from sessions_made_up import GivenSessions, session_rows
+from sessions_made_up import session_rows
 
-NETWORK = SessionNetwork(GivenSessions(), epochs=300)
-ANGLE = SessionAngle(GivenSessions())
+NETWORK = SessionNetwork(Sessions(), epochs=300)
+ANGLE = SessionAngle(Sessions())
 
 
 @pytest.fixture(scope="module")

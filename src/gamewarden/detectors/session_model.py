@@ -1,28 +1,20 @@
 """A fitted classifier of sessions: scoring and explaining with plain NumPy, nothing in it that can run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import Card, Recipe, model_id
+from gamewarden.contracts import Recipe
 from gamewarden.detectors.attribution import shapley
-from gamewarden.detectors.calibration import (
-    KEY,
-    Calibration,
-    Floats,
-    Reference,
-    plain_json,
-    short_options,
-    weak_here,
-)
+from gamewarden.detectors.calibration import KEY, Floats, Reference
+from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed
 from gamewarden.detectors.revival import session_fields
 from gamewarden.detectors.session_machines import Machine, Neighbours, Network
 from gamewarden.detectors.session_sentences import sentence
 from gamewarden.detectors.session_vectors import PUBLISHED, Column, checked, judged, matrix
-from gamewarden.errors import ModelError
 from gamewarden.tables import EVIDENCE, check
 
 MACHINES = {"network": Network, "neighbours": Neighbours}
@@ -36,38 +28,12 @@ WEAKNESSES = (
 
 
 @dataclass(frozen=True)
-class SessionModel:
+class SessionModel(CalibratedModel):
     """A fitted classifier of sessions: plain numbers, nothing that can run."""
 
-    detector: str
-    recipe: Mapping[str, Any]
-    feature: Recipe
-    data: str  # digest of the training sessions and labels
+    always_weak: ClassVar[tuple[str, ...]] = WEAKNESSES
+
     machine: Machine
-    slope: float  # calibration: log-odds = slope × decision + offset
-    offset: float
-    reference: Reference
-    training: Mapping[str, Any]
-    validation: Mapping[str, Any]
-
-    @property
-    def id(self) -> str:
-        """`detector@digest` of both recipes and the training data."""
-        return model_id(self.detector, self.recipe, self.feature, self.data)
-
-    @property
-    def card(self) -> Card:
-        """What it is, what it was made from and how good it was."""
-        return Card(
-            id=self.id,
-            detector=self.detector,
-            recipe=self.recipe,
-            feature={"name": self.feature.name, **short_options(self.feature.options)},
-            parameters=self._parameters(),
-            training=self.training,
-            validation=self.validation,
-            weaknesses=(*WEAKNESSES, *weak_here(self.training, self.validation, self.reference.humans)),
-        )
 
     @property
     def as_published(self) -> bool:
@@ -88,8 +54,7 @@ class SessionModel:
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
         """SCORES: one row a session in the table's order; too little evidence gives null, never a number."""
         table = self._table(features)
-        calibration = Calibration(self.slope, self.offset, self.reference)
-        return calibration.scores(table, self._decide(table), self._judged(table), (self.detector, self.id))
+        return self.calibration.scores(table, self._decide(table), self._judged(table), (self.detector, self.id))
 
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
         """EVIDENCE: a session after the other, in each the heaviest number first.
@@ -106,32 +71,6 @@ class SessionModel:
             pl.lit(self.detector).alias("detector")
         )
         return check(joined.drop("row"), EVIDENCE, f"explain {self.detector}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
-        kind = next(name for name, machine in MACHINES.items() if isinstance(self.machine, machine))
-        machine: Any = self.machine
-        return plain_json(
-            {
-                "id": self.id,
-                "detector": self.detector,
-                "recipe": self.recipe,
-                "feature": {"name": self.feature.name, "options": self.feature.options},
-                "data": self.data,
-                "columns": [
-                    {part.name: getattr(column, part.name) for part in fields(Column)} for column in machine.columns
-                ],
-                "machine": {
-                    "kind": kind,
-                    **{part.name: getattr(machine, part.name) for part in fields(machine) if part.name != "columns"},
-                },
-                "slope": self.slope,
-                "offset": self.offset,
-                "reference": {part.name: getattr(self.reference, part.name) for part in fields(Reference)},
-                "training": self.training,
-                "validation": self.validation,
-            }
-        )
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -152,8 +91,7 @@ class SessionModel:
                 "reference": Reference(**given["reference"]),
             }
         )
-        if model.id != values["id"]:
-            raise ModelError(f"model {values['id']!r}: its recipe and data make it {model.id!r}; fit it again")
+        refuse_misnamed(model, values)
         return model
 
     @property
@@ -185,17 +123,20 @@ class SessionModel:
         says = sentence(column.name, value, column.percentiles, as_published=self.as_published)
         return at, column.name, value, column.typical, float(shares[place]) if enough else None, says
 
-    def _parameters(self) -> dict[str, Any]:
+    def _learned(self) -> dict[str, Any]:
         return {
             **_size(self.machine),
-            "calibration": {"slope": self.slope, "offset": self.offset},
             "columns": {
                 column.name: {"center": column.center, "spread": column.spread, "typical": column.typical}
                 for column in self.machine.columns
             },
-            "humans": self.reference.humans,
-            "smallest_alarm": 1 / (self.reference.humans + 1),
         }
+
+    def _kept(self) -> dict[str, Any]:
+        machine: Any = self.machine
+        kind = next(name for name, known in MACHINES.items() if isinstance(machine, known))
+        parts = {part.name: getattr(machine, part.name) for part in fields(machine) if part.name != "columns"}
+        return {"columns": [asdict(column) for column in machine.columns], "machine": {"kind": kind, **parts}}
 
 
 def _size(machine: Machine) -> dict[str, Any]:
