@@ -95,8 +95,8 @@ class RecordStream(Protocol):
     """Decoded messages of game clients to their server, of any number, as columns of RECORDS.
 
     The messages of one session come in the order they were sent; sessions of several streams may come interleaved.
-    Batches have exactly the columns asked for, in that order: text as dictionary<int32, string> that only grows within
-    one reading, `at` as timestamp[us, UTC], numbers as in RECORDS. `stream` and `session` are numbers of this reading.
+    Batches have exactly the columns asked for, in that order: text as dictionary<int32, string>, `at` as
+    timestamp[us, UTC], numbers as in RECORDS. `stream` and `session` are numbers of this reading.
     """
 
     @property

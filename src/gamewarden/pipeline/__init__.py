@@ -18,6 +18,13 @@ from gamewarden.pipeline.fitting import Fitted, detector_recipe, fit, fit_traces
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
+from gamewarden.pipeline.sessions import (
+    character_names,
+    describe_table,
+    measure_sessions,
+    open_record_source,
+    session_sources,
+)
 from gamewarden.pipeline.sources import (
     Reading,
     Told,
@@ -29,6 +36,7 @@ from gamewarden.pipeline.sources import (
     read,
     remarks_of,
 )
+from gamewarden.readers.records import is_packet_table
 
 __all__ = [
     "FEATURE_TRIED",
@@ -39,6 +47,8 @@ __all__ = [
     "Story",
     "Told",
     "Wishes",
+    "character_names",
+    "describe_table",
     "detector_recipe",
     "detectors_to_try",
     "draw_evaluation",
@@ -51,16 +61,20 @@ __all__ = [
     "fit",
     "fit_traces",
     "food_of",
+    "is_packet_table",
     "lint",
     "load_models",
     "measure",
+    "measure_sessions",
     "open_packet_source",
+    "open_record_source",
     "open_source",
     "rank",
     "ranking_in_short",
     "read",
     "remarks_of",
     "score",
+    "session_sources",
     "trace_recipe",
     "traffic_profile",
 ]
