@@ -211,7 +211,7 @@ def test_too_few_sessions_and_numbers_never_measured_are_refused(rows, labels):
         NETWORK.fit(rows.filter(~pl.col("actor").is_in([f"bot{at:03}" for at in range(4, 12)])), labels)
     with pytest.raises(FitError, match="move_dx was never measured"):
         NETWORK.fit(rows.with_columns(move_dx=None), labels)
-    with pytest.raises(TableError, match="lacks move_dx; measure session first"):
+    with pytest.raises(TableError, match="lacks move_dx; sessions have packets_per_s, move_dx"):
         NETWORK.fit(rows.drop("move_dx"), labels)
     with pytest.raises(TableError, match="infinite"):
         NETWORK.fit(rows.with_columns(move_dx=float("inf")), labels)

@@ -59,7 +59,7 @@ def checked(features: pl.DataFrame, columns: Sequence[str], door: str) -> pl.Dat
     needed = ("valid", "enough", *columns)
     missing = [name for name in needed if name not in table.columns]
     if missing:
-        raise TableError(f"{door}: FEATURES lacks {', '.join(missing)}; measure session first")
+        raise TableError(f"{door}: FEATURES lacks {', '.join(missing)}; sessions have {', '.join((*NINE, *MORE))}")
     numbers = table.with_columns(
         pl.col(list(columns)).cast(pl.Float64), pl.col("valid", "enough").cast(pl.Boolean).fill_null(False)
     )

@@ -63,6 +63,7 @@ def plot_numbers(sessions: pl.DataFrame, path: Path) -> None:
         for axes, (across, up, across_name, up_name) in zip(grid, pairs, strict=True):
             _scatter(axes, sessions, across, up)
             axes.set(xlabel=across_name, ylabel=up_name, xscale="log", yscale="log")
+            _plain_ticks(axes)
         figure.legend(*grid[0].get_legend_handles_labels(), loc="outside right center")
         figure.suptitle("Synthetic sessions: people blue, bots red", x=0.01, ha="left", color=INK)
 
@@ -75,6 +76,16 @@ def _scatter(axes: "Axes", sessions: pl.DataFrame, across: str, up: str) -> None
         for persona, mark in zip(personas, _MARKS, strict=False):
             mine = sessions.filter(persona=persona).drop_nulls([across, up])
             axes.plot(mine[across], mine[up], mark, color=colour, ms=6, alpha=0.7, mec="white", mew=0.5, label=persona)
+
+
+def _plain_ticks(axes: "Axes") -> None:
+    """1, 2 and 5 times a power of ten, written out."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def plot_tracks(tracks: Mapping[str, pl.DataFrame], path: Path) -> None:

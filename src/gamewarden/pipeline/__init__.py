@@ -18,6 +18,7 @@ from gamewarden.pipeline.fitting import Fitted, detector_recipe, fit, fit_traces
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
+from gamewarden.pipeline.session_models import FittedSessions, fit_sessions, sessions_to_judge
 from gamewarden.pipeline.sessions import (
     character_names,
     describe_table,
@@ -42,6 +43,7 @@ __all__ = [
     "FEATURE_TRIED",
     "Evaluated",
     "Fitted",
+    "FittedSessions",
     "Protocol",
     "Reading",
     "Story",
@@ -59,6 +61,7 @@ __all__ = [
     "feature_class_of",
     "feature_recipe",
     "fit",
+    "fit_sessions",
     "fit_traces",
     "food_of",
     "is_packet_table",
@@ -75,6 +78,7 @@ __all__ = [
     "remarks_of",
     "score",
     "session_sources",
+    "sessions_to_judge",
     "trace_recipe",
     "traffic_profile",
 ]

@@ -65,7 +65,7 @@ class _Client:
     def _connect(self) -> None:
         self._send("wanttoconnection", actor=self._session.actor, character=self._session.character)
         self._wait(0.3)
-        for function in ("effectsetting", "loadendack", "guildcheckmaster", "guildrequestinfo"):
+        for function in ("lesseffect", "loadendack", "guildcheckmaster", "guildrequestinfo"):
             self._send(function)
             self._wait(0.05)
         self._wait(self._about(About(3.0, 0.5)))

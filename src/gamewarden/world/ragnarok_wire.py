@@ -20,7 +20,7 @@ class Layout:
 # The table the thesis used (eAthena's blocks of 2005-05-09 and 2007-02-12), by the server's function.
 LAYOUTS: Mapping[str, Layout] = {
     "wanttoconnection": Layout(0x009B, 26, {"actor": (4, "<I"), "character": (9, "<I"), "tick": (21, "<I")}),
-    "effectsetting": Layout(0x021D, 6, {}),
+    "lesseffect": Layout(0x021D, 6, {}),
     "loadendack": Layout(0x007D, 2, {}),
     "guildcheckmaster": Layout(0x014D, 2, {}),
     "guildrequestinfo": Layout(0x014F, 6, {}),
