@@ -13,11 +13,13 @@ import backpropagation_reference
 from gamewarden import detectors
 from gamewarden.detectors.attribution import shapley
 from gamewarden.detectors.backpropagation import alternating, train
+from gamewarden.detectors.card import card_markdown
 from gamewarden.detectors.session_machines import Neighbours, cosines
 from gamewarden.detectors.session_vectors import NINE, Column
 from gamewarden.detectors.sessions import SessionAngle, SessionNetwork
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
 from gamewarden.features.session import Sessions
+from json_made_up import json_values, places
 from made_up import labels_of
 from sessions_made_up import session_rows
 
@@ -242,6 +244,7 @@ DAMAGES = {
     "a text for a weight": lambda model: model["machine"]["output"].__setitem__(0, "1"),
     "another machine": lambda model: model["machine"].update(kind="forest"),
     "no spread": lambda model: model["columns"][0].update(spread=0.0),
+    "a column of another name": lambda model: model["columns"][0].update(name="other"),
     "a column twice": lambda model: model["columns"].__setitem__(1, model["columns"][0]),
     "another recipe": lambda model: model["recipe"].update(rate=0.2),
     "no machine": lambda model: model.pop("machine"),
@@ -274,3 +277,30 @@ def test_damaged_neighbours_are_not_believed(rows, labels, damage):
 
     with pytest.raises(ModelError):
         detectors.revive(values)
+
+
+@pytest.fixture(
+    scope="module", params=[NETWORK, replace(NETWORK, missing="indicator"), ANGLE], ids=["net", "flags", "near"]
+)
+def model(request, rows, labels):
+    return request.param.fit(rows, labels)
+
+
+@settings(max_examples=80)
+@given(data=st.data())
+def test_a_model_with_any_value_exchanged_is_refused_or_works(model, rows, data):
+    values = model.to_dict()
+    *way, last = data.draw(st.sampled_from(list(places(values))))
+    holder = values
+    for key in way:
+        holder = holder[key]
+    holder[last] = data.draw(json_values)
+
+    try:
+        odd = detectors.revive(values)
+    except ModelError:
+        return
+
+    assert card_markdown(odd.card)
+    assert odd.score(rows)["probability"].is_between(0, 1).all()
+    assert odd.explain(rows[:1])["says"].null_count() == 0

@@ -72,7 +72,7 @@ def session_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         _must(name, f"machine.{key}", machine[key], fact)
     names = [column["name"] for column in values["columns"]]
     inputs = len(names) + sum(column["flag"] for column in values["columns"])
-    _agree(values, {"every column is there once": len(set(names)) == len(names), **_shapes(machine, inputs)})
+    _agree(values, {"its columns are the recipe's": names == values["recipe"]["columns"], **_shapes(machine, inputs)})
     return _with_tuples(values)
 
 
@@ -261,7 +261,7 @@ _REFERENCE: Mapping[str, _Fact] = {
 }
 _SESSIONS: Mapping[str, _Fact] = {
     **{key: fact for key, fact in _SHARED.items() if key not in {"strength", "intercept"}},
-    "recipe": _Fact(lambda v: isinstance(v, dict), "an object"),
+    "recipe": _LOGISTIC["recipe"],
     "machine": _Fact(
         lambda v: isinstance(v, dict) and v.get("kind") in ("network", "neighbours"), "a network or neighbours"
     ),

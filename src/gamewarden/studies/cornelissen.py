@@ -53,6 +53,10 @@ METHODS: Mapping[str, Method] = {
     Z_SCORED: SessionNetwork(Sessions()),
     "network, missing numbers told": SessionNetwork(Sessions(), missing="indicator"),
     "network, with turns": SessionNetwork(Sessions(), columns=(*NINE, *MORE[:3])),
+    # How people turn before they pick up is the world's least certain assumption.
+    "network, blind to turning before a pick-up": SessionNetwork(
+        Sessions(), columns=tuple(name for name in NINE if name != "turn_to_take_ms")
+    ),
     "angles, as published": SessionAngle(Sessions(), form=ANGLE),
     "angles of z-scores": SessionAngle(Sessions(), form=Z_ANGLE),
     "Euclidean neighbours": SessionAngle(Sessions(), form=EUCLID),

@@ -34,9 +34,10 @@ def recorded_windows() -> tuple[pl.DataFrame, tuple[str, ...]]:
 def synthetic_windows(world: Ragnarok) -> pl.DataFrame:
     """What the test says of a world's sessions: TRAFFIC with role and whether a bot plays."""
     windows = TrafficTest().measure(FramePackets(sent_packets(world, world.labelled())))
-    return windows.with_columns(role=pl.col("actor").replace_strict(world.truth())).join(
+    named = windows.with_columns(role=pl.col("actor").replace_strict(world.truth())).join(
         world.labels().select("actor", bot_plays="bot"), on="actor"
     )
+    return named.with_columns(pl.format("{}:{}", pl.lit(world.seed), "actor").alias("actor"))
 
 
 def windows_by_role(windows: pl.DataFrame) -> pl.DataFrame:
