@@ -17,7 +17,6 @@ def fit_command(name: str) -> click.Command:
     """The command that trains this detector of sessions."""
     from gamewarden import detectors, pipeline
     from gamewarden.cli.recipes import chosen, options_of
-    from gamewarden.detectors.card import card_json, card_markdown
 
     detector = detectors.load(name)
     feature = pipeline.feature_class_of(name)
@@ -49,7 +48,8 @@ def fit_command(name: str) -> click.Command:
         with progress(f"fitting {name}") as done:
             told = pipeline.fit_sessions(recipe, sources, labels, to, reading=reading, progress=done)
         say(*told.fitted.remarks)
-        click.echo((card_json if as_json else card_markdown)(told.fitted.model.card))
+        page = pipeline.page_of(told.fitted.model, to)
+        click.echo(page.json() if as_json else page.markdown())
         if told.unknown.height and not as_json:
             Presentation(None, as_json=False).table(told.unknown, "Sessions nobody has labelled")
         say(f"The model is in {told.fitted.path}")

@@ -28,8 +28,9 @@ from gamewarden.detectors.action_vectors import (
     table_digest_parts,
     thinned,
 )
+from gamewarden.detectors.asking import asked
 from gamewarden.detectors.calibration import CALIBRATIONS, Flags, Floats, Reference, plain_json, platt, validation_of
-from gamewarden.detectors.learning import asked, bots, fold_count, held_out, refuse_too_few, training_of
+from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too_few, training_of
 from gamewarden.errors import ConfigError, TableError
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.tables import LABELS, check

@@ -11,8 +11,8 @@ from gamewarden.contracts import Recipe
 from gamewarden.detectors.attribution import shapley
 from gamewarden.detectors.calibration import KEY, Floats, Reference
 from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed
-from gamewarden.detectors.revival import session_fields
 from gamewarden.detectors.session_machines import Machine, Neighbours, Network
+from gamewarden.detectors.session_revival import session_fields
 from gamewarden.detectors.session_sentences import sentence
 from gamewarden.detectors.session_vectors import PUBLISHED, Column, checked, judged, matrix
 from gamewarden.tables import EVIDENCE, check
@@ -27,7 +27,7 @@ WEAKNESSES = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SessionModel(CalibratedModel):
     """A fitted classifier of sessions: plain numbers, nothing that can run."""
 

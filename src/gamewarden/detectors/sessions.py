@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Feature, Recipe, digest, frame_digest
+from gamewarden.detectors.asking import asked
 from gamewarden.detectors.attribution import MOST
 from gamewarden.detectors.calibration import (
     CALIBRATIONS,
@@ -23,7 +24,7 @@ from gamewarden.detectors.calibration import (
     sigmoid,
     validation_of,
 )
-from gamewarden.detectors.learning import asked, bots, fold_count, held_out, refuse_too_few, training_of
+from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too_few, training_of
 from gamewarden.detectors.session_machines import (
     ANGLE,
     ANGLES,

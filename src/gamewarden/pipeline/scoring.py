@@ -17,6 +17,7 @@ from gamewarden.readers.records import is_packetstream
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
+from gamewarden.verdicts.fusion_model import NAME as FUSION
 
 
 def load_models(directory: Path, detector: str | None = None) -> list[Model]:
@@ -25,7 +26,7 @@ def load_models(directory: Path, detector: str | None = None) -> list[Model]:
     Raises:
         ModelError: there is no such model, or it is damaged.
     """
-    found = {stored.detector: stored for stored in shelf.in_force(directory)}
+    found = {stored.detector: stored for stored in shelf.in_force(directory) if stored.detector != FUSION}
     if detector is not None and detector not in found:
         raise ModelError(f"{directory}: there is no model of {detector!r}, only of {', '.join(found)}")
     names = [name for name in (*detectors.NAMES, *found) if name in found] if detector is None else [detector]
@@ -63,16 +64,11 @@ def score(source: Path, models: Path, reading: Reading, progress: Progress = no_
     Raises:
         ModelError: no model judges what the source holds.
     """
-    measured: dict[str, Told] = {}
-    scores = []
-    for model in _seeing(load_models(models), source, models):
-        key = repr(model.feature)
-        if key not in measured:
-            measured[key] = rows_to_judge(feature_of(model.feature), source, reading, progress)
-        scores.append(model.score(measured[key].frame))
-    frame = pl.concat(scores).sort("actor", "since", "detector")
+    found = seeing(load_models(models), source, models)
+    measured = measure_for(found, source, reading, progress)
+    frame = pl.concat([model.score(measured[model.card.id].frame) for model in found])
     remarks = dict.fromkeys(line for told in measured.values() for line in told.remarks)
-    return Told(frame, (*remarks, *_unsure(frame)))
+    return Told(frame.sort("actor", "since", "detector"), (*remarks, *_unsure(frame)))
 
 
 def rows_to_judge(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:
@@ -88,11 +84,20 @@ def model_for(source: Path, models: Path, detector: str | None) -> Model:
     Raises:
         ModelError: there is none.
     """
-    found = load_models(models, detector) if detector else _seeing(load_models(models), source, models)
+    found = load_models(models, detector) if detector else seeing(load_models(models), source, models)
     return next((model for model in found if features.load(model.feature.name).eats != "packets"), found[0])
 
 
-def _seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
+def measure_for(
+    models: Sequence[Model], source: Path, reading: Reading, progress: Progress = no_progress
+) -> dict[str, Told]:
+    """The FEATURES each model looks at, by the model's id; what several look at is measured once."""
+    recipes = {repr(model.feature): model.feature for model in models}
+    known = {key: rows_to_judge(feature_of(recipe), source, reading, progress) for key, recipe in recipes.items()}
+    return {model.card.id: known[repr(model.feature)] for model in models}
+
+
+def seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
     """The models of what the source holds, where that shows from outside; else those of events before packets."""
     by_food: dict[str, list[Model]] = {}
     for model in models:

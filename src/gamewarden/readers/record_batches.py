@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +90,7 @@ class Desk:
             "session": lambda: pa.array(rows.session[:count]),
             "actor": lambda: _number_texts(accounts),
             "character": lambda: _number_texts(characters),
-            "at": lambda: pa.array(rows.at[:count], mask=rows.timed[:count] == 0).cast(_TYPES["at"]),
+            "at": lambda: _or_null(rows.at[:count], rows.timed[:count], "at"),
             "id": lambda: pa.array(rows.id[:count]),
             "function": lambda: self._functions(rows.id[:count]),
             "size": lambda: pa.array(rows.size[:count]),
@@ -106,7 +107,15 @@ class Desk:
 
 def _numbers(rows: kernel.Rows, name: str, count: int) -> pa.Array:
     values = getattr(rows, name)[:count]
-    return pa.array(values, mask=values < 0).cast(_TYPES[name])
+    return _or_null(values, values >= 0, name)
+
+
+def _or_null(values: npt.NDArray[Any], told: npt.NDArray[Any], name: str) -> pa.Array:
+    """A column over the memory it stands in, or over a narrower copy; null where it is not told."""
+    dtype = _TYPES[name]
+    narrow = values if pa.types.is_timestamp(dtype) else values.astype(dtype.to_pandas_dtype(), copy=False)
+    bits = pa.py_buffer(np.packbits(told, bitorder="little"))
+    return pa.Array.from_buffers(dtype, len(values), [bits, pa.py_buffer(narrow)])
 
 
 def _number_texts(numbers: npt.NDArray[np.int64]) -> pa.DictionaryArray:

@@ -105,6 +105,7 @@ class _Reading:
         """Nothing more will come."""
         for connection in self._connections.values():
             yield from connection.finish()
+        self._connections.clear()  # they know us: without this both would wait for the garbage collector
         if self.desk.count:
             yield
 

@@ -1,6 +1,6 @@
 """Decoded client messages as EVENTS, so that everything that eats a game's log can eat a tap on its port.
 
-A client only asks; the server's answers are not read. So an attack is an order to attack, a pick-up an order to pick up,
+A client only asks; the server's answers are not read. So an attack is an order to attack, a pick-up one to pick up,
 and a trade counts as given when this side commits to it.
 """
 

@@ -166,7 +166,7 @@ def _in_order(
         if seq[row] != expected or size[row] != wire[row] or (flags[row] & SYN) != 0:
             return number, total
         total += size[row]
-        expected = (expected + size[row]) & _M32
+        expected = (expected + np.int64(size[row])) & _M32
     return len(which), total
 
 
