@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -117,7 +118,7 @@ def finite(value: object) -> bool:
 
 def count(value: object) -> bool:
     """A whole number above 0."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST
 
 
 def whole(value: object) -> bool:
@@ -130,6 +131,26 @@ def rising(value: object) -> bool:
     return isinstance(value, list) and all(map(finite, value)) and all(a <= b for a, b in pairwise(value))
 
 
+def _time(value: object) -> bool:
+    try:
+        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _sides(value: object) -> bool:
+    return isinstance(value, dict) and value.keys() == {"bot", "human"} and all(map(whole, value.values()))
+
+
+def _training(value: object) -> bool:
+    """What a model was made from: from when to when, how many of both sides, and who labelled them."""
+    if not isinstance(value, dict) or not all(_time(value.get(name)) for name in ("since", "until")):
+        return False
+    sources = value.get("sources")
+    labelled = isinstance(sources, dict) and all(text(name) and _sides(sides) for name, sides in sources.items())
+    return labelled and all(_sides(value.get(name)) for name in ("actors", "periods"))
+
+
 def _rule(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(part, str | bool) or finite(part) for part in value.values())
 
@@ -137,6 +158,7 @@ def _rule(value: object) -> bool:
 TEXT = Fact(text, "a text")
 NUMBER = Fact(finite, f"a finite number within ±{LARGEST:g}")
 POSITIVE = Fact(lambda v: finite(v) and v >= SMALLEST, f"a finite number above {SMALLEST:g}")
+TRAINING = Fact(_training, "since, until, and actors, periods and sources as counts of bot and human")
 _REFERENCE: Mapping[str, Fact] = {
     "values": Fact(rising, "a row of rising numbers"),
     "weights": Fact(

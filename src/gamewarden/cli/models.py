@@ -28,7 +28,6 @@ def _fit_command(name: str) -> click.Command:
 def _fit_packets(name: str) -> click.Command:
     from gamewarden import detectors, pipeline
     from gamewarden.cli.recipes import chosen, options_of
-    from gamewarden.detectors.card import card_json, card_markdown
 
     detector = detectors.load(name)
 
@@ -57,7 +56,8 @@ def _fit_packets(name: str) -> click.Command:
             fitted = pipeline.fit_traces(recipe, traces, labels, to, reading=reading, progress=done)
         say(*fitted.remarks)
         model: Any = fitted.model
-        click.echo(card_json(model.card) if as_json else f"{model.text()}\n\n{card_markdown(model.card)}")
+        page = pipeline.page_of(model, to)
+        click.echo(page.json() if as_json else f"{model.text()}\n\n{page.markdown()}")
         say(f"The model is in {fitted.path}")
 
     return command
@@ -66,7 +66,6 @@ def _fit_packets(name: str) -> click.Command:
 def _fit_events(name: str) -> click.Command:
     from gamewarden import detectors, pipeline
     from gamewarden.cli.recipes import chosen, options_of
-    from gamewarden.detectors.card import card_json, card_markdown
 
     detector = detectors.load(name)
     feature = pipeline.feature_class_of(name)
@@ -86,7 +85,8 @@ def _fit_events(name: str) -> click.Command:
         with progress(f"fitting {name}") as done:
             fitted = pipeline.fit(recipe, source, labels, to, reading=reading, progress=done)
         say(*fitted.remarks)
-        click.echo((card_json if as_json else card_markdown)(fitted.model.card))
+        page = pipeline.page_of(fitted.model, to)
+        click.echo(page.json() if as_json else page.markdown())
         say(f"The model is in {fitted.path}")
 
     return command

@@ -7,6 +7,7 @@ from gamewarden.facts import LARGEST, SMALLEST
 from gamewarden.facts import NUMBER as _NUMBER
 from gamewarden.facts import POSITIVE as _POSITIVE
 from gamewarden.facts import TEXT as _TEXT
+from gamewarden.facts import TRAINING as _TRAINING
 from gamewarden.facts import Fact as _Fact
 from gamewarden.facts import agree as _facts_agree
 from gamewarden.facts import count as _count
@@ -114,9 +115,7 @@ _SHARED: Mapping[str, _Fact] = {
     "slope": _POSITIVE,
     "offset": _NUMBER,
     "reference": _Fact(lambda v: isinstance(v, dict), "an object"),
-    "training": _Fact(
-        lambda v: isinstance(v, dict) and isinstance(v.get("periods"), dict), "counts with their periods"
-    ),
+    "training": _TRAINING,
     "validation": _Fact(lambda v: isinstance(v, dict) and _finite(v.get("auc")), "results with their AUC"),
 }
 _PERCENTILES = _Fact(lambda v: _rising(v) and len(v) == PERCENTILES, f"{PERCENTILES} rising numbers")

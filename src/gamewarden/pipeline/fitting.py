@@ -88,7 +88,7 @@ def kept(model: Model, directory: Path, remarks: Sequence[str]) -> Fitted:
     standing = next(one.id for one in shelf.in_force(directory) if one.detector == fitted.detector)
     waits: tuple[str, ...] = ()
     if standing != fitted.id:
-        promote = f"gamewarden model promote {fitted.id} --models {directory}"
+        promote = f"gamewarden model promote {fitted.id} --models {directory} --because …"
         waits = (f"{standing} was promoted and stays in force; `{promote}` puts this model in its place",)
     return Fitted(model, path, (*remarks, *waits))
 

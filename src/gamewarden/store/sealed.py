@@ -33,6 +33,7 @@ _DISGUISES = {
     b"PAR1": "a Parquet file",
 }
 _OLD_PICKLES = b"(cIFLSVN])}KMJGUXTi"  # what pickles of the protocols 0 and 1, which are nearly text, begin with
+_SHORTEST_OLD_PICKLE = 8  # bytes; less can run nothing
 _LONGEST_OLD_PICKLE = 1 << 20  # bytes; a longer one is no model either, and called not JSON
 _CUT_OFF = re.compile(r"[-+.a-zA-Z]{0,4}\s*")  # nothing, or the beginning of a number or of a word, and no more
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -142,7 +143,7 @@ def sha256(values: Mapping[str, Any]) -> str:
 
 def _is_old_pickle(content: bytes) -> bool:
     """Whether this reads as a pickle to its end; reading one that way names its steps and takes none."""
-    if not content or content[0] not in _OLD_PICKLES or len(content) > _LONGEST_OLD_PICKLE:
+    if not _SHORTEST_OLD_PICKLE <= len(content) <= _LONGEST_OLD_PICKLE or content[0] not in _OLD_PICKLES:
         return False
     from pickletools import genops
 
