@@ -4,8 +4,8 @@
 
 In every world three actors in ten are held out. The detectors learn from the others; the fusion learns from what the
 same recipes, fitted without a part of these others, say of that part. Everything is then judged on the held-out actors,
-an actor's day at a time. Figures are means over the worlds of a game; `best single` is the detector with the highest AUC
-of all in that game, chosen on the held-out actors themselves, which favours it.
+an actor's day at a time. Figures are means over the worlds of a game; `best single` is the detector with the highest
+AUC of all in that game, chosen on the held-out actors themselves, which favours it.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.pipeline.fusing import fuse
 from gamewarden.pipeline.judging import speakers_of
 from gamewarden.spans import DAY
-from gamewarden.studies.thawonmas import RESOURCES
+from gamewarden.studies.thawonmas_cast import RESOURCES
 from gamewarden.verdicts.combining import combine
 from gamewarden.verdicts.fusion import Fusion
 from gamewarden.verdicts.periods import KEY, Cut, played, roll_up, side_by_side
