@@ -371,6 +371,8 @@ def _broken(values, path, value):
         (("styles", "rule"), {"sixth": 6}),
         (("styles", "by_style"), {"dancer": {}}),
         (("feature", "options", "every"), 0),
+        (("feature", "options", "zone"), "Middle/Earth"),
+        (("feature", "options", "discount"), 2.0),
         (("training", "periods"), {"bot": 3}),
         (("recipe", "seed"), 99),
         (("data",), ""),
