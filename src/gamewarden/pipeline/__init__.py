@@ -22,6 +22,7 @@ from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, ju
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
+from gamewarden.pipeline.session_models import FittedSessions, fit_sessions, sessions_to_judge
 from gamewarden.pipeline.sessions import (
     character_names,
     describe_table,
@@ -58,6 +59,7 @@ __all__ = [
     "Difference",
     "Evaluated",
     "Fitted",
+    "FittedSessions",
     "Judgement",
     "Page",
     "Protocol",
@@ -84,6 +86,7 @@ __all__ = [
     "feature_recipe",
     "fit",
     "fit_fusion",
+    "fit_sessions",
     "fit_traces",
     "food_of",
     "history_of",
@@ -111,6 +114,7 @@ __all__ = [
     "roll_back",
     "score",
     "session_sources",
+    "sessions_to_judge",
     "styles_for",
     "styles_of",
     "trace_recipe",
