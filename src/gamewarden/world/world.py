@@ -88,19 +88,9 @@ class World:
             seq += len(rows)
 
     def _rows(self) -> Iterator[tuple[int, npt.NDArray[np.void]]]:
-        from gamewarden.world.play import EVENT, play
         from gamewarden.world.rules import rulebook
 
-        book, cast = rulebook(self._game), self._cast()
-        log = np.empty(self.batch_rows, EVENT)
-        account = 0
-        while account < self.accounts:
-            upto, rows = play(book, cast, account, self.accounts, log)
-            if rows < 0:
-                log = np.empty(-rows, EVENT)
-            else:
-                yield upto - account, log[:rows]
-            account = upto
+        return rows_of(rulebook(self._game), self._cast(), self.batch_rows)
 
     def _cast(self) -> "Cast":
         from gamewarden.world.agenda import Cast
@@ -132,6 +122,23 @@ class World:
 
         levels = first_levels(rulebook(self._game), np.uint64(self.seed), self.roster.persona)
         return profiles_of(self.roster.persona, levels, self.start, self.seed)
+
+
+def rows_of(
+    book: npt.NDArray[np.void], cast: "Cast", batch_rows: int = BATCH_ROWS
+) -> Iterator[tuple[int, npt.NDArray[np.void]]]:
+    """The kernel's rows of a whole cast, batch by batch, each with the number of accounts played."""
+    from gamewarden.world.play import EVENT, play
+
+    log = np.empty(batch_rows, EVENT)
+    account, accounts = 0, len(cast.persona)
+    while account < accounts:
+        upto, rows = play(book, cast, account, accounts, log)
+        if rows < 0:
+            log = np.empty(-rows, EVENT)
+        else:
+            yield upto - account, log[:rows]
+        account = upto
 
 
 def _in_range(name: str, value: float, least: float, most: float) -> None:
