@@ -1,6 +1,5 @@
 """A trained traffic test: a profile, a tree as data, and how often its answers were right."""
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -11,12 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gamewarden.contracts import Card, Recipe, canonical_json, model_id
+from gamewarden.contracts import Card, Recipe, model_id
+from gamewarden.detectors.calibration import KEY, plain_json
+from gamewarden.detectors.fitted import refuse_misnamed
 from gamewarden.errors import ConfigError, ModelError, TableError
 from gamewarden.tables import EVIDENCE, SCORES, TRAFFIC, check
 from gamewarden.trees import TESTS, Tree, cell
 
-KEY = ("actor", "since", "until")
 _BIT = {"autocorrelation": 1, "interarrival": 2, "lengths": 4}
 _CELLS = 8
 
@@ -164,8 +164,7 @@ class TrafficModel:
                 "reference": Reference(reference["if_bot"], reference["if_human"], tuple(reference["humans"])),
             }
         )
-        if model.id != values["id"]:
-            raise ModelError(f"model {values['id']!r}: its recipe and data make it {model.id!r}; fit it again")
+        refuse_misnamed(model, values)
         return model
 
     def _table(self, features: pl.DataFrame) -> pl.DataFrame:
@@ -305,9 +304,3 @@ def _is_tree(value: object) -> bool:
     except ConfigError:
         return False
     return True
-
-
-def plain_json(values: dict[str, Any]) -> dict[str, Any]:
-    """The values as JSON gives them back, so that a stored model equals the one that was stored."""
-    plain: dict[str, Any] = json.loads(canonical_json(values))
-    return plain

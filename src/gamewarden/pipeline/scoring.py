@@ -12,20 +12,21 @@ from gamewarden.features.traffic import TrafficTest
 from gamewarden.pipeline.measuring import feature_of, measure
 from gamewarden.pipeline.sources import Reading, Told
 from gamewarden.readers.packets import is_capture
-from gamewarden.store import models as shelf
+from gamewarden.store import models as stored_models
+from gamewarden.store import shelf
 
 
 def load_models(directory: Path, detector: str | None = None) -> list[Model]:
-    """The newest model of each detector, those that see most first; or of one detector.
+    """The model in force of each detector, those that see most first; or of one detector.
 
     Raises:
         ModelError: there is no such model, or it is damaged.
     """
-    found = {stored.detector: stored for stored in shelf.newest(directory)}
+    found = {stored.detector: stored for stored in shelf.in_force(directory)}
     if detector is not None and detector not in found:
         raise ModelError(f"{directory}: there is no model of {detector!r}, only of {', '.join(found)}")
     names = [name for name in (*detectors.NAMES, *found) if name in found] if detector is None else [detector]
-    return [detectors.revive(shelf.load(found[name].path)) for name in dict.fromkeys(names)]
+    return [detectors.revive(stored_models.load(found[name].path)) for name in dict.fromkeys(names)]
 
 
 def event_model(models: Path, detector: str | None) -> Model:
@@ -44,7 +45,7 @@ def event_model(models: Path, detector: str | None) -> Model:
 
 
 def traffic_profile(models: Path) -> TrafficTest:
-    """The profile of the newest traffic model of a directory.
+    """The profile of the traffic model in force of a directory.
 
     Raises:
         ModelError: there is none, or it is damaged.
@@ -54,7 +55,7 @@ def traffic_profile(models: Path) -> TrafficTest:
 
 
 def score(source: Path, models: Path, reading: Reading, progress: Progress = no_progress) -> Told:
-    """SCORES of every actor and period under the newest model of every detector that can see this source.
+    """SCORES of every actor and period under the model in force of every detector that can see this source.
 
     Raises:
         ModelError: no model judges what the source holds.
