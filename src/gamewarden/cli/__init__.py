@@ -6,7 +6,7 @@ import sys
 import click
 
 from gamewarden import __version__
-from gamewarden.cli import logs, models, packets, settings, worlds
+from gamewarden.cli import logs, maintenance, models, packets, settings, worlds
 from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
@@ -15,6 +15,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Packets": (packets.watch,),
     "Finding bots": (models.fit, models.score, models.rank, models.explain),
     "How good is it": (models.evaluate, worlds.reproduce),
+    "Is it still true": (maintenance.maintain, maintenance.backtest),
     "Settings": (settings.config,),
 }
 

@@ -75,7 +75,7 @@ def causes(evidence: Evidence) -> list[Cause]:
         vocabulary_growth(evidence.now, evidence.vocabulary),
         silence(evidence.now, evidence.before),
         moved(evidence.features_before, evidence.features_now),
-        season(evidence.now, evidence.before, evidence.same_weekday),
+        season(evidence),
         ban_wave(evidence.scores_before, evidence.scores_now, evidence.suspect),
     ]
     ranked = sorted(looked_at, key=lambda cause: -cause.strength)
@@ -137,17 +137,25 @@ def moved(then: pl.DataFrame, now: pl.DataFrame) -> Cause:
     return Cause("features", strongest / NEGLIGIBLE, says, numbers)
 
 
-def season(now: Seen, before: Sequence[Seen], same_weekday: Seen | None) -> Cause:
-    """More or less play than usual; whether a week ago was so too."""
-    if not before or not now.actors:
+def season(evidence: Evidence) -> Cause:
+    """More or less play than usual; whether a week ago was so too.
+
+    Play is the median actor's, so that a few programs that log much are not taken for a holiday.
+    """
+    now, before = evidence.now, evidence.before
+    then_and_now = evidence.features_before, evidence.features_now
+    if not before or not now.actors or not all(frame.height for frame in then_and_now):
         return Cause("season", 0.0, "There is no period to compare the amount of play with.")
-    play, people = _ratios(now, before)
-    largest = max(abs(log(play)), abs(log(people)))
-    says = f"{people - 1:+.0%} actors and {play - 1:+.0%} events an actor against the usual"
+    people = now.actors / max(median(seen.actors for seen in before), 1)
+    then, play = (float(median(frame["events"])) for frame in then_and_now)
+    more = max(play, 1) / max(then, 1)
+    largest = max(abs(log(more)), abs(log(people)))
+    says = f"{people - 1:+.0%} actors than usual, {more - 1:+.0%} events of the median actor"
+    numbers = {"actors": people, "events of the median actor": more}
     if largest < BUSIER:
-        return Cause("season", largest / BUSIER, f"{says}: as always.", {"actors": people, "events an actor": play})
-    kind = "a weekday's habit" if _alike(same_weekday, before, play) else "a holiday or season"
-    return Cause("season", largest / BUSIER, f"{says}: {kind}.", {"actors": people, "events an actor": play})
+        return Cause("season", largest / BUSIER, f"{says}: as always.", numbers)
+    kind = "a weekday's habit" if _alike(evidence.same_weekday, before, people) else "a holiday or season"
+    return Cause("season", largest / BUSIER, f"{says}: {kind}.", numbers)
 
 
 def ban_wave(before: pl.DataFrame, now: pl.DataFrame, suspect: float) -> Cause:
@@ -213,16 +221,12 @@ def _usual(before: Sequence[Seen], kind: str) -> float:
     return median([seen.kinds[kind] for seen in before if seen.kinds.get(kind)] or [0])
 
 
-def _ratios(now: Seen, before: Sequence[Seen]) -> tuple[float, float]:
-    play = (now.events / now.actors) / max(median(seen.events / max(seen.actors, 1) for seen in before), 1e-9)
-    return max(play, 1e-9), now.actors / max(median(seen.actors for seen in before), 1)
-
-
-def _alike(same_weekday: Seen | None, before: Sequence[Seen], play: float) -> bool:
+def _alike(same_weekday: Seen | None, before: Sequence[Seen], people: float) -> bool:
+    """Whether a week ago as many more, or fewer, were there."""
     if same_weekday is None or not same_weekday.actors:
         return False
-    then, _ = _ratios(same_weekday, before)
-    return abs(log(then)) >= BUSIER / 2 and (then > 1) == (play > 1)
+    then = same_weekday.actors / max(median(seen.actors for seen in before), 1)
+    return abs(log(then)) >= BUSIER / 2 and (then > 1) == (people > 1)
 
 
 def _named(kinds: Sequence[str]) -> str:

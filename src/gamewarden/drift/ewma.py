@@ -1,7 +1,7 @@
 """The EWMA control chart: whether the likeness of a model's scores from period to period has left its limits.
 
-Published (Lee et al., NDSS 2016, §"self-maintaining model"; the chart is Roberts'): Z_t = λ·X_t + (1 − λ)·Z_(t−1), limits
-that widen with t, and retraining unless LCL_t < Z_t < UCL_t. Which periods make up the limits is our rule.
+Published (Lee et al., NDSS 2016; the chart is Roberts'): Z_t = λ·X_t + (1 − λ)·Z_(t−1), limits that widen with t, and
+retraining unless LCL_t < Z_t < UCL_t. Which periods make up the limits is our rule.
 """
 
 from dataclasses import dataclass, field, replace
@@ -86,15 +86,13 @@ class Chart:
             return replace(self, missing=self.missing + 1), Point("missing")
         value = self.rules.shown(x)
         if self.limits is None:
-            learned = self if marked else replace(self, baseline=(*self.baseline, value))
-            return replace(learned, missing=0)._with_own_limits(), Point("learning", value, counts=not marked)
-        drawn = replace(self, drawn=(*self.drawn, value), missing=0)
-        point = drawn._point(value, self.limits)
+            return _learning(self, () if marked else (value,)), Point("learning", value, counts=not marked)
+        drawn = (*self.drawn, value)
+        point = _point(drawn, self.limits, self.rules)
         counts = not marked and self._counts(point, self.limits)
         consecutive = self.consecutive + 1 if point.signal else 0
-        after = replace(drawn, consecutive=consecutive)
-        after = replace(after, baseline=(*after.baseline, value))._with_own_limits() if counts else after
-        return after, replace(point, counts=counts)
+        after = replace(self, drawn=drawn, consecutive=consecutive)
+        return _learning(after, (value,) if counts else ()), replace(point, counts=counts)
 
     def after_retraining(self, *, keep_limits: bool = True) -> "Chart":
         """The chart of another model: Z = μ₀, t = 0, the old limits taken over until there are own ones."""
@@ -110,25 +108,31 @@ class Chart:
             return True
         return len(self.baseline) < self.rules.settled and point.status == "in control"
 
-    def _with_own_limits(self) -> "Chart":
-        """Limits estimated anew, once there are enough periods; the first own ones begin the chart anew."""
-        if len(self.baseline) < self.rules.provisional:
-            return self
-        first = self.limits is None or self.limits.taken_over
-        values = np.array(self.baseline)
-        sigma = max(float(values.std(ddof=1)), self.rules.sigma_floor)
-        limits = Limits(float(values.mean()), sigma, values.size)
-        return replace(self, limits=limits, drawn=() if first else self.drawn)
 
-    def _point(self, value: float, limits: Limits) -> Point:
-        z = limits.center
-        for x in self.drawn:
-            z = step(z, x, self.rules.weight)
-        half = limits.sigma * half_width(len(self.drawn), self.rules.weight, self.rules.width)
-        lower, upper = limits.center - half, limits.center + half
-        status: Status = "below" if z <= lower else "above" if z >= upper else "in control"
-        signal = status == "below" or (status == "above" and not self.rules.lower_only)
-        return Point(status, value, z, lower, upper, limits.provisional(self.rules), signal)
+def _learning(chart: Chart, more: tuple[float, ...]) -> Chart:
+    """The baseline with one value more or none, and limits from it once it is long enough.
+
+    The first limits of a model's own begin its chart anew.
+    """
+    baseline = (*chart.baseline, *more)
+    if not more or len(baseline) < chart.rules.provisional:
+        return replace(chart, baseline=baseline, missing=0)
+    first = chart.limits is None or chart.limits.taken_over
+    values = np.array(baseline)
+    sigma = max(float(values.std(ddof=1)), chart.rules.sigma_floor)
+    limits = Limits(float(values.mean()), sigma, values.size)
+    return replace(chart, limits=limits, baseline=baseline, drawn=() if first else chart.drawn, missing=0)
+
+
+def _point(drawn: tuple[float, ...], limits: Limits, rules: Rules) -> Point:
+    z = limits.center
+    for x in drawn:
+        z = step(z, x, rules.weight)
+    half = limits.sigma * half_width(len(drawn), rules.weight, rules.width)
+    lower, upper = limits.center - half, limits.center + half
+    status: Status = "below" if z <= lower else "above" if z >= upper else "in control"
+    signal = status == "below" or (status == "above" and not rules.lower_only)
+    return Point(status, drawn[-1], z, lower, upper, limits.provisional(rules), signal)
 
 
 def step(z: Value, x: Value, weight: float = LAMBDA) -> Value:

@@ -1,7 +1,7 @@
 """The logic flow of one period, as small steps that are each done once: score, watch, retrain, validate, promote.
 
-Published as a flow chart (Lee et al., NDSS 2016); what it leaves open is filled in docs/decisions/060. All that the flow
-knows it reads from its own history, so a run that stopped between any two steps goes on where it stopped.
+Published as a flow chart (Lee et al., NDSS 2016); what it leaves open is filled in docs/decisions/060. All that the
+flow knows it reads from its own history, so a run that stopped between any two steps goes on where it stopped.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

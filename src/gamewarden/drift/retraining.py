@@ -64,7 +64,11 @@ def split(labels: pl.DataFrame, share: float = HELD_OUT) -> tuple[pl.DataFrame, 
 
 
 def compare(
-    new: pl.DataFrame, old: pl.DataFrame, labels: pl.DataFrame, everybody: tuple[pl.DataFrame, pl.DataFrame], flag: float
+    new: pl.DataFrame,
+    old: pl.DataFrame,
+    labels: pl.DataFrame,
+    everybody: tuple[pl.DataFrame, pl.DataFrame],
+    flag: float,
 ) -> Comparison:
     """SCORES of held-out actors under both models, and of `everybody` of the period (new, old), side by side.
 
@@ -74,9 +78,14 @@ def compare(
     judged = new.drop_nulls("probability").join(old.drop_nulls("probability"), on=key, suffix="_old")
     rows = judged.join(labels.select("actor", "bot").unique("actor"), on="actor")
     bots, humans = rows.filter("bot"), rows.filter(~pl.col("bot"))
-    shares = [flagged_share(scores, flag) for scores in everybody]
+    new_share, old_share = (flagged_share(scores, flag) for scores in everybody)
     return Comparison(
-        _auc(bots, humans, "probability"), _auc(bots, humans, "probability_old"), *shares, bots.height, humans.height
+        new_auc=_auc(bots, humans, "probability"),
+        old_auc=_auc(bots, humans, "probability_old"),
+        new_share=new_share,
+        old_share=old_share,
+        bots=bots.height,
+        humans=humans.height,
     )
 
 
@@ -90,5 +99,3 @@ def _auc(bots: pl.DataFrame, humans: pl.DataFrame, column: str) -> float | None:
     if not bots.height or not humans.height:
         return None
     return (1 + cliffs_delta(humans[column].to_numpy(), bots[column].to_numpy())) / 2
-
-

@@ -1,6 +1,6 @@
 """How long an EWMA chart runs before it signals, by simulation: with known limits, and with limits from few periods."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ MOST_PERIODS = 20_000  # a chart that ran this long without a signal is counted 
 class KnownLimits:
     """Normal X_t with known μ₀ = 0 and σ₀ = 1, shifted by `shift` from the first period on."""
 
-    rules: Rules = Rules()
+    rules: Rules = field(default_factory=Rules)
     shift: float = 0.0
 
     def run_lengths(self, runs: int, seed: int) -> NDArray[np.int64]:

@@ -66,7 +66,5 @@ def _share_failures(found: Comparison, rules: Rules) -> tuple[str, ...]:
     least, most = rules.least_share * found.old_share, rules.most_share * found.old_share
     if least <= found.new_share <= most:
         return ()
-    return (
-        f"it flags {found.new_share:.1%} of actors and the old model {found.old_share:.1%}; between {least:.1%} and "
-        f"{most:.1%} would do",
-    )
+    shares = f"it flags {found.new_share:.1%} of actors and the old model {found.old_share:.1%}"
+    return (f"{shares}; between {least:.1%} and {most:.1%} would do",)

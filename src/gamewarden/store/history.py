@@ -75,8 +75,8 @@ class History:
             fits = False
         if not fits:
             raise ReadError(
-                f"{self.path}:{number}: does not follow from the lines before it, so the history was edited or damaged; "
-                "put a copy of it back"
+                f"{self.path}:{number}: does not follow from the lines before it, so the history was edited or "
+                "damaged; put a copy of it back"
             )
         self._records.append(record)
         self._link = link

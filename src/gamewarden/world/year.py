@@ -141,7 +141,7 @@ class Year:
             known = (self.lives.comes == 0) | (self.lives.comes + judged_after <= week)
         rows = np.flatnonzero(known)
         frame = pl.DataFrame(
-            {"actor": [actor_id(i) for i in rows], "bot": bot[rows], "source": "simulation"},
+            {"actor": [actor_id(int(i)) for i in rows], "bot": bot[rows], "source": "simulation"},
             schema_overrides={"actor": pl.String},
         )
         return check(frame, LABELS, "year")
