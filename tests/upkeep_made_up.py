@@ -12,7 +12,18 @@ from gamewarden.tables import write_table
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 KINDS = np.array(
-    ["combat.kill", "loot.pickup", "chat", "move", "npc.buy", "npc.sell", "skill.use", "item.use", "zone.enter", "exp.gain"]
+    [
+        "combat.kill",
+        "loot.pickup",
+        "chat",
+        "move",
+        "npc.buy",
+        "npc.sell",
+        "skill.use",
+        "item.use",
+        "zone.enter",
+        "exp.gain",
+    ]
 )
 MINUTES = 36
 _FEW = 1e9
@@ -41,7 +52,12 @@ class Log:
             for who in range(self.bots + self.humans)
             if not (day >= self.banned and who < self.bots and who % 3)
         ]
-        return pl.concat(parts).sort("at", maintain_order=True).with_row_index("seq").with_columns(pl.col("seq").cast(pl.UInt64))
+        return (
+            pl.concat(parts)
+            .sort("at", maintain_order=True)
+            .with_row_index("seq")
+            .with_columns(pl.col("seq").cast(pl.UInt64))
+        )
 
     def _actor(self, dice: np.random.Generator, who: int, day: int) -> pl.DataFrame:
         bot = who < self.bots
@@ -56,12 +72,19 @@ class Log:
             count = dice.poisson(rate, MINUTES) + 1
             minute = np.repeat(np.arange(MINUTES), count)
             kinds = dice.choice(KINDS[1:] if new else KINDS, minute.size)
-        at = [START + timedelta(days=day, hours=1, minutes=int(m), seconds=float(s)) for m, s in zip(minute, dice.uniform(0, 59, minute.size), strict=True)]
+        at = [
+            START + timedelta(days=day, hours=1, minutes=int(m), seconds=float(s))
+            for m, s in zip(minute, dice.uniform(0, 59, minute.size), strict=True)
+        ]
         frame = pl.DataFrame({"actor": f"{'bot' if bot else 'human'}{who:03}", "at": at, "kind": kinds})
         if day in self.silent:
             frame = frame.filter(pl.col("kind") != "combat.kill")
         if day >= self.patch:
-            frame = frame.with_columns(pl.col("kind").replace({"skill.use": "skill.use-ii", "chat": "chat-ii", "combat.kill": "combat.kill-ii"}))
+            frame = frame.with_columns(
+                pl.col("kind").replace(
+                    {"skill.use": "skill.use-ii", "chat": "chat-ii", "combat.kill": "combat.kill-ii"}
+                )
+            )
         return frame
 
     def labels(self) -> pl.DataFrame:

@@ -96,18 +96,18 @@ def vocabulary_growth(now: Seen, known: frozenset[str]) -> Cause:
 
 
 def silent_kinds(now: Seen, before: Sequence[Seen]) -> list[str]:
-    """Kinds that every recent period showed widely and this one does not at all, and that no new kinds replace.
+    """Kinds that every period showed widely and this one does not at all, and that no new kinds have replaced.
 
     Seen in one of the last periods is enough: what has been silent for longer is expected no more.
     """
-    recent = before[-QUIET_PERIODS:]
-    if not recent or not now.events:
+    if not before or not now.events:
         return []
     gone = [kind for kind in _expected(before) if not now.kinds.get(kind)]
-    lost = sum(_usual(recent, kind) for kind in gone)
-    known = {kind for seen in before for kind in seen.kinds}
-    new = sum(count for kind, count in now.kinds.items() if kind not in known)
-    return [] if new >= REPLACED * lost else sorted(gone)
+    fell_silent: dict[int, list[str]] = {}
+    for kind in gone:
+        fell_silent.setdefault(max(at for at, seen in enumerate(before) if seen.kinds.get(kind)), []).append(kind)
+    broken = [kinds for last, kinds in fell_silent.items() if not _replaced(kinds, now, before[: last + 1])]
+    return sorted(kind for kinds in broken for kind in kinds)
 
 
 def silence(now: Seen, before: Sequence[Seen]) -> Cause:
@@ -215,6 +215,13 @@ def _expected(before: Sequence[Seen]) -> list[str]:
         if all(seen.actors_by_kind.get(kind, 0) >= EXPECTED * seen.actors for seen in periods)
         and len(periods) >= min(len(before), 2)
     ]
+
+
+def _replaced(gone: Sequence[str], now: Seen, until_then: Sequence[Seen]) -> bool:
+    """Whether kinds that came after these had last been seen make up for them."""
+    lost = sum(_usual(until_then[-QUIET_PERIODS:], kind) for kind in gone)
+    known = {kind for seen in until_then for kind in seen.kinds}
+    return sum(count for kind, count in now.kinds.items() if kind not in known) >= REPLACED * lost
 
 
 def _usual(before: Sequence[Seen], kind: str) -> float:

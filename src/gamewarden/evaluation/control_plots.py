@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_BAND = "#e8eef4"
-_TAKEN_OVER = "#f3ece2"
+NEW_MODEL = "promoted a new model"  # what stands under answer
+_BAND, _PROVISIONAL = "#dbe6f0", "#f1e3cf"
 
 
 def plot_control_chart(
@@ -22,7 +22,7 @@ def plot_control_chart(
 ) -> None:
     """X_t as dots, Z_t as a line within its limits; signals and new models are marked, gaps are missing periods.
 
-    `periods` has period, drawn, z, lower, upper, provisional, status and answer; `happenings` names moments on the axis.
+    `periods` has period, drawn, z, lower, upper, provisional, status and answer; `happenings` names moments there.
 
     Raises:
         WriteError: the place or the ending of the file cannot be used.
@@ -39,7 +39,9 @@ def plot_control_chart(
             markersize=3.5,
             label="X: likeness to the one before",
         )
-        axes.plot(periods["period"], _line(periods["z"]), color=HUMAN, linewidth=1.8, label="Z: its moving average")
+        for place, part in enumerate(_runs(periods)):
+            name = None if place else "Z: its moving average"
+            axes.plot(part["period"], _line(part["z"]), color=HUMAN, linewidth=1.8, label=name)
         _marks(axes, periods)
         for place, (name, moment) in enumerate((happenings or {}).items()):
             axes.axvline(moment, color=INK, linewidth=0.8, linestyle=":")
@@ -99,6 +101,12 @@ def plot_policies(by_period: pl.DataFrame, path: Path, happenings: Mapping[str, 
     save_picture(draw, path, (9.5, 5.6))
 
 
+def _runs(periods: pl.DataFrame) -> list[pl.DataFrame]:
+    """The periods of each model: after a new one Z begins anew, and no line leads there."""
+    new = (periods["answer"] == NEW_MODEL).fill_null(value=False).shift(1, fill_value=False).cum_sum()
+    return periods.with_columns(new.alias("_run")).partition_by("_run", maintain_order=True)
+
+
 def _line(values: pl.Series) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     return values.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
@@ -106,7 +114,7 @@ def _line(values: pl.Series) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
 def _limits(axes: "Axes", periods: pl.DataFrame) -> None:
     lower, upper = _line(periods["lower"]), _line(periods["upper"])
     where = ~np.isnan(lower)
-    for kind, colour, name in ((False, _BAND, "limits"), (True, _TAKEN_OVER, "provisional limits")):
+    for kind, colour, name in ((False, _BAND, "limits"), (True, _PROVISIONAL, "provisional limits")):
         mine = where & (periods["provisional"].to_numpy() == kind)
         if mine.any():
             # A band reaches to its neighbour, so that two kinds of limits meet.
@@ -119,7 +127,7 @@ def _limits(axes: "Axes", periods: pl.DataFrame) -> None:
 def _marks(axes: "Axes", periods: pl.DataFrame) -> None:
     signals = periods.filter(pl.col("status").is_in(["below", "above"]))
     axes.plot(signals["period"], signals["z"], "o", color=BOT, markersize=6, label="out of control")
-    promoted = periods.filter(pl.col("answer") == "promoted a new model")
+    promoted = periods.filter(pl.col("answer") == NEW_MODEL)
     axes.plot(
         promoted["period"], promoted["z"], "s", color="none", markeredgecolor=BOT, markersize=11, label="new model"
     )

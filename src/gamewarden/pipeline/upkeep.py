@@ -15,11 +15,11 @@ from gamewarden.drift import retraining, validation
 from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, silent_kinds
 from gamewarden.drift.correlation import agreement, by_actor
 from gamewarden.drift.flow import Period, Retrained, Signal
+from gamewarden.drift.seeing import seen_in
 from gamewarden.errors import FitError, MeasureError, ReadError
 from gamewarden.notices import Notices
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.periods import Calendar
-from gamewarden.pipeline.seeing import seen_in
 from gamewarden.readers.small import read_labels
 from gamewarden.spans import DAY
 from gamewarden.store import models as stored_models
