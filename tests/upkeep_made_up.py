@@ -7,7 +7,9 @@ import numpy as np
 import polars as pl
 
 from gamewarden import pipeline
+from gamewarden.config import config_from
 from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.pipeline.maintaining import Upkept
 from gamewarden.tables import write_table
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
@@ -104,3 +106,20 @@ def make_game(place, log, learned_days=3):
     recipe = pipeline.detector_recipe("account-day", SelfSimilarity(), {})
     pipeline.fit(recipe, early, place / "labels.csv", place / "models", reading=pipeline.Reading())
     return place
+
+
+SETTINGS = {
+    "common_actors": 20,
+    "provisional": 3,
+    "baseline": 4,
+    "labelled": 10,
+    "window_least": 2,
+    "window_most": 4,
+}
+
+
+def task_of(place, labels="labels.csv", notify=None, clock=None, **settings):
+    """What maintenance of such a game is asked for: few periods make its limits."""
+    config = config_from({"maintain": {**SETTINGS, **settings}, "notify": notify or {}}, "test")
+    options = {} if clock is None else {"clock": clock}
+    return Upkept(place / "lake", place / "models", place / labels if labels else None, config=config, **options)

@@ -69,8 +69,11 @@ class Hands(Protocol):
     def retrain(self, period: Period, model: str) -> Retrained:
         """Fit a candidate on the newest confirmed labels, and keep it where it scores nobody."""
 
-    def validate(self, period: Period, model: str, candidate: str) -> Verdict:
-        """The candidate beside the model in force, on actors that it has not seen."""
+    def validate(self, period: Period, model: str, candidate: str, in_control: datetime | None) -> Verdict:
+        """The candidate beside the model in force, on actors that it has not seen.
+
+        `in_control` begins the latest period before in which scores were as usual.
+        """
 
     def promote(self, period: Period, candidate: str, because: str) -> None:
         """Put the candidate into force."""
@@ -213,8 +216,16 @@ def _validate(day: Day) -> Record | None:
     candidate = day.recorded.get("retrain", {}).get("model")
     if candidate is None:
         return None
-    verdict = day.hands.validate(day.period, day.model, candidate)
+    verdict = day.hands.validate(day.period, day.model, candidate, _latest_in_control(day))
     return {"candidate": candidate, "valid": verdict.valid, **asdict(verdict)}
+
+
+def _latest_in_control(day: Day) -> datetime | None:
+    """When the latest period without a signal began."""
+    quiet = [
+        one for one in day.history.records if one["step"] == "watch" and one["x"] is not None and not one["signal"]
+    ]
+    return datetime.fromisoformat(quiet[-1]["period"]) if quiet else None
 
 
 def _promote(day: Day) -> Record | None:

@@ -67,23 +67,25 @@ def compare(
     new: pl.DataFrame,
     old: pl.DataFrame,
     labels: pl.DataFrame,
-    everybody: tuple[pl.DataFrame, pl.DataFrame],
+    everybody: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None],
     flag: float,
 ) -> Comparison:
-    """SCORES of held-out actors under both models, and of `everybody` of the period (new, old), side by side.
+    """SCORES of held-out actors under both models side by side.
 
-    Only periods that both models judge count, so that neither gains by being unsure.
+    `everybody` are the scores of the period under the new and the old model, and of the latest period in control under
+    the old one. Only periods that both models judge count, so that neither gains by being unsure.
     """
     key = ["actor", "since"]
     judged = new.drop_nulls("probability").join(old.drop_nulls("probability"), on=key, suffix="_old")
     rows = judged.join(labels.select("actor", "bot").unique("actor"), on="actor")
     bots, humans = rows.filter("bot"), rows.filter(~pl.col("bot"))
-    new_share, old_share = (flagged_share(scores, flag) for scores in everybody)
+    shares = [None if scores is None else flagged_share(scores, flag) for scores in everybody]
     return Comparison(
         new_auc=_auc(bots, humans, "probability"),
         old_auc=_auc(bots, humans, "probability_old"),
-        new_share=new_share,
-        old_share=old_share,
+        new_share=shares[0] or 0.0,
+        old_share=shares[1] or 0.0,
+        old_share_in_control=shares[2],
         bots=bots.height,
         humans=humans.height,
     )

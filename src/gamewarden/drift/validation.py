@@ -19,12 +19,13 @@ class Rules:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Old and new model side by side: the AUC on the same held-out periods, the share of all actors each flags."""
+    """Old and new model side by side: the AUC on the same held-out rows, and the share of all actors each flags."""
 
     new_auc: float | None
     old_auc: float | None
     new_share: float
     old_share: float
+    old_share_in_control: float | None  # of the latest period in control: a drifted model may flag next to nobody
     bots: int  # held out
     humans: int
 
@@ -63,8 +64,10 @@ def _auc_failures(found: Comparison, rules: Rules) -> tuple[str, ...]:
 
 
 def _share_failures(found: Comparison, rules: Rules) -> tuple[str, ...]:
-    least, most = rules.least_share * found.old_share, rules.most_share * found.old_share
-    if least <= found.new_share <= most:
+    """Out of proportion to what the old model flags now, and to what it flagged while it was in control."""
+    known = [share for share in (found.old_share, found.old_share_in_control) if share is not None]
+    bands = [(rules.least_share * share, rules.most_share * share) for share in known]
+    if any(least <= found.new_share <= most for least, most in bands):
         return ()
-    shares = f"it flags {found.new_share:.1%} of actors and the old model {found.old_share:.1%}"
-    return (f"{shares}; between {least:.1%} and {most:.1%} would do",)
+    told = " or ".join(f"{least:.1%} to {most:.1%}" for least, most in bands)
+    return (f"it flags {found.new_share:.1%} of actors, and {told} would be in proportion to the old model",)

@@ -106,7 +106,7 @@ class LakeHands:
         numbers = {"bots": window.bots, "humans": window.humans, "periods": window.periods, "since": used[-1].name}
         return Retrained(fitted.card.id, None, numbers)
 
-    def validate(self, period: Period, model: str, candidate: str) -> validation.Verdict:
+    def validate(self, period: Period, model: str, candidate: str, in_control: datetime | None) -> validation.Verdict:
         """The candidate beside the model in force, on labelled actors that no retraining has seen."""
         known = self._labels(period)
         if known is None:
@@ -114,7 +114,8 @@ class LakeHands:
         _, used = self._window(period, model, known)
         held = retraining.split(known, self.policy.held_out)[1]
         new, old = (self._held_out_scores(used, name, held) for name in (candidate, model))
-        everybody = self._model(candidate).score(self._measured(period, candidate)), self._scores(period, model)
+        usual = None if in_control is None else self._scores(self.calendar.holding(in_control), model)
+        everybody = self._model(candidate).score(self._measured(period, candidate)), self._scores(period, model), usual
         comparison = retraining.compare(new, old, held, everybody, self.policy.flag)
         verdict = validation.judge(comparison, self._validity)
         return replace(verdict, failures=(*verdict.failures, *self._objections(model, candidate)))

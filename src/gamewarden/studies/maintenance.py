@@ -7,7 +7,7 @@ method works as described on players built so, no more.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -231,7 +231,7 @@ class _Keeper:
         numbers = {"bots": window.bots, "humans": window.humans, "periods": window.periods}
         return Retrained(self.fit(week, window.periods), None, numbers)
 
-    def validate(self, period: Period, model: str, candidate: str) -> validation.Verdict:
+    def validate(self, period: Period, model: str, candidate: str, in_control: datetime | None) -> validation.Verdict:
         """Both models on the judged accounts that no retraining has seen."""
         week = self._week(period)
         held = retraining.split(self.played.judged(week))[1]
@@ -239,7 +239,8 @@ class _Keeper:
             pl.concat([self.scores(one, name) for one in range(week - _LEARNED + 1, week + 1)])
             for name in (candidate, model)
         )
-        everybody = self.scores(week, candidate), self.scores(week, model)
+        usual = None if in_control is None else self.scores(self._week_of(in_control), model)
+        everybody = self.scores(week, candidate), self.scores(week, model), usual
         return validation.judge(retraining.compare(new, old, held, everybody, FLAG))
 
     def promote(self, period: Period, candidate: str, because: str) -> None:
@@ -256,7 +257,10 @@ class _Keeper:
         return Period(day, day + timedelta(weeks=1))
 
     def _week(self, period: Period) -> int:
-        return (period.since - self.played.year.start) // timedelta(weeks=1)
+        return self._week_of(period.since)
+
+    def _week_of(self, moment: datetime) -> int:
+        return (moment - self.played.year.start) // timedelta(weeks=1)
 
     def _before(self, week: int) -> list[Seen]:
         return list(self.played.seen[max(0, week - _REMEMBERED) : week])
