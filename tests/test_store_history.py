@@ -65,5 +65,5 @@ def test_a_line_taken_out_is_found(tmp_path):
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[2])
 
-    with pytest.raises(ReadError, match="history.jsonl:2: does not follow"):
+    with pytest.raises(ReadError, match=r"history\.jsonl:2: does not follow"):
         History(path)

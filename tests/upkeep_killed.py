@@ -5,9 +5,8 @@ import signal
 import sys
 from pathlib import Path
 
-from upkeep_made_up import task_of
-
 from gamewarden.pipeline.maintaining import maintain
+from upkeep_made_up import task_of
 
 
 def main():

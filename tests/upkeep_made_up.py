@@ -74,10 +74,8 @@ class Log:
             count = dice.poisson(rate, MINUTES) + 1
             minute = np.repeat(np.arange(MINUTES), count)
             kinds = dice.choice(KINDS[1:] if new else KINDS, minute.size)
-        at = [
-            START + timedelta(days=day, hours=1, minutes=int(m), seconds=float(s))
-            for m, s in zip(minute, dice.uniform(0, 59, minute.size), strict=True)
-        ]
+        micros = (minute + dice.uniform(0, 0.99, minute.size)) * 60e6
+        at = pl.Series(micros.astype(np.int64)).cast(pl.Duration("us")) + START + timedelta(days=day, hours=1)
         frame = pl.DataFrame({"actor": f"{'bot' if bot else 'human'}{who:03}", "at": at, "kind": kinds})
         if day in self.silent:
             frame = frame.filter(pl.col("kind") != "combat.kill")

@@ -32,15 +32,28 @@ def demo(place: Path, accounts: int, seed: int) -> None:
 @click.option("--days", type=click.IntRange(min=1), default=1, show_default=True, help="For how many days.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="One seed gives one world.")
 @click.option("--game", type=click.Choice(GAMES), default="lineage", show_default=True, help="Which game it resembles.")
+@click.option("--year", is_flag=True, help="A scripted year instead: one day of each of 52 weeks, a file each.")
 @click.option("--packets", is_flag=True, help="Write packets and a capture of its first players too.")
 @click.option("--players", type=click.IntRange(min=1), default=40, show_default=True, help="How many of them.")
 @click.option("--minutes", type=click.IntRange(min=1), default=60, show_default=True, help="For how long, at most.")
 def world(
-    *, directory: Path, accounts: int, days: int, seed: int, game: str, packets: bool, players: int, minutes: int
+    *,
+    directory: Path,
+    accounts: int,
+    days: int,
+    seed: int,
+    game: str,
+    year: bool,
+    packets: bool,
+    players: int,
+    minutes: int,
 ) -> None:
     """Write a synthetic game: events, labels, profiles and the truth."""
     from gamewarden.world import World, write, write_packets
 
+    if year:
+        _write_year(directory, accounts, seed, game)
+        return
     made = World(game, accounts, days, seed)
     with progress("playing", accounts) as done:
         write(made, directory, done)
@@ -49,6 +62,16 @@ def world(
         with progress("sending", players) as done:
             sending = write_packets(made, directory, players, minutes, done)
         say(f"Packets of {sending:,} players are in packets.parquet, capture.pcap and accounts.csv there")
+
+
+def _write_year(directory: Path, accounts: int, seed: int, game: str) -> None:
+    from gamewarden.world import Year, write_year
+
+    made = Year(accounts, seed, game)
+    with progress("playing weeks", 52) as done:
+        write_year(made, directory, done)
+    told = ", ".join(f"{name} in week {week}" for name, week in made.script.happenings.items())
+    say(f"A synthetic year of {game} with {accounts:,} accounts is in {directory}: {told}")
 
 
 def _reproduce_command(name: str) -> click.Command:

@@ -351,7 +351,7 @@ def _chart(notebook: _Notebook) -> pl.DataFrame:
         }
         for week, steps in _by_week(notebook)
     ]
-    return pl.DataFrame(rows, infer_schema_length=None)
+    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"answer": pl.String})
 
 
 def _noticed(notebook: _Notebook, played: _Played) -> pl.DataFrame:
