@@ -159,7 +159,7 @@ def test_backtest_shows_who_would_be_flagged_newly_or_spared_by_group(maintained
     assert rows["label", "bot"]["newly_flagged"] == 15
     assert rows["label", "human"]["newly_flagged"] == 0
     assert rows["all", "everybody"]["actors"] == rows["server", "east"]["actors"] == 60
-    assert rows["play style", "under 2 h a day"]["newly_flagged"] == 15
+    assert rows["play style", "veteran"]["newly_flagged"] == 15
     changes = pl.read_csv(tmp_path / "groups-who-changes.csv")
     assert set(changes["change"]) == {"newly flagged"}
     assert changes["actor"].str.starts_with("bot").all()

@@ -138,10 +138,12 @@ def backtest(
 
     By play style, by label and by any column of the profiles. Nothing is promoted.
     """
-    from gamewarden.pipeline import backtesting
+    from gamewarden.pipeline import backtesting, styles_of
 
-    threshold = current().rank.probability if probability is None else probability
-    question = backtesting.Question(**{name: _utc(value) for name, value in asked.items()}, probability=threshold)
+    config = current()
+    threshold = config.rank.probability if probability is None else probability
+    given = {name: _utc(value) for name, value in asked.items()}
+    question = backtesting.Question(**given, probability=threshold, styles=styles_of(config))
     with progress("scoring the past") as done:
         found = backtesting.backtest(question, reading, done)
     say(*found.remarks)

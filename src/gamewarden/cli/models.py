@@ -1,11 +1,12 @@
 """Commands for finding bots: `fit`, `score`, `rank`, `explain`, `evaluate`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gamewarden.cli import options
+from gamewarden.cli import options, ragnarok, sessions
 from gamewarden.cli.registry import LateOptions, PartGroup
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say
@@ -18,14 +19,17 @@ _DETECTOR = click.option("--detector", help="Ask this detector; by default the o
 
 def _fit_command(name: str) -> click.Command:
     from gamewarden import pipeline
+    from gamewarden.cli.verdicts import fit_fusion
 
-    return _fit_events(name) if pipeline.food_of(name) == "events" else _fit_packets(name)
+    if name == fit_fusion.name:
+        return fit_fusion
+    makers = {"events": _fit_events, "packets": _fit_packets, "records": sessions.fit_command}
+    return makers[pipeline.food_of(name)](name)
 
 
 def _fit_packets(name: str) -> click.Command:
     from gamewarden import detectors, pipeline
     from gamewarden.cli.recipes import chosen, options_of
-    from gamewarden.detectors.card import card_json, card_markdown
 
     detector = detectors.load(name)
 
@@ -54,7 +58,8 @@ def _fit_packets(name: str) -> click.Command:
             fitted = pipeline.fit_traces(recipe, traces, labels, to, reading=reading, progress=done)
         say(*fitted.remarks)
         model: Any = fitted.model
-        click.echo(card_json(model.card) if as_json else f"{model.text()}\n\n{card_markdown(model.card)}")
+        page = pipeline.page_of(model, to)
+        click.echo(page.json() if as_json else f"{model.text()}\n\n{page.markdown()}")
         say(f"The model is in {fitted.path}")
 
     return command
@@ -63,10 +68,10 @@ def _fit_packets(name: str) -> click.Command:
 def _fit_events(name: str) -> click.Command:
     from gamewarden import detectors, pipeline
     from gamewarden.cli.recipes import chosen, options_of
-    from gamewarden.detectors.card import card_json, card_markdown
 
     detector = detectors.load(name)
     feature = pipeline.feature_class_of(name)
+    styled = pipeline.styles_for
 
     @click.command(name, help=f"{detector.says}\n\nPrints the model's card; the model itself is one JSON file in --to.")
     @options.source
@@ -78,11 +83,12 @@ def _fit_events(name: str) -> click.Command:
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
     def command(*, source: Path, labels: Path, to: Path, reading: "Reading", as_json: bool, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
         seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading)
-        recipe = pipeline.detector_recipe(name, seen, chosen(detector, given))
+        recipe = pipeline.detector_recipe(name, seen, styled(detector, current()) | chosen(detector, given))
         with progress(f"fitting {name}") as done:
             fitted = pipeline.fit(recipe, source, labels, to, reading=reading, progress=done)
         say(*fitted.remarks)
-        click.echo((card_json if as_json else card_markdown)(fitted.model.card))
+        page = pipeline.page_of(fitted.model, to)
+        click.echo(page.json() if as_json else page.markdown())
         say(f"The model is in {fitted.path}")
 
     return command
@@ -91,7 +97,7 @@ def _fit_events(name: str) -> click.Command:
 def _detector_names() -> tuple[str, ...]:
     from gamewarden import detectors
 
-    return detectors.NAMES
+    return (*detectors.NAMES, "fusion")
 
 
 @click.group(cls=PartGroup, names=_detector_names, make=_fit_command)
@@ -104,12 +110,13 @@ def fit() -> None:
 @options.models
 @options.reading
 @options.packets
+@ragnarok.decoding
 @options.table
 def score(*, source: Path, models: Path, reading: "Reading", present: Presentation) -> None:
     """Score every account and period with every model.
 
-    A capture is scored by the models of packets, a lake by those of events; a table by whichever there are, those of
-    events first.
+    A capture is scored by the models of packets and of sessions, a lake by those of events, a packetstream or a folder
+    of them by those of sessions; a table by whichever there are, those of events first.
 
     `probability` is the calibrated chance of a bot, `alarm` the share of reference humans that look at least as
     bot-like. Both are empty where there is too little evidence to say.
@@ -159,7 +166,9 @@ def rank(*, source: Path, models: Path, reading: "Reading", present: Presentatio
 @options.models
 @_DETECTOR
 @options.plot
+@options.ports
 @options.reading
+@ragnarok.decoding
 @options.table
 def explain(
     *,
@@ -168,6 +177,7 @@ def explain(
     models: Path,
     detector: str | None,
     plot: Path | None,
+    server_ports: tuple[int, ...],
     reading: "Reading",
     present: Presentation,
 ) -> None:
@@ -175,8 +185,9 @@ def explain(
     from gamewarden import pipeline
     from gamewarden.cli.story import story_text
 
+    asked = replace(reading, server_ports=server_ports)
     with progress(f"looking at {actor}") as done:
-        story = pipeline.explain(actor, source, models, detector, reading=reading, progress=done)
+        story = pipeline.explain(actor, source, models, detector, reading=asked, progress=done)
     if plot is not None:
         pipeline.draw_story(story, plot)
         say(f"Its windows are drawn in {plot}")

@@ -33,6 +33,8 @@ def demo(place: Path, accounts: int, seed: int) -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="One seed gives one world.")
 @click.option("--game", type=click.Choice(GAMES), default="lineage", show_default=True, help="Which game it resembles.")
 @click.option("--year", is_flag=True, help="A scripted year instead: one day of each of 52 weeks, a file each.")
+@click.option("--ragnarok", is_flag=True, help="Instead: what clients of a synthetic Ragnarok send in an evening.")
+@click.option("--sessions", type=click.IntRange(1), default=25, show_default=True, help="Of players; as many of bots.")
 @click.option("--packets", is_flag=True, help="Write packets and a capture of its first players too.")
 @click.option("--players", type=click.IntRange(min=1), default=40, show_default=True, help="How many of them.")
 @click.option("--minutes", type=click.IntRange(min=1), default=60, show_default=True, help="For how long, at most.")
@@ -44,11 +46,19 @@ def world(
     seed: int,
     game: str,
     year: bool,
+    ragnarok: bool,
+    sessions: int,
     packets: bool,
     players: int,
     minutes: int,
 ) -> None:
-    """Write a synthetic game: events, labels, profiles and the truth."""
+    """Write a synthetic game: events, labels, profiles and the truth.
+
+    With --ragnarok: packetstreams in players, bots and unknown, a capture of the same play, labels and the truth.
+    """
+    if ragnarok:
+        _write_ragnarok(directory, sessions, seed)
+        return
     from gamewarden.world import World, write, write_packets
 
     if year:
@@ -72,6 +82,15 @@ def _write_year(directory: Path, accounts: int, seed: int, game: str) -> None:
         write_year(made, directory, done)
     told = ", ".join(f"{name} in week {week}" for name, week in made.script.happenings.items())
     say(f"A synthetic year of {game} with {accounts:,} accounts is in {directory}: {told}")
+
+
+def _write_ragnarok(directory: Path, sessions: int, seed: int) -> None:
+    from gamewarden.world.ragnarok import Ragnarok, write_ragnarok
+
+    made = Ragnarok(sessions, seed)
+    with progress("playing", len(made.cast)) as done:
+        played = write_ragnarok(made, directory, done)
+    say(f"{played:,} sessions of a synthetic Ragnarok are in {directory}: players, bots, unknown, and capture.pcap")
 
 
 def _reproduce_command(name: str) -> click.Command:

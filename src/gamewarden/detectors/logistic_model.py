@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Recipe
-from gamewarden.detectors.calibration import KEY, Floats, Reference
+from gamewarden.detectors.calibration import KEY, Floats, Reference, StyleReferences
 from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed
 from gamewarden.detectors.revival import logistic_fields
 from gamewarden.detectors.sentences import Seen, median, says, window_word
@@ -57,7 +57,7 @@ class Column:
         return terms
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LogisticModel(CalibratedModel):
     """A fitted logistic regression: plain numbers, nothing that can run."""
 
@@ -65,6 +65,7 @@ class LogisticModel(CalibratedModel):
 
     columns: tuple[Column, ...]
     left_out: Mapping[str, str]  # feature -> why the model does not use it
+    strength: float  # C of the regression
     intercept: float
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
@@ -109,6 +110,7 @@ class LogisticModel(CalibratedModel):
                 "feature": Recipe(**given["feature"]),
                 "columns": tuple(Column(**column) for column in given["columns"]),
                 "reference": Reference(**given["reference"]),
+                "styles": StyleReferences.from_dict(given["styles"]) if "styles" in given else None,
             }
         )
         refuse_misnamed(model, values)
@@ -151,6 +153,7 @@ class LogisticModel(CalibratedModel):
 
     def _learned(self) -> dict[str, Any]:
         return {
+            "strength": self.strength,
             "intercept": self.intercept,
             "columns": {
                 column.name: {
@@ -167,7 +170,8 @@ class LogisticModel(CalibratedModel):
 
     def _kept(self) -> dict[str, Any]:
         columns = [asdict(column) for column in self.columns]
-        return {"columns": columns, "left_out": self.left_out, "intercept": self.intercept}
+        parts = {name: getattr(self, name) for name in ("left_out", "strength", "intercept")}
+        return {"columns": columns, **parts}
 
 
 def checked(features: pl.DataFrame, columns: tuple[str, ...], door: str) -> pl.DataFrame:

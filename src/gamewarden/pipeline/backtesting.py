@@ -1,7 +1,7 @@
 """Two models on the same past: who would newly be flagged and who be spared, by group, before anything is promoted."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -18,11 +18,10 @@ from gamewarden.pipeline.sources import Reading, Watched, open_source
 from gamewarden.readers.small import read_labels, read_profiles
 from gamewarden.spans import to_micros
 from gamewarden.store import models as stored_models
+from gamewarden.styles import Styles
 from gamewarden.verdicts.ranking import rank
 
 STYLE, LABEL = "play style", "label"
-_BANDS = ((120.0, "under 2 h a day"), (480.0, "2 to 8 h a day"), (960.0, "8 to 16 h a day"))
-_LONGEST = "over 16 h a day"
 _NOT_KNOWN = "not known"
 
 
@@ -38,6 +37,7 @@ class Question:
     labels: Path | None = None
     profiles: Path | None = None
     by: tuple[str, ...] = ()  # columns of the profiles
+    styles: Styles = field(default_factory=Styles)
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,12 @@ def backtest(question: Question, reading: Reading, progress: Progress = no_progr
     """
     old, new = (_model(path) for path in question.models)
     events = Watched(_past(question, reading), progress)
+    styles = _styles(days_like(feature_of(old.feature)).measure(events), question.styles)
     listed = _listed(old, events), _listed(new, events)
     if not any(one.height for one in listed):
         raise ReadError(f"{question.source}: holds no event between {question.since} and {question.until}")
     both = _side_by_side(*listed, question.probability)
-    grouped = _grouped(both, listed[0], question, reading)
+    grouped = _grouped(both.join(styles, on="actor", how="left"), question, reading)
     remarks = (
         f"A is {old.card.id}, B is {new.card.id}; flagged from a probability of {question.probability} on.",
         *_in_short(grouped),
@@ -109,12 +110,15 @@ def _past(question: Question, reading: Reading) -> EventStream:
 
 
 def _listed(model: Model, events: EventStream) -> pl.DataFrame:
-    """One row an actor: its probability over the whole time, and how long it plays."""
-    feature = feature_of(model.feature)
-    measured = feature.measure(events)
-    days = days_like(feature)
-    played = measured if days is feature else days.measure(events)
-    return rank(model.score(measured), played)
+    """One row an actor: its probability over the whole time."""
+    measured = feature_of(model.feature).measure(events)
+    return rank(model.score(measured), measured)
+
+
+def _styles(days: pl.DataFrame, styles: Styles) -> pl.DataFrame:
+    """The style that an actor shows on most of its days; the first by name of several."""
+    told = days.select("actor", styles.tell(days).alias(STYLE)).group_by("actor", STYLE).len()
+    return told.sort("actor", "len", STYLE, descending=[False, True, False]).unique("actor", keep="first").drop("len")
 
 
 def _side_by_side(old: pl.DataFrame, new: pl.DataFrame, probability: float) -> pl.DataFrame:
@@ -125,14 +129,8 @@ def _side_by_side(old: pl.DataFrame, new: pl.DataFrame, probability: float) -> p
     return both.with_columns(flagged).sort("actor")
 
 
-def _grouped(both: pl.DataFrame, played: pl.DataFrame, question: Question, reading: Reading) -> pl.DataFrame:
+def _grouped(found: pl.DataFrame, question: Question, reading: Reading) -> pl.DataFrame:
     """Every actor with its groups."""
-    days = pl.col("play_minutes") / pl.col("periods").clip(1)
-    style = pl.lit(_LONGEST)
-    for most, name in reversed(_BANDS):
-        style = pl.when(days < most).then(pl.lit(name)).otherwise(style)
-    style = pl.when(days.is_null()).then(pl.lit(_NOT_KNOWN)).otherwise(style)
-    found = both.join(played.select("actor", style.alias(STYLE)), on="actor", how="left")
     if question.labels is not None:
         found = found.join(_labelled(question.labels, reading), on="actor", how="left")
     if question.by:

@@ -1,19 +1,23 @@
 """From a source and a shelf of models to scores."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from gamewarden import detectors, features
-from gamewarden.contracts import Model, Progress, no_progress
+from gamewarden.contracts import Feature, Model, Progress, no_progress
 from gamewarden.errors import ModelError
 from gamewarden.features.traffic import TrafficTest
 from gamewarden.pipeline.measuring import feature_of, measure
+from gamewarden.pipeline.session_models import sessions_to_judge
 from gamewarden.pipeline.sources import Reading, Told
 from gamewarden.readers.packets import is_capture
+from gamewarden.readers.records import is_packetstream
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
+from gamewarden.store.lake import Lake
+from gamewarden.verdicts.fusion_model import NAME as FUSION
 
 
 def load_models(directory: Path, detector: str | None = None) -> list[Model]:
@@ -22,7 +26,7 @@ def load_models(directory: Path, detector: str | None = None) -> list[Model]:
     Raises:
         ModelError: there is no such model, or it is damaged.
     """
-    found = {stored.detector: stored for stored in shelf.in_force(directory)}
+    found = {stored.detector: stored for stored in shelf.in_force(directory) if stored.detector != FUSION}
     if detector is not None and detector not in found:
         raise ModelError(f"{directory}: there is no model of {detector!r}, only of {', '.join(found)}")
     names = [name for name in (*detectors.NAMES, *found) if name in found] if detector is None else [detector]
@@ -38,8 +42,8 @@ def event_model(models: Path, detector: str | None) -> Model:
     found = load_models(models, detector)[0]
     if features.load(found.feature.name).eats != "events":
         raise ModelError(
-            f"{models}: {found.card.id} judges packets, a window at a time; `gamewarden score` and `gamewarden watch` "
-            "use it, lists and explanations need a detector of events"
+            f"{models}: {found.card.id} judges {features.load(found.feature.name).eats}; `gamewarden score` uses it, "
+            "this needs a detector of events"
         )
     return found
 
@@ -60,27 +64,60 @@ def score(source: Path, models: Path, reading: Reading, progress: Progress = no_
     Raises:
         ModelError: no model judges what the source holds.
     """
-    measured: dict[str, Told] = {}
-    scores = []
-    for model in _seeing(load_models(models), source, models):
-        key = repr(model.feature)
-        if key not in measured:
-            measured[key] = measure(feature_of(model.feature), source, reading, progress)
-        scores.append(model.score(measured[key].frame))
-    frame = pl.concat(scores).sort("actor", "since", "detector")
+    found = seeing(load_models(models), source, models)
+    measured = measure_for(found, source, reading, progress)
+    frame = pl.concat([model.score(measured[model.card.id].frame) for model in found])
     remarks = dict.fromkeys(line for told in measured.values() for line in told.remarks)
-    return Told(frame, (*remarks, *_unsure(frame)))
+    return Told(frame.sort("actor", "since", "detector"), (*remarks, *_unsure(frame)))
 
 
-def _seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
+def rows_to_judge(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:
+    """What a detector of this feature is shown of a source."""
+    if feature.eats == "records":
+        return sessions_to_judge(feature, [source], reading, progress)
+    return measure(feature, source, reading, progress)
+
+
+def model_for(source: Path, models: Path, detector: str | None) -> Model:
+    """The model asked for, or the one that sees most of what the source holds.
+
+    Raises:
+        ModelError: there is none.
+    """
+    found = load_models(models, detector) if detector else seeing(load_models(models), source, models)
+    return next((model for model in found if features.load(model.feature.name).eats != "packets"), found[0])
+
+
+def measure_for(
+    models: Sequence[Model], source: Path, reading: Reading, progress: Progress = no_progress
+) -> dict[str, Told]:
+    """The FEATURES each model looks at, by the model's id; what several look at is measured once."""
+    recipes = {repr(model.feature): model.feature for model in models}
+    known = {key: rows_to_judge(feature_of(recipe), source, reading, progress) for key, recipe in recipes.items()}
+    return {model.card.id: known[repr(model.feature)] for model in models}
+
+
+def seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
     """The models of what the source holds, where that shows from outside; else those of events before packets."""
     by_food: dict[str, list[Model]] = {}
     for model in models:
         by_food.setdefault(features.load(model.feature.name).eats, []).append(model)
-    food = "events" if source.is_dir() else "packets" if is_capture(source) else next(iter(by_food))
-    if food not in by_food:
-        raise ModelError(f"{shelf}: judges {', '.join(by_food)} and {source} holds {food}; fit a detector of {food}")
-    return by_food[food]
+    held = _held(source, by_food) or tuple(by_food)[:1]
+    if not any(food in by_food for food in held):
+        needed = " or ".join(held)
+        raise ModelError(
+            f"{shelf}: judges {', '.join(by_food)} and {source} holds {needed}; fit a detector of {needed}"
+        )
+    return [model for food in held for model in by_food.get(food, ())]
+
+
+def _held(source: Path, judged: Container[str]) -> tuple[str, ...]:
+    """What a source holds, where that shows from outside; a capture holds packets, and messages of clients in them."""
+    if source.is_dir():
+        return ("events",) if Lake.is_at(source) or "records" not in judged else ("records",)
+    if is_capture(source):
+        return ("packets", "records")
+    return ("records",) if is_packetstream(source) else ()
 
 
 def _unsure(scores: pl.DataFrame) -> tuple[str, ...]:

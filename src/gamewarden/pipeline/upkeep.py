@@ -235,12 +235,15 @@ class LakeHands:
 def recipe_like(model: Model, feature: Feature) -> Any:  # noqa: ANN401  a detector's recipe with options of its own
     """The recipe that this model was fitted with, around another feature."""
     recipe: Any = detectors.load(model.card.detector)
-    options = {one.name for one in fields(recipe)} - {"feature"}
+    options = {one.name: one.default for one in fields(recipe) if one.name != "feature"}
     given = {name: value for name, value in model.card.recipe.items() if name in options}
-    return recipe(feature=feature, **{name: _as_given(value) for name, value in given.items()})
+    return recipe(feature=feature, **{name: _as_given(value, options[name]) for name, value in given.items()})
 
 
-def _as_given(value: object) -> object:
+def _as_given(value: Any, default: Any) -> Any:  # noqa: ANN401  any option of any recipe
+    """An option back from JSON: a list as the tuple it was, a part of a recipe as what its default is."""
+    if isinstance(value, Mapping) and hasattr(default, "from_dict"):
+        return type(default).from_dict(value)
     return tuple(value) if isinstance(value, list) else value
 
 

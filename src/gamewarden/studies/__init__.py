@@ -10,6 +10,7 @@ STUDIES: tuple[tuple[str, str], ...] = (
     ("hilaire", "gamewarden.studies.hilaire"),
     ("thawonmas", "gamewarden.studies.thawonmas"),
     ("maintenance", "gamewarden.studies.maintenance"),
+    ("cornelissen", "gamewarden.studies.cornelissen"),
 )
 NAMES = tuple(name for name, _ in STUDIES)
 

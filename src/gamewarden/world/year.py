@@ -205,7 +205,7 @@ class Week:
             self.number,
         )
         seq = self.number << 40  # the rows of two weeks have different numbers
-        for _, rows in rows_of(self._book(), cast):
+        for _, rows in rows_of(self._book(), cast, [(0, year.everybody)]):
             if len(rows):
                 yield tabling.batch(rows, seq, columns)
             seq += len(rows)
