@@ -6,7 +6,7 @@ import sys
 import click
 
 from gamewarden import __version__
-from gamewarden.cli import logs, models, packets, settings, shelf, verdicts, worlds
+from gamewarden.cli import evidence, logs, models, packets, settings, shelf, verdicts, worlds
 from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
@@ -14,7 +14,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Game logs": (logs.lint, logs.read, logs.measure),
     "Packets": (packets.watch,),
     "Finding bots": (models.fit, models.score, models.rank, models.explain),
-    "Judging": (verdicts.judge, verdicts.budget),
+    "Judging": (verdicts.judge, verdicts.budget, evidence.verify),
     "Models": (shelf.model,),
     "How good is it": (models.evaluate, worlds.reproduce),
     "Settings": (settings.config,),

@@ -21,6 +21,7 @@ from gamewarden.pipeline.fusing import fit_fusion, styles_for, styles_of
 from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, judgement_summary
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
+from gamewarden.pipeline.recording import Recorded, record
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
 from gamewarden.pipeline.shelving import (
     Page,
@@ -44,16 +45,19 @@ from gamewarden.pipeline.sources import (
     read,
     remarks_of,
 )
+from gamewarden.pipeline.verifying import Grounds, verify
 
 __all__ = [
     "FEATURE_TRIED",
     "Difference",
     "Evaluated",
     "Fitted",
+    "Grounds",
     "Judgement",
     "Page",
     "Protocol",
     "Reading",
+    "Recorded",
     "Story",
     "Told",
     "Wishes",
@@ -94,6 +98,7 @@ __all__ = [
     "rank",
     "ranking_in_short",
     "read",
+    "record",
     "remarks_of",
     "roll_back",
     "score",
@@ -101,4 +106,5 @@ __all__ = [
     "styles_of",
     "trace_recipe",
     "traffic_profile",
+    "verify",
 ]
