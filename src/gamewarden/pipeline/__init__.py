@@ -23,6 +23,14 @@ from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.recording import Recorded, record
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
+from gamewarden.pipeline.session_models import FittedSessions, fit_sessions, sessions_to_judge
+from gamewarden.pipeline.sessions import (
+    character_names,
+    describe_table,
+    measure_sessions,
+    open_record_source,
+    session_sources,
+)
 from gamewarden.pipeline.shelving import (
     Page,
     history_of,
@@ -46,12 +54,14 @@ from gamewarden.pipeline.sources import (
     remarks_of,
 )
 from gamewarden.pipeline.verifying import Grounds, verify
+from gamewarden.readers.records import is_packet_table
 
 __all__ = [
     "FEATURE_TRIED",
     "Difference",
     "Evaluated",
     "Fitted",
+    "FittedSessions",
     "Grounds",
     "Judgement",
     "Page",
@@ -64,9 +74,11 @@ __all__ = [
     "budget_alone",
     "budget_of_models",
     "budget_of_scores",
+    "character_names",
     "compare",
     "compare_on",
     "costs_of_models",
+    "describe_table",
     "detector_recipe",
     "detectors_to_try",
     "draw_evaluation",
@@ -78,9 +90,11 @@ __all__ = [
     "feature_recipe",
     "fit",
     "fit_fusion",
+    "fit_sessions",
     "fit_traces",
     "food_of",
     "history_of",
+    "is_packet_table",
     "judge",
     "judgement_in_short",
     "judgement_summary",
@@ -88,10 +102,12 @@ __all__ = [
     "load_model",
     "load_models",
     "measure",
+    "measure_sessions",
     "models_in_short",
     "models_on",
     "needs_of",
     "open_packet_source",
+    "open_record_source",
     "open_source",
     "page_of",
     "promote",
@@ -102,6 +118,8 @@ __all__ = [
     "remarks_of",
     "roll_back",
     "score",
+    "session_sources",
+    "sessions_to_judge",
     "styles_for",
     "styles_of",
     "trace_recipe",

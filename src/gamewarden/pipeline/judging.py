@@ -18,7 +18,7 @@ from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.combining import combine
 from gamewarden.verdicts.fusion_model import NAME as FUSION
 from gamewarden.verdicts.fusion_model import FusionModel
-from gamewarden.verdicts.periods import KEY, Cut, Speaker, played, roll_up, side_by_side
+from gamewarden.verdicts.periods import KEY, Cut, Speaker, periods_of, played, roll_up, side_by_side
 from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
 
 
@@ -149,12 +149,6 @@ def _fusion_of(models: Path, found: Sequence[Model], every: int | None) -> tuple
 def _fused(fusion: FusionModel, parts: pl.DataFrame, features: Mapping[str, pl.DataFrame], cut: Cut) -> pl.DataFrame:
     known = played(features.values(), fusion.styles.rule, cut)
     return fusion.fuse(side_by_side(parts, known)).drop_nulls("alarm")
-
-
-def periods_of(table: pl.DataFrame, cut: Cut) -> pl.DataFrame:
-    """The period that each row ends in."""
-    begin, end = cut.borders(pl.col("until") - pl.duration(microseconds=1))
-    return table.select("actor", begin.alias("since"), end.alias("until"))
 
 
 def evidence_behind(

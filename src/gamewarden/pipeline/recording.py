@@ -12,11 +12,12 @@ from gamewarden import __version__
 from gamewarden.contracts import Model, Progress, Recipe, canonical_json, digest, no_progress
 from gamewarden.detectors.calibration import short_options
 from gamewarden.errors import ReadError
-from gamewarden.pipeline.judging import Judgement, evidence_behind, periods_of, rows_behind
+from gamewarden.pipeline.judging import Judgement, evidence_behind, rows_behind
+from gamewarden.pipeline.shelving import Kept
 from gamewarden.store import manifest, verdicts
 from gamewarden.store.lake import Lake
 from gamewarden.store.sealed import sha256
-from gamewarden.verdicts.periods import KEY, Cut
+from gamewarden.verdicts.periods import KEY, Cut, periods_of
 from gamewarden.verdicts.points import CONSERVATIVE, PROGRESSIVE
 
 _Key = tuple[Any, ...]
@@ -81,7 +82,7 @@ def feature_name(recipe: Recipe) -> str:
     return digest(recipe.name, canonical_json(dict(recipe.options)))
 
 
-def model_values(model: Model) -> dict[str, Any]:
+def model_values(model: Kept) -> dict[str, Any]:
     """How a document names a model: by its id, and by what exactly was in it."""
     return {"id": model.card.id, "sha256": sha256(model.to_dict())}
 
@@ -94,7 +95,7 @@ class _Grounds:
             "gamewarden": __version__,
             "rules": {"every": judgement.cut.every, "zone": judgement.cut.zone, "discount": judgement.discount}
             | asdict(judgement.points),
-            "fusion": None if judgement.fusion is None else model_values(judgement.fusion),  # type: ignore[arg-type]  # a fusion has a card and values too
+            "fusion": None if judgement.fusion is None else model_values(judgement.fusion),
             "models": [model_values(model) | {"feature": feature_name(model.feature)} for model in judgement.models],
             "source": dict(source),
         }

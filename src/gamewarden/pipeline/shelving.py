@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 
@@ -18,8 +18,9 @@ from gamewarden.store.models import Stored
 from gamewarden.store.shelf import Promotion
 from gamewarden.tables import TIME, DataType
 from gamewarden.verdicts.fusion_model import NAME as FUSION
-from gamewarden.verdicts.fusion_model import FusionModel
+from gamewarden.verdicts.fusion_model import SCORES_OF, FusionModel
 
+Kept = Model | FusionModel  # what a shelf can hold
 _ROW: dict[str, DataType] = {
     "model": pl.String,
     "detector": pl.String,
@@ -66,7 +67,7 @@ class Page:
         return [now, *(_told(line, self.card.id) for line in self.history)]
 
 
-def load_model(directory: Path, text: str) -> Model:
+def load_model(directory: Path, text: str) -> Kept:
     """A model by its id or an unambiguous part of it.
 
     Raises:
@@ -75,18 +76,18 @@ def load_model(directory: Path, text: str) -> Model:
     return revive(stored_models.load(shelf.find(directory, text).path))
 
 
-def revive(values: Mapping[str, Any]) -> Model:
+def revive(values: Mapping[str, Any]) -> Kept:
     """A model, or a fusion of several, back from the values that the store read.
 
     Raises:
         ModelError: a value in it cannot be.
     """
     if values.get("detector") == FUSION:
-        return cast("Model", FusionModel.from_dict(values))
+        return FusionModel.from_dict(values)
     return detectors.revive(values)
 
 
-def page_of(model: Model, directory: Path) -> Page:
+def page_of(model: Kept, directory: Path) -> Page:
     """A stored model's page."""
     card = model.card
     told = [line for line in shelf.promotions(directory) if card.id in (line.model, line.instead_of)]
@@ -94,9 +95,9 @@ def page_of(model: Model, directory: Path) -> Page:
 
 
 def needs_of(recipe: Recipe) -> dict[str, Any]:
-    """What a feature cannot do without, and what it does better with."""
-    if recipe.name not in features.NAMES:
-        return {}
+    """What a feature cannot do without, and what it does better with; what a fusion listens to."""
+    if recipe.name == SCORES_OF:
+        return {"scores of": list(recipe.options["models"])}
     feature = features.load(recipe.name)
     better = [f"{seen} (else {column} stays empty)" for seen, column in feature.wants.items()]
     return {"a stream of": feature.eats, "columns": list(feature.needs), **({"better_with": better} if better else {})}

@@ -13,7 +13,7 @@ from gamewarden.errors import GamewardenError, ModelError, VerdictError
 from gamewarden.pipeline.judging import evidence_behind, rows_behind, verdicts_from
 from gamewarden.pipeline.measuring import feature_of, measure
 from gamewarden.pipeline.recording import feature_name, model_values, rows_of, source_of
-from gamewarden.pipeline.shelving import revive
+from gamewarden.pipeline.shelving import Kept, revive
 from gamewarden.pipeline.sources import Reading
 from gamewarden.store import models as stored_models
 from gamewarden.store import verdicts
@@ -65,7 +65,7 @@ class _Witness:
     def __init__(self, grounds: Grounds, progress: Progress) -> None:
         self._grounds = grounds
         self._progress = progress
-        self._models: dict[str, Model] = {}
+        self._models: dict[str, Kept] = {}
         self._digests: dict[str, str] = {}
         self._measured: dict[str, pl.DataFrame] = {}
         self._source = None if grounds.source is None else source_of(grounds.source)
@@ -155,12 +155,17 @@ class _Case:
     cut: Cut
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], known: Mapping[str, Model], where: str) -> "_Case":
+    def of(cls, values: Mapping[str, Any], known: Mapping[str, Kept], where: str) -> "_Case":
         """From a document and the models it names."""
         fusion = known.get(values["fusion"]["id"]) if values["fusion"] else None
         if fusion is not None and not isinstance(fusion, FusionModel):
             raise VerdictError(f"{where}: {values['fusion']['id']} is no fusion; judge the source again")
-        models = tuple(known[one["id"]] for one in values["models"])
+        judges = [known[one["id"]] for one in values["models"]]
+        models = tuple(model for model in judges if not isinstance(model, FusionModel))
+        if not models or len(models) < len(judges):
+            raise VerdictError(
+                f"{where}: it names no model, or a fusion among them; judge the source again"
+            )
         tables = {
             name: verdicts.table_of(part.get("table") if isinstance(part, Mapping) else None, where)
             for name, part in values["features"].items()
