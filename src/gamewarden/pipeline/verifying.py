@@ -19,7 +19,7 @@ from gamewarden.store import models as stored_models
 from gamewarden.store import verdicts
 from gamewarden.tables import TIME, DataType
 from gamewarden.verdicts.fusion_model import FusionModel
-from gamewarden.verdicts.periods import Cut
+from gamewarden.verdicts.periods import KEY, Cut
 from gamewarden.verdicts.points import Points
 
 _ROW: dict[str, DataType] = {
@@ -163,9 +163,9 @@ class _Case:
         judges = [known[one["id"]] for one in values["models"]]
         models = tuple(model for model in judges if not isinstance(model, FusionModel))
         if not models or len(models) < len(judges):
-            raise VerdictError(
-                f"{where}: it names no model, or a fusion among them; judge the source again"
-            )
+            raise VerdictError(f"{where}: it names no model, or a fusion among them; judge the source again")
+        if any(one.get("feature") != feature_name(known[one["id"]].feature) for one in values["models"]):
+            raise VerdictError(f"{where}: it names another feature than one of its models measures; it was changed")
         tables = {
             name: verdicts.table_of(part.get("table") if isinstance(part, Mapping) else None, where)
             for name, part in values["features"].items()
@@ -206,9 +206,11 @@ class _Case:
         if len(found) != 1:
             yield f"its numbers are of {len(found)} periods, not of one", False
             return
-        for name in ("probability", "alarm", "agree", "point"):
-            if found[0][name] != self.values[name]:
-                yield f"{name} was {self.values[name]!r} and comes out as {found[0][name]!r}", False
+        times = {name: verdicts.time_text(found[0][name]) for name in ("since", "until")}
+        again = found[0] | times
+        for name in (*KEY, "probability", "alarm", "agree", "point"):
+            if again[name] != self.values[name]:
+                yield f"{name} was {self.values[name]!r} and comes out as {again[name]!r}", False
 
 
 def _numbers(what: str, kept: pl.DataFrame, found: pl.DataFrame, numbers: Sequence[str]) -> Iterable[tuple[str, bool]]:
