@@ -323,6 +323,22 @@ def test_a_document_with_any_value_exchanged_is_refused_or_does_not_hold_or_chan
         assert harmless or not row["holds"] or odd == values or way[0] == "features", (way, row["says"])
 
 
+@pytest.mark.parametrize("name", ["every", "zone", "repeated", "together", "progressive", "conservative", "agree"])
+def test_rules_that_cannot_be_do_not_hold(place, tmp_path, name):
+    values = verdicts.load(verdicts.stored(place / "verdicts")[0])
+    path = tmp_path / "odd.json"
+    for other in (*NASTY, -(10**18), 5e-324, "Mars/Olympus", 10**15):
+        odd = json.loads(json.dumps(values))
+        odd["rules"][name] = other
+        odd["id"] = verdicts.verdict_id(odd)
+        path.write_text(verdicts.SEAL.text(odd))
+
+        row = said(path, place)
+
+        assert isinstance(row["holds"], bool)
+        assert row["says"]
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_document_with_any_bytes_exchanged_is_the_same_or_refused(document, data):

@@ -23,6 +23,16 @@ from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Point
 
 
 @dataclass(frozen=True)
+class Rules:
+    """What a verdict depends on beside models and numbers."""
+
+    cut: Cut = field(default=Cut(DAY))
+    points: Points = field(default=Points())
+    repeated: float = 0.0  # how much a further score of the same detector counts
+    together: float = 0.0  # how much a further family counts where no fusion was learned
+
+
+@dataclass(frozen=True)
 class Judgement:
     """The verdicts of one run, and what they rest on."""
 
@@ -33,9 +43,12 @@ class Judgement:
     models: tuple[Model, ...]
     remarks: tuple[str, ...] = ()
     fusion: FusionModel | None = None  # what the scores were fused with; None where alarms were only combined
-    points: Points = field(default=Points())
-    cut: Cut = field(default=Cut(DAY))
-    discount: float = 0.0
+    rules: Rules = field(default=Rules())
+
+    @property
+    def points(self) -> Points:
+        """The operating points."""
+        return self.rules.points
 
 
 def judge(
@@ -62,8 +75,9 @@ def judge(
     fusion, why_not = _fusion_of(models, found, every)
     cut = _cut(fusion, every, policy, reading)
     points = Points(policy.verdict.progressive, policy.verdict.conservative, policy.verdict.agree)
-    discount = policy.verdict.discount if fusion is None else float(fusion.feature.options["discount"])
-    verdicts = verdicts_from(scores, features, found, fusion=fusion, points=points, cut=cut, discount=discount)
+    repeated = policy.chunks.discount if fusion is None else float(fusion.feature.options["discount"])
+    rules = Rules(cut, points, repeated, policy.verdict.discount)
+    verdicts = verdicts_from(scores, features, found, fusion, rules)
     reached = verdicts.filter(points.reached(verdicts).is_in([CONSERVATIVE, PROGRESSIVE]))
     return Judgement(
         verdicts=verdicts,
@@ -73,9 +87,7 @@ def judge(
         models=tuple(found),
         remarks=(*dict.fromkeys(line for told in measured.values() for line in told.remarks), *why_not),
         fusion=fusion,
-        points=points,
-        cut=cut,
-        discount=discount,
+        rules=rules,
     )
 
 
@@ -83,16 +95,13 @@ def verdicts_from(
     scores: pl.DataFrame,
     features: Mapping[str, pl.DataFrame],
     models: Sequence[Model],
-    *,
     fusion: FusionModel | None,
-    points: Points,
-    cut: Cut,
-    discount: float,
+    rules: Rules,
 ) -> pl.DataFrame:
     """VERDICTS of every actor and period that has a score; a period's is the same alone as among others."""
-    parts = roll_up(scores, speakers_of(models), cut, discount)
-    fused = combine(parts, discount) if fusion is None else _fused(fusion, parts, features, cut)
-    return points.verdicts(fused, parts, periods_of(scores, cut))
+    parts = roll_up(scores, speakers_of(models), rules.cut, rules.repeated)
+    fused = combine(parts, rules.together) if fusion is None else _fused(fusion, parts, features, rules.cut)
+    return rules.points.verdicts(fused, parts, periods_of(scores, rules.cut))
 
 
 def speakers_of(models: Sequence[Model]) -> dict[str, Speaker]:

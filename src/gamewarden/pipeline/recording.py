@@ -12,7 +12,7 @@ from gamewarden import __version__
 from gamewarden.contracts import Model, Progress, Recipe, canonical_json, digest, no_progress
 from gamewarden.detectors.calibration import short_options
 from gamewarden.errors import ReadError
-from gamewarden.pipeline.judging import Judgement, evidence_behind, rows_behind
+from gamewarden.pipeline.judging import Judgement, Rules, evidence_behind, rows_behind
 from gamewarden.pipeline.shelving import Kept
 from gamewarden.store import manifest, verdicts
 from gamewarden.store.lake import Lake
@@ -82,6 +82,11 @@ def feature_name(recipe: Recipe) -> str:
     return digest(recipe.name, canonical_json(dict(recipe.options)))
 
 
+def rules_values(rules: Rules) -> dict[str, Any]:
+    """The rules of a judgement as JSON values."""
+    return asdict(rules.cut) | asdict(rules.points) | {"repeated": rules.repeated, "together": rules.together}
+
+
 def model_values(model: Kept) -> dict[str, Any]:
     """How a document names a model: by its id, and by what exactly was in it."""
     return {"id": model.card.id, "sha256": sha256(model.to_dict())}
@@ -93,13 +98,12 @@ class _Grounds:
     def __init__(self, judgement: Judgement, chosen: pl.DataFrame, source: Mapping[str, Any]) -> None:
         self._shared = {
             "gamewarden": __version__,
-            "rules": {"every": judgement.cut.every, "zone": judgement.cut.zone, "discount": judgement.discount}
-            | asdict(judgement.points),
+            "rules": rules_values(judgement.rules),
             "fusion": None if judgement.fusion is None else model_values(judgement.fusion),
             "models": [model_values(model) | {"feature": feature_name(model.feature)} for model in judgement.models],
             "source": dict(source),
         }
-        cut = judgement.cut
+        cut = judgement.rules.cut
         self._recipes = {feature_name(model.feature): model.feature for model in judgement.models}
         measured = {feature_name(model.feature): judgement.features[model.card.id] for model in judgement.models}
         self._features = {name: _by_period(rows_behind(chosen, table, cut), cut) for name, table in measured.items()}

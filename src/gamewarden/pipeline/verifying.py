@@ -10,14 +10,15 @@ import polars as pl
 from gamewarden import __version__
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import GamewardenError, ModelError, VerdictError
-from gamewarden.pipeline.judging import evidence_behind, rows_behind, verdicts_from
+from gamewarden.pipeline.judging import Rules, evidence_behind, rows_behind, verdicts_from
 from gamewarden.pipeline.measuring import feature_of, measure
 from gamewarden.pipeline.recording import feature_name, model_values, rows_of, source_of
 from gamewarden.pipeline.shelving import Kept, revive
 from gamewarden.pipeline.sources import Reading
+from gamewarden.spans import parse_zone
 from gamewarden.store import models as stored_models
 from gamewarden.store import verdicts
-from gamewarden.tables import TIME, DataType
+from gamewarden.tables import TIME, DataType, first_line
 from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.periods import KEY, Cut
 from gamewarden.verdicts.points import Points
@@ -78,6 +79,12 @@ class _Witness:
             times = {name: verdicts.time_of(values[name], str(path)) for name in ("since", "until")}
         except GamewardenError as error:
             return {"verdict": path.stem, "holds": False, "says": str(error).removeprefix(f"{path}: ")}
+        except (pl.exceptions.PolarsError, OverflowError) as error:  # a number or text of a stranger's making
+            return {
+                "verdict": path.stem,
+                "holds": False,
+                "says": f"it holds what cannot be judged ({first_line(error)})",
+            }
         wrong = [line for line, fine in told if not fine]
         other = f"judged by gamewarden {values['gamewarden']}, this is {__version__}"
         if wrong and values["gamewarden"] != __version__:
@@ -123,11 +130,10 @@ class _Witness:
             schema={"actor": pl.String, "since": TIME, "until": TIME},
             orient="row",
         )
-        changes = [
-            line
-            for model in case.models
-            for line in _row_changes(case.features[model.card.id], rows_behind(period, self._measure(model), case.cut))
-        ]
+        changes: list[str] = []
+        for model in case.models:
+            now = rows_behind(period, self._measure(model), case.rules.cut)
+            changes += _row_changes(case.features[model.card.id], now)
         if changes:
             told = "the source measures differently now" if same else "the source has changed"
             yield f"{told}: {_some(list(dict.fromkeys(changes)))}", False
@@ -152,7 +158,7 @@ class _Case:
     models: tuple[Model, ...]
     fusion: FusionModel | None
     features: Mapping[str, pl.DataFrame]  # by model
-    cut: Cut
+    rules: Rules
 
     @classmethod
     def of(cls, values: Mapping[str, Any], known: Mapping[str, Kept], where: str) -> "_Case":
@@ -174,7 +180,7 @@ class _Case:
             features = rows_of(models, tables)
         except KeyError as error:
             raise VerdictError(f"{where}: it lacks what one of its models measured; judge the source again") from error
-        return cls(values, models, fusion, features, Cut(values["rules"]["every"], values["rules"]["zone"]))
+        return cls(values, models, fusion, features, _rules(values["rules"]))
 
     def differences(self, where: str) -> Iterable[tuple[str, bool]]:
         """What does not come out as it stands in the document."""
@@ -182,23 +188,13 @@ class _Case:
         scores = scores.sort("actor", "since", "detector")
         yield from _numbers("scores", verdicts.table_of(self.values["scores"], where), scores, ("probability", "alarm"))
         yield from self._verdict_differences(scores)
-        evidence = evidence_behind(self._judged(scores), self.models, self.features, self.cut)
+        evidence = evidence_behind(self._judged(scores), self.models, self.features, self.rules.cut)
         kept = verdicts.table_of(self.values["evidence"], where)
         yield from _numbers("evidence", kept, evidence, ("value", "typical", "weight"))
 
     def _judged(self, scores: pl.DataFrame) -> pl.DataFrame:
-        rules = self.values["rules"]
-        points = Points(rules["progressive"], rules["conservative"], rules["agree"])
-        found = verdicts_from(
-            scores,
-            self.features,
-            self.models,
-            fusion=self.fusion,
-            points=points,
-            cut=self.cut,
-            discount=float(rules["discount"]),
-        )
-        return found.with_columns(points.reached(found))
+        found = verdicts_from(scores, self.features, self.models, self.fusion, self.rules)
+        return found.with_columns(self.rules.points.reached(found))
 
     def _verdict_differences(self, scores: pl.DataFrame) -> Iterable[tuple[str, bool]]:
         """The streak rests on other periods and is not looked at."""
@@ -211,6 +207,12 @@ class _Case:
         for name in (*KEY, "probability", "alarm", "agree", "point"):
             if again[name] != self.values[name]:
                 yield f"{name} was {self.values[name]!r} and comes out as {again[name]!r}", False
+
+
+def _rules(values: Mapping[str, Any]) -> Rules:
+    points = Points(values["progressive"], values["conservative"], values["agree"])
+    cut = Cut(values["every"], parse_zone(values["zone"]).key)
+    return Rules(cut, points, float(values["repeated"]), float(values["together"]))
 
 
 def _numbers(what: str, kept: pl.DataFrame, found: pl.DataFrame, numbers: Sequence[str]) -> Iterable[tuple[str, bool]]:

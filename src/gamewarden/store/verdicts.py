@@ -46,7 +46,8 @@ _PARTS: Mapping[str, type | tuple[type, ...]] = {
 _RULES: Mapping[str, type | tuple[type, ...]] = {
     "every": int,
     "zone": str,
-    "discount": (float, int),
+    "repeated": (float, int),
+    "together": (float, int),
     "progressive": (float, int),
     "conservative": (float, int),
     "agree": int,
