@@ -25,6 +25,7 @@ from gamewarden.pipeline.recording import Recorded, record
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
 from gamewarden.pipeline.session_models import FittedSessions, fit_sessions, sessions_to_judge
 from gamewarden.pipeline.sessions import (
+    SummedUp,
     character_names,
     describe_table,
     measure_sessions,
@@ -69,6 +70,7 @@ __all__ = [
     "Reading",
     "Recorded",
     "Story",
+    "SummedUp",
     "Told",
     "Wishes",
     "budget_alone",
