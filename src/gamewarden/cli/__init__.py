@@ -6,8 +6,7 @@ import sys
 import click
 
 from gamewarden import __version__
-from gamewarden.cli import evidence, logs, models, packets, ragnarok, settings, shelf, verdicts, worlds
-from gamewarden.cli import logs, maintenance, models, packets, ragnarok, settings, shelf, verdicts, worlds
+from gamewarden.cli import evidence, logs, maintenance, models, packets, ragnarok, settings, shelf, verdicts, worlds
 from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
