@@ -21,6 +21,7 @@ from gamewarden.pipeline.fusing import fit_fusion, styles_for, styles_of
 from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, judgement_summary
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
+from gamewarden.pipeline.recording import Recorded, record
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
 from gamewarden.pipeline.session_models import FittedSessions, fit_sessions, sessions_to_judge
 from gamewarden.pipeline.sessions import (
@@ -53,6 +54,7 @@ from gamewarden.pipeline.sources import (
     read,
     remarks_of,
 )
+from gamewarden.pipeline.verifying import Grounds, verify
 from gamewarden.readers.records import is_packet_table
 
 __all__ = [
@@ -61,10 +63,12 @@ __all__ = [
     "Evaluated",
     "Fitted",
     "FittedSessions",
+    "Grounds",
     "Judgement",
     "Page",
     "Protocol",
     "Reading",
+    "Recorded",
     "Story",
     "SummedUp",
     "Told",
@@ -112,6 +116,7 @@ __all__ = [
     "rank",
     "ranking_in_short",
     "read",
+    "record",
     "remarks_of",
     "roll_back",
     "score",
@@ -121,4 +126,5 @@ __all__ = [
     "styles_of",
     "trace_recipe",
     "traffic_profile",
+    "verify",
 ]
