@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 Progress = Callable[[int], None]  # called with the number of rows just done
+Food = Literal["events", "packets", "table"]  # what a feature is measured from
 
 
 def no_progress(_rows: int) -> None:
@@ -90,17 +91,33 @@ class PacketStream(Protocol):
         """The rows in the source's order."""
 
 
+class RowStream(Protocol):
+    """An operator's own table: one row an actor, whatever its columns are called, the same rows at every reading."""
+
+    @property
+    def name(self) -> str:
+        """What to call the table in a message."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table, in its order."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows in the source's order, exactly these columns, each as text or of its own type."""
+
+
 class Feature(Protocol):
     """A frozen recipe that turns events into numbers, one row an actor and period.
 
-    One that eats packets is given a PacketStream instead, and its rows have no count of events.
+    One that eats packets is given a PacketStream instead, and its rows have no count of events. One that eats a table
+    is given a RowStream; its rows have neither times nor a count of events.
 
     A recipe is a frozen dataclass whose fields each name, in `metadata["also"]`, the other values the contract
     tests shall try.
     """
 
     name: ClassVar[str]
-    eats: ClassVar[Literal["events", "packets"]]  # what kind of stream it measures
+    eats: ClassVar[Food]  # what kind of stream it measures
     needs: ClassVar[tuple[str, ...]]  # columns of it without which it is blind
     wants: ClassVar[Mapping[str, str]]  # column or kind -> what stays null without it
 

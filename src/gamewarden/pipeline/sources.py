@@ -3,21 +3,23 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from gamewarden import detectors, features
-from gamewarden.contracts import EventStream, Feature, PacketStream, Progress, no_progress
+from gamewarden.contracts import EventStream, Feature, Food, PacketStream, Progress, RowStream, no_progress
 from gamewarden.errors import ReadError
 from gamewarden.readers.lint import Lint, lint_events
 from gamewarden.readers.lint import lint as lint_file
 from gamewarden.readers.mapping import load_mapping
 from gamewarden.readers.packets import open_packets
+from gamewarden.readers.small import read_table
 from gamewarden.readers.tables import MAX_BAD_SHARE, EventFile, open_events
 from gamewarden.store.lake import Lake
+from gamewarden.tables import FrameRows
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,17 @@ def open_packet_source(source: Path, reading: Reading) -> PacketStream:
     )
 
 
+def open_table(source: Path, _reading: Reading) -> RowStream:
+    """An operator's own table: CSV, JSON Lines or Parquet, one row an actor.
+
+    Raises:
+        ReadError: it cannot be read.
+    """
+    if source.is_dir():
+        raise ReadError(f"{source}: is a directory; an account table is one CSV, JSON Lines or Parquet file")
+    return FrameRows(read_table(source), str(source))
+
+
 def lint(source: Path, reading: Reading) -> Lint:
     """What of a log or a lake can be read, and which detectors of events stay blind."""
     if not source.exists():
@@ -100,7 +113,7 @@ def feature_class_of(detector: str) -> type[Feature]:
     return features.load(detectors.SEES[detector])
 
 
-def food_of(detector: str) -> Literal["events", "packets"]:
+def food_of(detector: str) -> Food:
     """What a detector's feature is measured from."""
     return feature_class_of(detector).eats
 
@@ -121,7 +134,11 @@ def read(source: Path, lake: Path, reading: Reading, progress: Progress = no_pro
 
 
 # How the source of each kind of stream is opened: what a feature eats, and who brings it.
-OPENERS: Mapping[str, Callable[[Path, Reading], Any]] = {"events": open_source, "packets": open_packet_source}
+OPENERS: Mapping[str, Callable[[Path, Reading], Any]] = {
+    "events": open_source,
+    "packets": open_packet_source,
+    "table": open_table,
+}
 
 
 def open_for(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Any:  # noqa: ANN401  what the feature eats
