@@ -177,6 +177,19 @@ EVIDENCE = Table(
     required=("actor", "since", "until", "detector", "feature"),
     may_be_null=("since", "until"),
 )
+VERDICTS = Table(
+    "VERDICTS",
+    {
+        "actor": pl.String,
+        "since": TIME,
+        "until": TIME,
+        "probability": pl.Float64,
+        "alarm": pl.Float64,
+        "agree": pl.Int64,  # families of features that say bot, each on its own
+        "streak": pl.Int64,  # judged periods in a row, up to this one, that say bot
+    },
+    required=("actor", "since", "until", "agree", "streak"),
+)
 PROFILES = Table(
     "PROFILES",
     {

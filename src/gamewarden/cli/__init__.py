@@ -6,7 +6,8 @@ import sys
 import click
 
 from gamewarden import __version__
-from gamewarden.cli import logs, models, packets, settings, worlds
+from gamewarden.cli import logs, models, packets, settings, shelf, worlds
+from gamewarden.cli import logs, models, packets, settings, verdicts, worlds
 from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
@@ -14,6 +15,8 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Game logs": (logs.lint, logs.read, logs.measure),
     "Packets": (packets.watch,),
     "Finding bots": (models.fit, models.score, models.rank, models.explain),
+    "Models": (shelf.model,),
+    "Judging": (verdicts.judge, verdicts.budget),
     "How good is it": (models.evaluate, worlds.reproduce),
     "Settings": (settings.config,),
 }

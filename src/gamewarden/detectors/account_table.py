@@ -69,7 +69,7 @@ class AccountTableDetector:
     runs: int = field(default=8, metadata={"also": (2,), "says": "Runs of boosting whose mean decides."})
     rounds: int = field(default=500, metadata={"also": (6,), "says": "Trees of the longest run."})
     ratios: bool = field(
-        default=True, metadata={"also": (False,), "says": "Also divide by days, logins and play time."}
+        default=True, metadata={"also": (False,), "says": "Also divide by the columns that count days and logins."}
     )
     strength: float = field(default=1.0, metadata={"also": (0.1,)})  # C of the logistic regression
     enough: float = field(default=0.5, metadata={"also": (0.25,)})  # of the columns that a row must have

@@ -80,7 +80,7 @@ class Machine:
         return decisions
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AccountTableModel(CalibratedModel):
     """A fitted model of an operator's own table: plain numbers, nothing that can run."""
 

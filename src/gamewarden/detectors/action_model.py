@@ -83,7 +83,7 @@ class Machine:
         return tuple(column.name.removeprefix(DONE) for column in self.columns)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ActionModel(CalibratedModel):
     """A fitted chunk classifier: plain numbers, nothing that can run."""
 

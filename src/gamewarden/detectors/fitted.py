@@ -5,11 +5,18 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Protocol
 
 from gamewarden.contracts import Card, Recipe, model_id
-from gamewarden.detectors.calibration import Calibration, Reference, plain_json, short_options, weak_here
+from gamewarden.detectors.calibration import (
+    Calibration,
+    Reference,
+    StyleReferences,
+    plain_json,
+    short_options,
+    weak_here,
+)
 from gamewarden.errors import ModelError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CalibratedModel:
     """A fitted method whose decision values were calibrated on held-out actors; what it learned is its own."""
 
@@ -25,6 +32,7 @@ class CalibratedModel:
     reference: Reference
     training: Mapping[str, Any]
     validation: Mapping[str, Any]
+    styles: StyleReferences | None = None  # of people; none where the method cannot tell them apart
 
     @property
     def id(self) -> str:
@@ -44,23 +52,28 @@ class CalibratedModel:
                 "calibration": {"slope": self.slope, "offset": self.offset},
                 **self._learned(),
                 "humans": self.reference.humans,
+                **({} if self.styles is None else {"humans_by_style": self.styles.counts()}),
                 "smallest_alarm": 1 / (self.reference.humans + 1),
             },
             training=self.training,
             validation=self.validation,
-            weaknesses=(*self.always_weak, *weak_here(self.training, self.validation, self.reference.humans)),
+            weaknesses=(*self.always_weak, *self._weak_here()),
         )
 
     @property
     def calibration(self) -> Calibration:
         """What turns a decision value into a probability and an alarm."""
-        return Calibration(self.slope, self.offset, self.reference)
+        return Calibration(self.slope, self.offset, self.reference, self.styles)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values."""
-        shared = {part.name: getattr(self, part.name) for part in fields(CalibratedModel)}
-        plain = {"feature": asdict(self.feature), "reference": asdict(self.reference)}
-        return plain_json({"id": self.id, **shared, **plain, **self._kept()})
+        shared = {part.name: getattr(self, part.name) for part in fields(CalibratedModel) if part.name != "styles"}
+        plain = {"feature": asdict(self.feature), "reference": self.reference.to_dict()}
+        styles = {} if self.styles is None else {"styles": self.styles.to_dict()}
+        return plain_json({"id": self.id, **shared, **plain, **styles, **self._kept()})
+
+    def _weak_here(self) -> list[str]:
+        return weak_here(self.training, self.validation, self.reference.humans, self.styles)
 
     def _learned(self) -> Mapping[str, Any]:
         """What the method learned, for the card."""

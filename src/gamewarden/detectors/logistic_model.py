@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Recipe
-from gamewarden.detectors.calibration import KEY, Floats, Reference
+from gamewarden.detectors.calibration import KEY, Floats, Reference, StyleReferences
 from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed
 from gamewarden.detectors.revival import logistic_fields
 from gamewarden.detectors.sentences import Seen, median, says, window_word
@@ -57,7 +57,7 @@ class Column:
         return terms
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LogisticModel(CalibratedModel):
     """A fitted logistic regression: plain numbers, nothing that can run."""
 
@@ -109,6 +109,7 @@ class LogisticModel(CalibratedModel):
                 "feature": Recipe(**given["feature"]),
                 "columns": tuple(Column(**column) for column in given["columns"]),
                 "reference": Reference(**given["reference"]),
+                "styles": StyleReferences.from_dict(given["styles"]) if "styles" in given else None,
             }
         )
         refuse_misnamed(model, values)

@@ -1,20 +1,21 @@
-"""Which numbers of a table are worth dividing: what was done, by how long or how often there was a chance to do it.
+"""Which numbers of a table are worth dividing: what was done, by how many days or logins there were to do it.
 
-A tree asks about one number at a time and cannot divide. Which columns are such chances is read from their names.
+A tree asks about one number at a time and cannot divide. Which columns count days and logins is read from their names.
 """
 
 import re
 from collections.abc import Callable
 
-MOST = 40  # ratios of one model
-_COUNTS = {"count", "counts", "number", "num", "n"}
+MOST = 60  # ratios of one model
+_COUNTS = {"count", "counts", "number", "num", "n", "total"}
 _DAYS, _LOGINS = {"day", "days"}, {"login", "logins", "session", "sessions"}
-_TIMES = {"playtime", "play_time", "online_time", "time_played", "use_time"}
+_PER = {"per", "avg", "average", "mean"}  # what is divided already
+_BESIDE = {"played", "active", "online", "seen", "played"}
 
 
 def ratios_of(columns: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Pairs of what is divided and by what, no pair twice either way, at most so many."""
-    chances = tuple(name for kind in (_is_days, _is_logins, _is_time) for name in _first(columns, kind))
+    """Pairs of what is divided and by what: by the first column of days and the first of logins, no pair twice."""
+    chances = (*_first(columns, _counts_days), *_first(columns, _counts_logins))
     pairs = [
         (over, under)
         for place, under in enumerate(chances)
@@ -24,24 +25,19 @@ def ratios_of(columns: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs[:MOST])
 
 
-def _first(columns: tuple[str, ...], kind: Callable[[str], bool]) -> tuple[str, ...]:
-    return next(((name,) for name in columns if kind(name)), ())
+def _first(columns: tuple[str, ...], kind: Callable[[set[str]], bool]) -> tuple[str, ...]:
+    return next(((name,) for name in columns if kind(_words(name))), ())
+
+
+def _counts_days(words: set[str]) -> bool:
+    return bool(words & _DAYS) and bool(words & (_COUNTS | _BESIDE) or words <= _DAYS) and not words & _PER
+
+
+def _counts_logins(words: set[str]) -> bool:
+    return bool(words & _LOGINS) and bool(words & _COUNTS or words <= _LOGINS) and not words & (_PER | _DAYS)
 
 
 def _words(name: str) -> set[str]:
+    """The words of a column's name, whichever way they are joined."""
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
     return {word for word in re.split(r"[^a-z0-9]+", parted.lower()) if word}
-
-
-def _is_days(name: str) -> bool:
-    words = _words(name)
-    return "per" not in words and (bool(words & _DAYS and words & _COUNTS) or name.lower() in {"days", "days_played", "active_days"})
-
-
-def _is_logins(name: str) -> bool:
-    words = _words(name)
-    return "per" not in words and not words & _DAYS and bool(words & _LOGINS and words & _COUNTS or words <= _LOGINS)
-
-
-def _is_time(name: str) -> bool:
-    return name.lower() in _TIMES or _words(name) in ({"play", "time"}, {"total", "playtime"}, {"playtime", "total"})

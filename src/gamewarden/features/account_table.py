@@ -47,6 +47,11 @@ class AccountTable:
         return (*(name for column in self.columns or () for name in column.names), IMPOSSIBLE)
 
     @property
+    def own_needs(self) -> tuple[str, ...]:
+        """The columns of the table without which the frozen recipe is blind."""
+        return (self.actor, *(column.name for column in self.columns or ()))
+
+    @property
     def identifiers(self) -> tuple[str, ...]:
         """The columns that were left out because they look like identifiers."""
         return tuple(name for name, why in self.left_out.items() if why.startswith(_AN_IDENTIFIER))
@@ -80,10 +85,9 @@ class AccountTable:
             MeasureError: a column is missing, a row has no actor, or an actor has two rows that differ.
         """
         if self.columns is None:
-            raise MeasureError("account-table: what the columns hold is not known yet; fit a model first")
-        wanted = [column.name for column in self.columns]
-        self._refuse_missing(rows, (self.actor, *wanted))
-        frame = whole(rows, list(dict.fromkeys((self.actor, *wanted))), progress)
+            return self.freeze(rows, progress).measure(rows, progress)
+        self._refuse_missing(rows, self.own_needs)
+        frame = whole(rows, tuple(dict.fromkeys(self.own_needs)), progress)
         parts = [(column, *column.numbers(frame[column.name])) for column in self.columns]
         told = [text.alias(str(place)) for place, (_, _, text) in enumerate(parts)]
         wrong = pl.DataFrame(told).select(pl.concat_str(pl.all(), separator="; ", ignore_nulls=True)).to_series()

@@ -4,6 +4,9 @@ A source becomes a stream of events or packets, these become features, features 
 a model become scores, and scores become a list of accounts to look at, each with its reasons.
 """
 
+from gamewarden.pipeline.account_tables import Asked, fit_table
+from gamewarden.pipeline.comparing import Difference, compare, compare_on
+from gamewarden.pipeline.budgeting import budget_alone, budget_of_models, budget_of_scores, costs_of_models
 from gamewarden.pipeline.evaluating import (
     FEATURE_TRIED,
     Evaluated,
@@ -15,9 +18,22 @@ from gamewarden.pipeline.evaluating import (
 )
 from gamewarden.pipeline.explaining import Story, draw_story, explain
 from gamewarden.pipeline.fitting import Fitted, detector_recipe, fit, fit_traces, trace_recipe
+from gamewarden.pipeline.fusing import fit_fusion, styles_for, styles_of
+from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, judgement_summary
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
+from gamewarden.pipeline.shelving import (
+    Page,
+    history_of,
+    load_model,
+    models_in_short,
+    models_on,
+    needs_of,
+    page_of,
+    promote,
+    roll_back,
+)
 from gamewarden.pipeline.sources import (
     Reading,
     Told,
@@ -31,14 +47,24 @@ from gamewarden.pipeline.sources import (
 )
 
 __all__ = [
+    "Asked",
     "FEATURE_TRIED",
+    "Difference",
     "Evaluated",
     "Fitted",
+    "Judgement",
+    "Page",
     "Protocol",
     "Reading",
     "Story",
     "Told",
     "Wishes",
+    "compare",
+    "compare_on",
+    "budget_alone",
+    "budget_of_models",
+    "budget_of_scores",
+    "costs_of_models",
     "detector_recipe",
     "detectors_to_try",
     "draw_evaluation",
@@ -49,18 +75,33 @@ __all__ = [
     "feature_class_of",
     "feature_recipe",
     "fit",
+    "fit_fusion",
+    "fit_table",
     "fit_traces",
     "food_of",
+    "history_of",
+    "judge",
+    "judgement_in_short",
+    "judgement_summary",
     "lint",
+    "load_model",
     "load_models",
     "measure",
+    "models_in_short",
+    "models_on",
+    "needs_of",
     "open_packet_source",
     "open_source",
+    "page_of",
+    "promote",
     "rank",
     "ranking_in_short",
     "read",
     "remarks_of",
+    "roll_back",
     "score",
+    "styles_for",
+    "styles_of",
     "trace_recipe",
     "traffic_profile",
 ]

@@ -7,8 +7,10 @@ import polars as pl
 
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import ConfigError, ReadError
+from gamewarden.features.account_table import AccountTable
+from gamewarden.pipeline.account_tables import row_of
 from gamewarden.pipeline.measuring import days_like, feature_of
-from gamewarden.pipeline.scoring import event_model
+from gamewarden.pipeline.scoring import event_model, table_model
 from gamewarden.pipeline.sources import OneActor, Reading, Watched, open_source
 
 
@@ -30,8 +32,10 @@ def explain(
     """What one actor did, and why it scores as it does.
 
     Raises:
-        ReadError: the source has no event of this actor.
+        ReadError: the source has no event or row of this actor.
     """
+    if (of_tables := table_model(source, models, detector)) is not None:
+        return _explain_row(actor, source, of_tables, reading, progress)
     model = event_model(models, detector)
     feature = feature_of(model.feature)
     by = "character" if getattr(feature, "by", "account") == "character" else "actor"
@@ -45,6 +49,12 @@ def explain(
     windows = days_like(feature).windows(alone, actor)
     inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
     return Story(actor, model, scores, model.explain(period), period, inside)
+
+
+def _explain_row(actor: str, source: Path, model: Model, reading: Reading, progress: Progress) -> Story:
+    """The story of one row of an operator's own table: there are no windows in it."""
+    measured = row_of(actor, source, AccountTable.from_dict(model.feature.options), reading, progress)
+    return Story(actor, model, model.score(measured), model.explain(measured), measured, pl.DataFrame())
 
 
 def draw_story(story: Story, path: Path) -> None:

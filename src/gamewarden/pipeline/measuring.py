@@ -8,6 +8,8 @@ from typing import Any, cast
 from gamewarden import features
 from gamewarden.config import Config
 from gamewarden.contracts import Feature, Progress, Recipe, no_progress
+from gamewarden.errors import ModelError
+from gamewarden.features.account_table import AccountTable
 from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.pipeline.sources import Reading, Told, open_for, remarks_of
 from gamewarden.readers.small import read_vocabulary
@@ -31,8 +33,15 @@ def feature_recipe(name: str, options: Mapping[str, Any], config: Config, readin
 
 
 def feature_of(recipe: Recipe) -> Feature:
-    """The recipe back from what a model carries of it."""
-    return features.load(recipe.name).from_dict(recipe.options)
+    """The recipe back from what a model carries of it.
+
+    Raises:
+        ModelError: the model carries options that no such recipe has; only a file somebody has made up does.
+    """
+    try:
+        return features.load(recipe.name).from_dict(recipe.options)
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+        raise ModelError(f"model: {recipe.name} cannot be measured with its options ({error}); fit it again") from error
 
 
 def measure(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:
@@ -47,7 +56,8 @@ def measured(feature: Feature, stream: Any) -> Told:  # noqa: ANN401  what the f
         frame, usage = feature.measure_with_usage(stream)
         return Told(frame, (*warnings, *remarks_of(stream), *usage.sentences()))
     frame = feature.measure(stream)
-    return Told(frame, (*warnings, *remarks_of(stream)))
+    said = feature.remarks_on(frame) if isinstance(feature, AccountTable) else ()
+    return Told(frame, (*warnings, *remarks_of(stream), *said))
 
 
 def days_like(feature: Feature) -> SelfSimilarity:

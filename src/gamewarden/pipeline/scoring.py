@@ -1,6 +1,6 @@
 """From a source and a shelf of models to scores."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -9,11 +9,18 @@ from gamewarden import detectors, features
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import ModelError
 from gamewarden.features.traffic import TrafficTest
+from gamewarden.pipeline.account_tables import is_table_of
 from gamewarden.pipeline.measuring import feature_of, measure
 from gamewarden.pipeline.sources import Reading, Told
 from gamewarden.readers.packets import is_capture
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
+from gamewarden.verdicts.fusion_model import NAME as FUSION
+
+_USED_BY = {
+    "packets": "packets, a window at a time; `gamewarden score` and `gamewarden watch`",
+    "table": "an operator's own table; `gamewarden score` and `gamewarden explain`",
+}
 
 
 def load_models(directory: Path, detector: str | None = None) -> list[Model]:
@@ -22,7 +29,7 @@ def load_models(directory: Path, detector: str | None = None) -> list[Model]:
     Raises:
         ModelError: there is no such model, or it is damaged.
     """
-    found = {stored.detector: stored for stored in shelf.in_force(directory)}
+    found = {stored.detector: stored for stored in shelf.in_force(directory) if stored.detector != FUSION}
     if detector is not None and detector not in found:
         raise ModelError(f"{directory}: there is no model of {detector!r}, only of {', '.join(found)}")
     names = [name for name in (*detectors.NAMES, *found) if name in found] if detector is None else [detector]
@@ -36,12 +43,19 @@ def event_model(models: Path, detector: str | None) -> Model:
         ModelError: there is none.
     """
     found = load_models(models, detector)[0]
-    if features.load(found.feature.name).eats != "events":
-        raise ModelError(
-            f"{models}: {found.card.id} judges packets, a window at a time; `gamewarden score` and `gamewarden watch` "
-            "use it, lists and explanations need a detector of events"
-        )
+    if (food := features.load(found.feature.name).eats) != "events":
+        raise ModelError(f"{models}: {found.card.id} judges {_USED_BY[food]} use it, this needs a detector of events")
     return found
+
+
+def table_model(source: Path, models: Path, detector: str | None) -> Model | None:
+    """The model of tables, where it is asked for or the source has all the columns it learned from.
+
+    Raises:
+        ModelError: there is no model of the detector asked for.
+    """
+    found = [model for model in load_models(models, detector) if features.load(model.feature.name).eats == "table"]
+    return next((model for model in found if detector is not None or is_table_of(source, model)), None)
 
 
 def traffic_profile(models: Path) -> TrafficTest:
@@ -60,27 +74,40 @@ def score(source: Path, models: Path, reading: Reading, progress: Progress = no_
     Raises:
         ModelError: no model judges what the source holds.
     """
-    measured: dict[str, Told] = {}
-    scores = []
-    for model in _seeing(load_models(models), source, models):
-        key = repr(model.feature)
-        if key not in measured:
-            measured[key] = measure(feature_of(model.feature), source, reading, progress)
-        scores.append(model.score(measured[key].frame))
-    frame = pl.concat(scores).sort("actor", "since", "detector")
+    found = seeing(load_models(models), source, models)
+    measured = measure_for(found, source, reading, progress)
+    frame = pl.concat([model.score(measured[model.card.id].frame) for model in found])
     remarks = dict.fromkeys(line for told in measured.values() for line in told.remarks)
-    return Told(frame, (*remarks, *_unsure(frame)))
+    return Told(frame.sort("actor", "since", "detector"), (*remarks, *_unsure(frame)))
 
 
-def _seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
-    """The models of what the source holds, where that shows from outside; else those of events before packets."""
+def measure_for(
+    models: Sequence[Model], source: Path, reading: Reading, progress: Progress = no_progress
+) -> dict[str, Told]:
+    """The FEATURES each model looks at, by the model's id; what several look at is measured once."""
+    recipes = {repr(model.feature): model.feature for model in models}
+    known = {key: measure(feature_of(recipe), source, reading, progress) for key, recipe in recipes.items()}
+    return {model.card.id: known[repr(model.feature)] for model in models}
+
+
+def seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
+    """The models of what the source holds, where that shows from outside; else those of events before packets.
+
+    A file with all the columns that a model of tables learned from is such a table.
+    """
     by_food: dict[str, list[Model]] = {}
     for model in models:
         by_food.setdefault(features.load(model.feature.name).eats, []).append(model)
-    food = "events" if source.is_dir() else "packets" if is_capture(source) else next(iter(by_food))
+    food = "events" if source.is_dir() else "packets" if is_capture(source) else _food_of_file(source, by_food)
     if food not in by_food:
         raise ModelError(f"{shelf}: judges {', '.join(by_food)} and {source} holds {food}; fit a detector of {food}")
     return by_food[food]
+
+
+def _food_of_file(source: Path, by_food: Mapping[str, Sequence[Model]]) -> str:
+    if any(is_table_of(source, model) for model in by_food.get("table", ())):
+        return "table"
+    return next((food for food in by_food if food != "table"), "table")
 
 
 def _unsure(scores: pl.DataFrame) -> tuple[str, ...]:

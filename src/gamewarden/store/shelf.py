@@ -52,26 +52,33 @@ def promotions(directory: Path) -> list[Promotion]:
     return _lines_of(path, content[: _whole(content)])
 
 
+def standing(directory: Path) -> dict[str, str]:
+    """The id of the model in force by detector: promoted, or else the newest file; a promoted one may be gone.
+
+    Raises:
+        ModelError: there is no such directory, or the history is damaged.
+    """
+    unpromoted = {model.detector: model.id for model in models.stored(directory)}  # the newest file comes last
+    return unpromoted | {line.detector: line.model for line in promotions(directory)}
+
+
 def in_force(directory: Path) -> list[Stored]:
     """The promoted model of each detector, or its newest file where none was promoted; sorted by the detector's name.
 
     Raises:
         ModelError: there is no model, the history is damaged, or a promoted model is not there any more.
     """
-    history = promotions(directory)
     there = {model.id: model for model in models.stored(directory)}
-    standing = {line.detector: line for line in history}
-    for line in standing.values():
-        if line.model not in there:
+    chosen = standing(directory)
+    for detector, model in chosen.items():
+        if model not in there:
             raise ModelError(
-                f"{directory}: {line.model} was promoted and its file is gone; put it back, or promote another "
-                f"{line.detector} with `gamewarden model promote ID --models {directory}`"
+                f"{directory}: {model} was promoted and its file is gone; put it back, or promote another "
+                f"{detector} with `gamewarden model promote ID --models {directory} --because …`"
             )
-    if not there:
+    if not chosen:
         models.newest(directory)  # which says how to make one
-    chosen = {model.detector: model for model in there.values()}  # the newest file comes last
-    chosen |= {line.detector: there[line.model] for line in standing.values()}
-    return [chosen[detector] for detector in sorted(chosen)]
+    return [there[chosen[detector]] for detector in sorted(chosen)]
 
 
 def promote(directory: Path, model_id: str, *, because: str, by: str, at: datetime) -> None:
