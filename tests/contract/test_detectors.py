@@ -13,18 +13,24 @@ from gamewarden import detectors
 from gamewarden.contracts import Card
 from gamewarden.detectors import SEES
 from gamewarden.detectors.card import card_markdown
+from gamewarden.features.account_table import AccountTable
 from gamewarden.pipeline import food_of
-from gamewarden.tables import EVIDENCE, SCORES, check
+from gamewarden.tables import EVIDENCE, SCORES, FrameRows, check
 from made_up import CHUNKS, GivenNumbers, account_days, action_chunks, labels_of
+from tables_made_up import account_table
 
-FEATURES = {"self-similarity": GivenNumbers(), "actions": CHUNKS}
+ROWS = FrameRows(account_table(40, 50))
+TABLE = AccountTable(group="account", label="verdict", drop=("character",)).freeze(ROWS)
+FEATURES = {"self-similarity": GivenNumbers(), "actions": CHUNKS, "account-table": TABLE}
+LABELS = {"self-similarity": labels_of(12, 14), "actions": labels_of(12, 14), "account-table": labels_of(40, 50)}
+QUICK = {"account-table": {"rounds": 12, "runs": 3}}  # enough to keep promises
 
-OF_EVENTS = [name for name in detectors.NAMES if food_of(name) == "events"]
+OF_ROWS = [name for name in detectors.NAMES if food_of(name) != "packets"]
 
 
 def switches():
-    for name in OF_EVENTS:
-        recipe = detectors.load(name)(feature=FEATURES[SEES[name]])
+    for name in OF_ROWS:
+        recipe = detectors.load(name)(feature=FEATURES[SEES[name]], **QUICK.get(name, {}))
         yield pytest.param(recipe, id=name)
         for option in fields(recipe):
             for value in option.metadata.get("also", ()):
@@ -43,13 +49,16 @@ def tables():
     chunks = action_chunks(hours=1.0)
     few = np.random.default_rng(3).random(chunks.height) < 0.1
     chunks = chunks.with_columns(events=pl.when(pl.Series(few)).then(1).otherwise(pl.col("events")))
-    return {"self-similarity": days, "actions": chunks}
+    table = TABLE.measure(ROWS)
+    thin = pl.Series(np.random.default_rng(3).random(table.height) < 0.1)
+    blank = [pl.when(thin).then(None).otherwise(pl.col(name)).alias(name) for name in TABLE.names[2:-1]]
+    return {"self-similarity": days, "actions": chunks, "account-table": table.with_columns(blank)}
 
 
 @pytest.fixture(scope="module", params=switches())
 def fitted(request, tables):
     table = tables[SEES[request.param.name]]
-    return request.param, request.param.fit(table, labels_of(12, 14))
+    return request.param, request.param.fit(table, LABELS[SEES[request.param.name]])
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +70,9 @@ def unmeasured(recipe, table):
     """Which periods nobody can judge."""
     if SEES[recipe.name] == "actions":
         return table["events"] < recipe.enough
+    if SEES[recipe.name] == "account-table":
+        numbers = table.select(TABLE.names[:-1])
+        return numbers.select(pl.mean_horizontal(pl.all().is_null()) > 1 - recipe.enough).to_series()
     return table["self_sim"].is_null()
 
 
@@ -78,7 +90,7 @@ def test_every_option_names_what_else_to_try():
 def test_the_same_recipe_and_data_give_the_same_model_whatever_the_order_of_the_rows(fitted, table):
     recipe, model = fitted
 
-    again = recipe.fit(shuffled(table), shuffled(labels_of(12, 14)))
+    again = recipe.fit(shuffled(table), shuffled(LABELS[SEES[recipe.name]]))
 
     assert again.card.id == model.card.id
     assert again.to_dict() == model.to_dict()
@@ -141,7 +153,9 @@ def test_evidence_adds_up_to_the_log_odds_of_the_probability(fitted, table):
     key = ["actor", "since", "until"]
 
     total = model.explain(table).group_by(key).agg(pl.col("weight").sum())
-    both = model.score(table).join(total, on=key).drop_nulls()
+    both = model.score(table).join(total, on=key, nulls_equal=True).drop_nulls("probability")
+
+    assert both.height > table.height / 2
 
     log_odds = (both["probability"] / (1 - both["probability"])).log().to_numpy()
     np.testing.assert_allclose(both["weight"].to_numpy() + model.base, log_odds, rtol=1e-6, atol=1e-9)
@@ -177,6 +191,6 @@ def test_the_card_renders_as_markdown_with_its_name_and_weaknesses(fitted):
 def test_every_option_of_the_recipe_changes_the_name_of_the_model(tables):
     recipes = [recipe.values[0] for recipe in switches()]
 
-    names = [recipe.fit(tables[SEES[recipe.name]], labels_of(12, 14)).card.id for recipe in recipes]
+    names = [recipe.fit(tables[SEES[recipe.name]], LABELS[SEES[recipe.name]]).card.id for recipe in recipes]
 
     assert len(set(names)) == len(names)

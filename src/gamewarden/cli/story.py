@@ -86,7 +86,11 @@ def _sides(evidence: "pl.DataFrame") -> list[str]:
         "Speaks for a bot": evidence.filter(pl.col("weight") >= _SAYS_LITTLE),
         "Speaks for a human": evidence.filter(pl.col("weight") <= -_SAYS_LITTLE),
     }
-    parts = ["\n".join([title, *map(_fact_with_marks, rows.head(_FACTS).iter_rows(named=True))]) for title, rows in sides.items() if rows.height]
+    parts = [
+        "\n".join([title, *map(_fact_with_marks, rows.head(_FACTS).iter_rows(named=True))])
+        for title, rows in sides.items()
+        if rows.height
+    ]
     quiet = evidence.filter(pl.col("weight").abs() < _SAYS_LITTLE)
     wrong = [f"  · {says}" for says in quiet["says"] if " cannot be true: " in says]
     more = sum(max(0, rows.height - _FACTS) for rows in sides.values()) + quiet.height - len(wrong)

@@ -66,7 +66,7 @@ class AccountTableDetector:
     method: Method = field(
         default="trees", metadata={"also": ("logistic",), "says": "Boosted trees, or the logistic regression alone."}
     )
-    runs: int = field(default=8, metadata={"also": (2,), "says": "Runs of boosting whose mean decides."})
+    runs: int = field(default=4, metadata={"also": (2,), "says": "Runs of each boosting, smooth and sharp."})
     rounds: int = field(default=500, metadata={"also": (6,), "says": "Trees of the longest run."})
     ratios: bool = field(
         default=True, metadata={"also": (False,), "says": "Also divide by the columns that count days and logins."}
@@ -164,11 +164,10 @@ class AccountTableDetector:
         numbers, bot = numbers_of(rows, used, ratios), bots(rows)
         names = (*used, *(f"{over} / {under}" for over, under in ratios))
         if method == "trees":
-            styles = tuple((SHARP, SMOOTH)[run % 2] for run in range(self.runs))
-            forest = grow(numbers, bot, styles, self.rounds, 1000 * self.seed)
-            return Machine(_columns(names, numbers, bot, np.zeros(len(names))), ratios, 0.0, forest)
+            trees = [grow(numbers, bot, style, self.runs, self.rounds, 1000 * self.seed) for style in (SMOOTH, SHARP)]
+            return Machine(_columns(names, numbers, bot, np.zeros(len(names))), ratios, 0.0, *trees)
         weights, intercept = _straight(numbers, bot, self.strength)
-        return Machine(_columns(names, numbers, bot, weights), ratios, intercept, Forest.of(()))
+        return Machine(_columns(names, numbers, bot, weights), ratios, intercept, Forest.of(()), Forest.of(()))
 
 
 def _straight(numbers: Floats, bot: Flags, strength: float) -> tuple[Floats, float]:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Recipe
-from gamewarden.detectors.calibration import KEY, Flags, Floats, Reference
+from gamewarden.detectors.calibration import KEY, Flags, Floats, Reference, sigmoid
 from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed
 from gamewarden.detectors.forest import Forest
 from gamewarden.detectors.revival import table_fields
@@ -17,6 +17,7 @@ from gamewarden.errors import TableError
 from gamewarden.tables import EVIDENCE, FEATURES, check
 
 IMPOSSIBLE = "impossible"  # the column that says which values of a row cannot be true
+SHARP_FROM = 1.0  # sharp trees have half the say where smooth ones give a bot odds of 1 to e
 WEAKNESSES = (
     "It knows the operator's columns and nothing else: what they do not show, such as the pace of actions, it cannot see.",
     "It learned from labels: bots that nobody banned count as humans, and it learns to overlook their like.",
@@ -43,12 +44,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Machine:
-    """What turns a row into a decision value: trees, a straight line, or both added."""
+    """What turns a row into a decision value: trees, or a straight line.
+
+    Smooth trees rank everybody; the more bot-like they find a row, the more the sharp ones have to say on it. With the
+    share g of the sharp ones, a number adds g times what it adds there and 1 - g times what it adds to the smooth ones.
+    """
 
     columns: tuple[Column, ...]  # the operator's, then the ratios
     ratios: tuple[tuple[str, str], ...]
     intercept: float
-    forest: Forest
+    smooth: Forest
+    sharp: Forest
 
     @property
     def plain(self) -> tuple[str, ...]:
@@ -58,7 +64,7 @@ class Machine:
     @property
     def base(self) -> float:
         """The decision before any number is looked at."""
-        return self.intercept + self.forest.base
+        return self.intercept + self.smooth.base
 
     def numbers(self, table: pl.DataFrame) -> Floats:
         """One column a number the machine asks for, NaN where it was not measured."""
@@ -66,7 +72,9 @@ class Machine:
 
     def terms(self, numbers: Floats) -> Floats:
         """What each number adds to the decision: with `base` they are the decision."""
-        terms = self.forest.parts(numbers)
+        terms = self.smooth.parts(numbers)
+        share = sigmoid(added(terms, self.smooth.base) + SHARP_FROM)[:, None]
+        terms += share * (self.sharp.parts(numbers) - terms)
         for at, column in enumerate(self.columns):
             if column.weight:
                 terms[:, at] += column.contribution(numbers[:, at])
@@ -74,10 +82,7 @@ class Machine:
 
     def decide(self, table: pl.DataFrame) -> Floats:
         """The decision values, added column by column: the same for one row as among a million."""
-        decisions = np.full(table.height, self.base)
-        for term in self.terms(self.numbers(table)).T:
-            decisions = decisions + term
-        return decisions
+        return added(self.terms(self.numbers(table)), self.base)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +117,9 @@ class AccountTableModel(CalibratedModel):
         enough = pl.Series(enough_of(table, self.machine.plain, self.recipe["enough"]))
         parts = [self._evidence(table, at, numbers[:, at], weights[:, at], enough) for at in range(numbers.shape[1])]
         heaviest = ["row", pl.col("weight").abs(), "order"]
-        evidence = pl.concat(parts).sort(heaviest, descending=[False, True, False], nulls_last=True).drop("row", "order")
+        evidence = (
+            pl.concat(parts).sort(heaviest, descending=[False, True, False], nulls_last=True).drop("row", "order")
+        )
         return check(evidence, EVIDENCE, f"explain {self.detector}")
 
     @classmethod
@@ -125,12 +132,12 @@ class AccountTableModel(CalibratedModel):
         given = table_fields(values)
         columns = tuple(Column(**column) for column in given.pop("columns"))
         ratios = tuple((over, under) for over, under in given.pop("ratios"))
-        forest = Forest.from_dict(given.pop("forest"), len(columns))
+        trees = [Forest.from_dict(given.pop(name), len(columns)) for name in ("smooth", "sharp")]
         model = cls(
             **given
             | {
                 "feature": Recipe(**given["feature"]),
-                "machine": Machine(columns, ratios, given.pop("intercept"), forest),
+                "machine": Machine(columns, ratios, given.pop("intercept"), *trees),
                 "reference": Reference(**given["reference"]),
             }
         )
@@ -142,15 +149,17 @@ class AccountTableModel(CalibratedModel):
             column.name: {"typical": median(column.percentiles), "straight weight": column.weight}
             for column in self.machine.columns
         }
-        shape = {"trees": len(self.machine.forest.starts), "nodes": self.machine.forest.size}
-        return {"base": self.base, **shape, "columns": columns, "left_out": dict(self.left_out)}
+        kinds = {"smooth": self.machine.smooth, "sharp": self.machine.sharp}
+        trees = {f"{kind} trees": {"trees": len(part.starts), "nodes": part.size} for kind, part in kinds.items()}
+        return {"base": self.base, **trees, "columns": columns, "left_out": dict(self.left_out)}
 
     def _kept(self) -> Mapping[str, Any]:
         return {
             "columns": [asdict(column) for column in self.machine.columns],
             "ratios": [list(pair) for pair in self.machine.ratios],
             "intercept": self.machine.intercept,
-            "forest": self.machine.forest.to_dict(),
+            "smooth": self.machine.smooth.to_dict(),
+            "sharp": self.machine.sharp.to_dict(),
             "left_out": dict(self.left_out),
         }
 
@@ -186,6 +195,14 @@ class AccountTableModel(CalibratedModel):
         columns = self.feature.options.get("columns") or []
         told = next((c["because"] for c in columns if isinstance(c, dict) and c.get("name") == name), "")
         return f", and {_plainly(told)}" if told else ""
+
+
+def added(terms: Floats, base: float) -> Floats:
+    """The sum of each row's terms, column by column."""
+    total = np.full(terms.shape[0], base)
+    for term in terms.T:
+        total = total + term
+    return total
 
 
 def checked(features: pl.DataFrame, columns: tuple[str, ...], door: str) -> pl.DataFrame:

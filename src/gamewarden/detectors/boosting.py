@@ -4,7 +4,7 @@ One long boosting run follows its training rows too closely: the mean of several
 rows and of the columns, ranks held-out accounts better without losing the sharp corners (decision 040).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,11 +54,9 @@ SMOOTH = Style(
 )
 
 
-def grow(rows: Floats, bot: Flags, styles: Sequence[Style], rounds: int, seed: int) -> Forest:
-    """The mean of as many runs as there are styles."""
-    share = 1.0 / len(styles)
-    trees = [tree for run, style in enumerate(styles) for tree in _run(rows, bot, style, rounds, seed + run, share)]
-    return Forest.of(trees)
+def grow(rows: Floats, bot: Flags, style: Style, runs: int, rounds: int, seed: int) -> Forest:
+    """The mean of so many runs of one style."""
+    return Forest.of([tree for run in range(runs) for tree in _run(rows, bot, style, rounds, seed + run, 1.0 / runs)])
 
 
 def _run(rows: Floats, bot: Flags, style: Style, rounds: int, seed: int, share: float) -> list[Tree]:
@@ -75,7 +73,9 @@ def _lightgbm() -> Any:  # noqa: ANN401 - a module
     try:
         import lightgbm
     except (ImportError, OSError) as error:  # its library needs libgomp.so.1, which small images lack
-        raise FitError(f"account-table: LightGBM cannot be loaded ({error}); install it and the system's libgomp1") from error
+        raise FitError(
+            f"account-table: LightGBM cannot be loaded ({error}); install it and the system's libgomp1"
+        ) from error
     return lightgbm
 
 
@@ -122,4 +122,6 @@ def _missing_left(node: Mapping[str, Any], larger_left: bool) -> bool:  # noqa: 
 def _refuse_other_trees(trees: list[Tree], rows: Floats, decisions: Floats) -> None:
     forest = Forest.of(trees)
     if not np.allclose(forest.base + forest.parts(rows).sum(axis=1), decisions, atol=_TOLERANCE):
-        raise FitError("account-table: this LightGBM writes its trees in another way; install the one of constraints.txt")
+        raise FitError(
+            "account-table: this LightGBM writes its trees in another way; install the one of constraints.txt"
+        )

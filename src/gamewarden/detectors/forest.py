@@ -112,7 +112,9 @@ class Forest:
         for side in ("left", "right"):
             fits &= (arrays[side] > own) & (arrays[side] < room)
         if not fits[inner].all():
-            raise ModelError("account-table: a node of a tree leads back, out of its tree or to no column; fit it again")
+            raise ModelError(
+                "account-table: a node of a tree leads back, out of its tree or to no column; fit it again"
+            )
 
 
 def _sizes(starts: Sequence[object], count: int) -> list[int]:

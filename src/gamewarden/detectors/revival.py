@@ -177,11 +177,14 @@ _TABLE: Mapping[str, _Fact] = {
         lambda v: isinstance(v, dict) and _finite(v.get("enough")), "a recipe that says how much of a row is enough"
     ),
     "ratios": _Fact(
-        lambda v: isinstance(v, list) and all(isinstance(p, list) and len(p) == len("ab") and all(map(_text, p)) for p in v),
+        lambda v: (
+            isinstance(v, list) and all(isinstance(p, list) and len(p) == len("ab") and all(map(_text, p)) for p in v)
+        ),
         "pairs of columns",
     ),
     "left_out": _Fact(_texts, "reasons by feature"),
-    "forest": _Fact(lambda v: isinstance(v, dict), "an object"),
+    "smooth": _Fact(lambda v: isinstance(v, dict), "an object"),
+    "sharp": _Fact(lambda v: isinstance(v, dict), "an object"),
 }
 _TABLE_COLUMN: Mapping[str, _Fact] = {
     "name": _TEXT,

@@ -13,8 +13,7 @@ import polars as pl
 
 _ENDS = frozenset(
     "id ids uid uuid guid pk key code hash serial token no nr acc account accounts actor user username player character "
-    "char charid userid accountid name nick nickname email mail ip address addr mac device fingerprint phone row index"
-    .split()
+    "char charid userid accountid name nick nickname email mail ip address addr mac device fingerprint phone row index".split()
 )
 _MEASURES = frozenset(
     "count counts level time playtime money amount total avg mean rate ratio share age days day sum max min median "
@@ -95,7 +94,9 @@ def _shape(numbers: pl.Series, share: float) -> str | None:
     low, middle, high = _quantiles(numbers)
     if high <= low or (middle - low) / (high - low) < _MIDDLE:
         return None
-    return f"it is a whole number that hardly repeats ({share:.0%} different) and fills its range as numbers given out do"
+    return (
+        f"it is a whole number that hardly repeats ({share:.0%} different) and fills its range as numbers given out do"
+    )
 
 
 def _quantiles(numbers: pl.Series) -> Sequence[float]:

@@ -53,11 +53,15 @@ class TableColumn:
         """The feature columns of what is written, and what of it cannot be true, as text."""
         text = _tidy(written) if written.dtype == pl.String else written
         if self.kind == "category":
-            kinds = [(text.cast(pl.String) == level).cast(pl.Float64).alias(f"{self.name}={level}") for level in self.levels]
+            kinds = [
+                (text.cast(pl.String) == level).cast(pl.Float64).alias(f"{self.name}={level}") for level in self.levels
+            ]
             return kinds, pl.Series([None] * len(text), dtype=pl.String)
         found = _READ[self.kind](text)
         wrong = self._impossible(found) | (found.is_null() & text.is_not_null())
-        told = pl.select(pl.when(wrong).then(pl.format("{} is {}", pl.lit(self.name), text.cast(pl.String)))).to_series()
+        told = pl.select(
+            pl.when(wrong).then(pl.format("{} is {}", pl.lit(self.name), text.cast(pl.String)))
+        ).to_series()
         return [pl.select(pl.when(~wrong).then(found)).to_series().alias(self.names[0])], told
 
     def _impossible(self, found: pl.Series) -> pl.Series:
