@@ -64,7 +64,6 @@ def fit_fusion(
     scores: the fusion learns from answers on strangers. Prints its card.
     """
     from gamewarden import pipeline
-    from gamewarden.detectors.card import card_json, card_markdown
     from gamewarden.verdicts.fusion import Fusion
 
     config = current()
@@ -82,7 +81,8 @@ def fit_fusion(
             progress=done,
         )
     say(*fitted.remarks)
-    click.echo((card_json if as_json else card_markdown)(fitted.model.card))
+    page = pipeline.page_of(fitted.model, to or models)
+    click.echo(page.json() if as_json else page.markdown())
     say(f"The fusion is in {fitted.path}")
 
 

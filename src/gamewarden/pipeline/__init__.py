@@ -7,6 +7,7 @@ a model become scores, and scores become a list of accounts to look at, each wit
 from gamewarden.pipeline.account_tables import Asked, fit_table
 from gamewarden.pipeline.comparing import Difference, compare, compare_on
 from gamewarden.pipeline.budgeting import budget_alone, budget_of_models, budget_of_scores, costs_of_models
+from gamewarden.pipeline.comparing import Difference, compare, compare_on
 from gamewarden.pipeline.evaluating import (
     FEATURE_TRIED,
     Evaluated,
@@ -23,6 +24,13 @@ from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, ju
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
+from gamewarden.pipeline.sessions import (
+    character_names,
+    describe_table,
+    measure_sessions,
+    open_record_source,
+    session_sources,
+)
 from gamewarden.pipeline.shelving import (
     Page,
     history_of,
@@ -45,6 +53,7 @@ from gamewarden.pipeline.sources import (
     read,
     remarks_of,
 )
+from gamewarden.readers.records import is_packet_table
 
 __all__ = [
     "Asked",
@@ -59,12 +68,14 @@ __all__ = [
     "Story",
     "Told",
     "Wishes",
-    "compare",
-    "compare_on",
     "budget_alone",
     "budget_of_models",
     "budget_of_scores",
+    "character_names",
+    "compare",
+    "compare_on",
     "costs_of_models",
+    "describe_table",
     "detector_recipe",
     "detectors_to_try",
     "draw_evaluation",
@@ -80,6 +91,7 @@ __all__ = [
     "fit_traces",
     "food_of",
     "history_of",
+    "is_packet_table",
     "judge",
     "judgement_in_short",
     "judgement_summary",
@@ -87,10 +99,12 @@ __all__ = [
     "load_model",
     "load_models",
     "measure",
+    "measure_sessions",
     "models_in_short",
     "models_on",
     "needs_of",
     "open_packet_source",
+    "open_record_source",
     "open_source",
     "page_of",
     "promote",
@@ -100,6 +114,7 @@ __all__ = [
     "remarks_of",
     "roll_back",
     "score",
+    "session_sources",
     "styles_for",
     "styles_of",
     "trace_recipe",

@@ -4,15 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
 from gamewarden.contracts import Card, Model, Progress, no_progress
 from gamewarden.detectors.card import value_text
-from gamewarden.pipeline.measuring import feature_of, measure
-from gamewarden.pipeline.shelving import actors_of
+from gamewarden.errors import ModelError
+from gamewarden.pipeline.scoring import measure_for
+from gamewarden.pipeline.shelving import Kept, actors_of
 from gamewarden.pipeline.sources import Reading, Told
+from gamewarden.verdicts.fusion_model import FusionModel
 
 # The parts of a card, and what each is called in a comparison.
 _PARTS = {
@@ -36,7 +38,7 @@ class Difference:
     table: pl.DataFrame  # part, what, first, second, change
 
 
-def compare(first: Model, second: Model) -> Difference:
+def compare(first: Kept, second: Kept) -> Difference:
     """Where two models differ."""
     cards = first.card, second.card
     rows = [row for part in _PARTS for row in _differences(part, *cards)]
@@ -54,19 +56,21 @@ def compare(first: Model, second: Model) -> Difference:
 
 
 def compare_on(
-    models: tuple[Model, Model], source: Path, listed_from: float, reading: Reading, progress: Progress = no_progress
+    models: tuple[Kept, Kept], source: Path, listed_from: float, reading: Reading, progress: Progress = no_progress
 ) -> Told:
     """Who scores differently under two models: both probabilities and alarms, the largest difference first.
 
     `listed_from` is the probability from which an account would be listed.
+
+    Raises:
+        ModelError: one is a fusion, which scores no source by itself.
     """
-    measured: dict[str, Told] = {}
-    scores = []
     for model in models:
-        key = repr(model.feature)
-        if key not in measured:
-            measured[key] = measure(feature_of(model.feature), source, reading, progress)
-        scores.append(model.score(measured[key].frame))
+        if isinstance(model, FusionModel):
+            raise ModelError(f"{model.id} judges scores, not a source; compare the models it hears")
+    seeing = cast("tuple[Model, Model]", models)
+    measured = measure_for(seeing, source, reading, progress)
+    scores = [model.score(measured[model.card.id].frame) for model in seeing]
     table = _side_by_side(*scores)
     remarks = dict.fromkeys(line for told in measured.values() for line in told.remarks)
     return Told(table, (*remarks, *_crossings(table, listed_from)))

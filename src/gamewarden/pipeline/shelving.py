@@ -17,7 +17,10 @@ from gamewarden.store import shelf
 from gamewarden.store.models import Stored
 from gamewarden.store.shelf import Promotion
 from gamewarden.tables import TIME, DataType
+from gamewarden.verdicts.fusion_model import NAME as FUSION
+from gamewarden.verdicts.fusion_model import SCORES_OF, FusionModel
 
+Kept = Model | FusionModel  # what a shelf can hold
 _ROW: dict[str, DataType] = {
     "model": pl.String,
     "detector": pl.String,
@@ -64,16 +67,27 @@ class Page:
         return [now, *(_told(line, self.card.id) for line in self.history)]
 
 
-def load_model(directory: Path, text: str) -> Model:
+def load_model(directory: Path, text: str) -> Kept:
     """A model by its id or an unambiguous part of it.
 
     Raises:
         ModelError: there is no such model, it is damaged, or of a detector that is unknown here.
     """
-    return detectors.revive(stored_models.load(shelf.find(directory, text).path))
+    return revive(stored_models.load(shelf.find(directory, text).path))
 
 
-def page_of(model: Model, directory: Path) -> Page:
+def revive(values: Mapping[str, Any]) -> Kept:
+    """A model, or a fusion of several, back from the values that the store read.
+
+    Raises:
+        ModelError: a value in it cannot be.
+    """
+    if values.get("detector") == FUSION:
+        return FusionModel.from_dict(values)
+    return detectors.revive(values)
+
+
+def page_of(model: Kept, directory: Path) -> Page:
     """A stored model's page."""
     card = model.card
     told = [line for line in shelf.promotions(directory) if card.id in (line.model, line.instead_of)]
@@ -81,7 +95,9 @@ def page_of(model: Model, directory: Path) -> Page:
 
 
 def needs_of(recipe: Recipe) -> dict[str, Any]:
-    """What a feature cannot do without, and what it does better with."""
+    """What a feature cannot do without, and what it does better with; what a fusion listens to."""
+    if recipe.name == SCORES_OF:
+        return {"scores of": list(recipe.options["models"])}
     feature = features.load(recipe.name)
     columns = list(getattr(feature.from_dict(recipe.options), "own_needs", feature.needs))
     better = [f"{seen} (else {column} stays empty)" for seen, column in feature.wants.items()]
@@ -136,7 +152,7 @@ def _row(stored: Stored, in_force: bool) -> dict[str, Any]:  # noqa: FBT001  a c
     saved = datetime.fromtimestamp(stored.path.stat().st_mtime, UTC)
     row = {"model": stored.id, "detector": stored.detector, "in_force": in_force, "saved": saved}
     try:
-        card = detectors.revive(stored_models.load(stored.path)).card
+        card = revive(stored_models.load(stored.path)).card
     except GamewardenError as error:
         return row | {"problem": str(error).removeprefix(f"{stored.path}: ")}
     times = {name: _time(card.training.get(name)) for name in ("since", "until")}

@@ -10,7 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gamewarden import detectors, features
-from gamewarden.contracts import EventStream, Feature, Food, PacketStream, Progress, RowStream, no_progress
+from gamewarden.contracts import (
+    EventStream,
+    Feature,
+    Food,
+    LogSource,
+    PacketStream,
+    Progress,
+    RowStream,
+    no_progress,
+)
 from gamewarden.errors import ReadError
 from gamewarden.readers.lint import Lint, lint_events
 from gamewarden.readers.lint import lint as lint_file
@@ -33,6 +42,10 @@ class Reading:
     server_ports: tuple[int, ...] = ()  # of captures
     accounts: Path | None = None  # who used which address when, for captures
     include_empty: bool = False  # packets without payload
+    packet_db: Path | None = None  # what the messages of game clients mean; the thesis' profile without one
+    packet_version: int | None = None  # up to which version of it
+    strict: bool = False  # the first message that cannot be read ends its stream
+    game: str | None = None  # whose client messages a packetstream or capture holds, to be read as events
 
 
 @dataclass(frozen=True)
@@ -120,7 +133,7 @@ def food_of(detector: str) -> Food:
 
 def read(source: Path, lake: Path, reading: Reading, progress: Progress = no_progress) -> Told:
     """Take a log file into a lake; one row of what came in, with what was wrong in it as remarks."""
-    file = _open_file(source, reading).numbered()
+    file = _open_log(source, reading)
     added = Lake(lake).add(cast("Any", Watched(file, progress)))
     remarks = remarks_of(file) if added.new else ()
     row = {
@@ -133,10 +146,25 @@ def read(source: Path, lake: Path, reading: Reading, progress: Progress = no_pro
     return Told(pl.DataFrame([row], schema_overrides={"note": pl.String}), remarks)
 
 
+def _open_log(source: Path, reading: Reading) -> LogSource:
+    if reading.game is None:
+        return _open_file(source, reading).numbered()
+    from gamewarden.pipeline.sessions import open_record_events
+
+    return open_record_events(source, reading)
+
+
+def _open_records(source: Path, reading: Reading) -> Any:  # noqa: ANN401  a RecordStream, opened by its own module
+    from gamewarden.pipeline.sessions import open_record_source
+
+    return open_record_source([source], reading)
+
+
 # How the source of each kind of stream is opened: what a feature eats, and who brings it.
 OPENERS: Mapping[str, Callable[[Path, Reading], Any]] = {
     "events": open_source,
     "packets": open_packet_source,
+    "records": _open_records,
     "table": open_table,
 }
 

@@ -13,7 +13,7 @@ from gamewarden.labels import label_periods
 from gamewarden.learning import bots, fold_count, held_out, refuse_too_few, training_of
 from gamewarden.reference import Flags, Floats, Reference, StyleReferences, plain_json, platt, validation_of
 from gamewarden.styles import Styles
-from gamewarden.verdicts.fusion_model import LEAST_EIGENVALUE, NAME, FusionModel, Voice, decide
+from gamewarden.verdicts.fusion_model import LEAST_EIGENVALUE, NAME, SCORES_OF, FusionModel, Voice, decide
 from gamewarden.verdicts.periods import KEY, Cut, Speaker
 
 METHOD = 1  # grows when the same recipe and data would give other numbers
@@ -77,7 +77,7 @@ class Fusion:
         return FusionModel(
             recipe=self.to_dict(),
             feature=Recipe(
-                "scores", {"models": list(models), "every": cut.every, "zone": cut.zone, "discount": discount}
+                SCORES_OF, {"models": list(models), "every": cut.every, "zone": cut.zone, "discount": discount}
             ),
             data=frame_digest(rows.select(*KEY, *models, *self._style_columns(rows), "bot", "group", "source")),
             voices=voices,

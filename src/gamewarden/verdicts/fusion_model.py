@@ -31,6 +31,7 @@ from gamewarden.reference import Floats, Reference, StyleReferences, plain_json,
 from gamewarden.verdicts.periods import KEY
 
 NAME = "fusion"
+SCORES_OF = "scores"  # a fusion is fed by scores: the name of its feature recipe, whose options list the models
 MOST_VOICES = 32
 LEAST_EIGENVALUE = 0.05  # correlations are kept this far from singular
 WEAKNESSES = (
