@@ -164,7 +164,8 @@ class AccountTableDetector:
         numbers, bot = numbers_of(rows, used, ratios), bots(rows)
         names = (*used, *(f"{over} / {under}" for over, under in ratios))
         if method == "trees":
-            trees = [grow(numbers, bot, style, self.runs, self.rounds, 1000 * self.seed) for style in (SMOOTH, SHARP)]
+            size = {"runs": self.runs, "rounds": self.rounds, "seed": 1000 * self.seed}
+            trees = [grow(numbers, bot, style, **size) for style in (SMOOTH, SHARP)]
             return Machine(_columns(names, numbers, bot, np.zeros(len(names))), ratios, 0.0, *trees)
         weights, intercept = _straight(numbers, bot, self.strength)
         return Machine(_columns(names, numbers, bot, weights), ratios, intercept, Forest.of(()), Forest.of(()))

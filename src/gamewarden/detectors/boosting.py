@@ -30,11 +30,11 @@ class Style:
 # Sharp trees find the corners where bots stand close together; smooth ones, which draw their thresholds at random, rank
 # the many in between.
 SHARP = Style(
-    0.5,
+    0.4,
     {
         "learning_rate": 0.05,
-        "num_leaves": 63,
-        "min_data_in_leaf": 5,
+        "num_leaves": 127,
+        "min_data_in_leaf": 3,
         "feature_fraction": 0.5,
         "bagging_fraction": 0.7,
         "bagging_freq": 1,
@@ -54,15 +54,15 @@ SMOOTH = Style(
 )
 
 
-def grow(rows: Floats, bot: Flags, style: Style, runs: int, rounds: int, seed: int) -> Forest:
+def grow(rows: Floats, bot: Flags, style: Style, *, runs: int, rounds: int, seed: int) -> Forest:
     """The mean of so many runs of one style."""
-    return Forest.of([tree for run in range(runs) for tree in _run(rows, bot, style, rounds, seed + run, 1.0 / runs)])
-
-
-def _run(rows: Floats, bot: Flags, style: Style, rounds: int, seed: int, share: float) -> list[Tree]:
-    learner = _lightgbm()
-    settings = {**_STEADY, **style.settings, "objective": "binary", "seed": seed}
     count = max(1, round(rounds * style.rounds))
+    settings = [{**_STEADY, **style.settings, "objective": "binary", "seed": seed + run} for run in range(runs)]
+    return Forest.of([tree for setting in settings for tree in _run(rows, bot, setting, count, 1.0 / runs)])
+
+
+def _run(rows: Floats, bot: Flags, settings: Mapping[str, Any], count: int, share: float) -> list[Tree]:
+    learner = _lightgbm()
     fitted = learner.train(settings, learner.Dataset(rows, bot.astype(np.float64)), count)
     trees = [_tree(told["tree_structure"], share) for told in fitted.dump_model()["tree_info"]]
     _refuse_other_trees(trees, rows[:64], share * fitted.predict(rows[:64], raw_score=True))

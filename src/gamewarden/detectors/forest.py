@@ -9,6 +9,7 @@ import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -121,7 +122,7 @@ def _sizes(starts: Sequence[object], count: int) -> list[int]:
     """How many nodes each tree has."""
     whole = [start for start in starts if isinstance(start, int) and not isinstance(start, bool)]
     borders = [*whole, count]
-    sizes = [after - before for before, after in zip(borders, borders[1:], strict=False)]
+    sizes = [after - before for before, after in pairwise(borders)]
     if len(whole) < len(starts) or (borders[0] if sizes else count) != 0 or any(size < 1 for size in sizes):
         raise ModelError("account-table: the trees' starts do not rise from 0 to the number of nodes; fit it again")
     return sizes

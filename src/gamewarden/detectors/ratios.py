@@ -10,7 +10,7 @@ MOST = 60  # ratios of one model
 _COUNTS = {"count", "counts", "number", "num", "n", "total"}
 _DAYS, _LOGINS = {"day", "days"}, {"login", "logins", "session", "sessions"}
 _PER = {"per", "avg", "average", "mean"}  # what is divided already
-_BESIDE = {"played", "active", "online", "seen", "played"}
+_BESIDE = {"played", "active", "online", "seen"}
 
 
 def ratios_of(columns: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

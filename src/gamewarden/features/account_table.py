@@ -108,9 +108,8 @@ class AccountTable:
             if wrong.height:
                 because = f" ({column.because})" if column.because else " (it is no such number)"
                 example = f"{wrong['actor'][0]}: {wrong[IMPOSSIBLE][0]}"
-                lines.append(
-                    f"{column.name} cannot be true in {wrong.height:,} rows{because} and counts as missing there; {example}"
-                )
+                rows = f"{wrong.height:,} row{'s' * (wrong.height > 1)}"
+                lines.append(f"{column.name} cannot be true in {rows}{because} and counts as missing there; {example}")
         return tuple(lines)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Which columns name a row instead of saying something about it.
 
 An account number given out in order tells when the account was made, and a model that is fed with it remembers who was
-banned when instead of learning what bots do. Two things give an identifier away: its name, and its shape. By shape it is
-a whole number or a code that hardly ever repeats; but a play time in seconds hardly repeats either. What people do is
-many times small and a few times large; identifiers fill their range or crowd at its end.
+banned when instead of learning what bots do. Two things give an identifier away: its name, and its shape. By shape it
+is a whole number or a code that hardly ever repeats; but a play time in seconds hardly repeats either. What people do
+is many times small and a few times large; identifiers fill their range or crowd at its end.
 """
 
 import re
@@ -11,14 +11,19 @@ from collections.abc import Sequence
 
 import polars as pl
 
-_ENDS = frozenset(
-    "id ids uid uuid guid pk key code hash serial token no nr acc account accounts actor user username player character "
-    "char charid userid accountid name nick nickname email mail ip address addr mac device fingerprint phone row index".split()
-)
-_MEASURES = frozenset(
-    "count counts level time playtime money amount total avg mean rate ratio share age days day sum max min median "
-    "diversity entropy score".split()
-)
+# fmt: off
+_ENDS = frozenset((
+    "id", "ids", "uid", "uuid", "guid", "pk", "key", "code", "hash", "serial", "token", "no", "nr",
+    "acc", "account", "accounts", "actor", "user", "username", "player", "character", "char",
+    "charid", "userid", "accountid", "name", "nick", "nickname", "email", "mail", "ip", "address",
+    "addr", "mac", "device", "fingerprint", "phone", "row", "index",
+))
+_MEASURES = frozenset((
+    "count", "counts", "level", "time", "playtime", "money", "amount", "total", "avg", "mean",
+    "rate", "ratio", "share", "age", "days", "day", "sum", "max", "min", "median", "diversity",
+    "entropy", "score",
+))
+# fmt: on
 _NAMED_SHARE = 0.2  # a column that is called an identifier is one when it repeats less than five times a value
 _UNIQUE_SHARE = 0.98
 _LEAST_ROWS = 20  # with fewer, anything is unique
@@ -38,8 +43,8 @@ def words_of(name: str) -> list[str]:
 def why_identifier(column: pl.Series, groups: pl.Series | None = None) -> str | None:
     """Why a column looks like an identifier, or None where it does not.
 
-    With `groups` a column that is the same throughout each group is looked at once a group: an account's number stands in
-    the rows of all its characters.
+    With `groups` a column that is the same throughout each group is looked at once a group: an account's number stands
+    in the rows of all its characters.
     """
     once = _once_a_group(column, groups)
     seen = once.drop_nulls()

@@ -1,4 +1,4 @@
-"""What the columns of an operator's own table hold: numbers, yes or no, times or a few kinds; and what cannot be true."""
+"""What columns of an operator's own table hold: numbers, yes or no, times, a few kinds; and what cannot be true."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ _SHARES = {"share", "ratio", "fraction", "percentage", "proportion"}
 
 # Names that tables of ours have themselves; a column called so gets an underscore.
 _OURS = frozenset(
-    "actor since until events impossible bot source group row labels bots label_since label_until held_out weight "
-    "character votes".split()
+    ("actor", "character", "since", "until", "events", "impossible", "bot", "source", "group", "votes", "row", "labels")
+    + ("bots", "label_since", "label_until", "held_out", "weight", "style")
 )
 
 

@@ -5,7 +5,6 @@ a model become scores, and scores become a list of accounts to look at, each wit
 """
 
 from gamewarden.pipeline.account_tables import Asked, fit_table
-from gamewarden.pipeline.comparing import Difference, compare, compare_on
 from gamewarden.pipeline.budgeting import budget_alone, budget_of_models, budget_of_scores, costs_of_models
 from gamewarden.pipeline.comparing import Difference, compare, compare_on
 from gamewarden.pipeline.evaluating import (
@@ -24,6 +23,7 @@ from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, ju
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
+from gamewarden.pipeline.session_models import FittedSessions, fit_sessions, sessions_to_judge
 from gamewarden.pipeline.sessions import (
     character_names,
     describe_table,
@@ -56,11 +56,12 @@ from gamewarden.pipeline.sources import (
 from gamewarden.readers.records import is_packet_table
 
 __all__ = [
-    "Asked",
     "FEATURE_TRIED",
+    "Asked",
     "Difference",
     "Evaluated",
     "Fitted",
+    "FittedSessions",
     "Judgement",
     "Page",
     "Protocol",
@@ -87,6 +88,7 @@ __all__ = [
     "feature_recipe",
     "fit",
     "fit_fusion",
+    "fit_sessions",
     "fit_table",
     "fit_traces",
     "food_of",
@@ -115,6 +117,7 @@ __all__ = [
     "roll_back",
     "score",
     "session_sources",
+    "sessions_to_judge",
     "styles_for",
     "styles_of",
     "trace_recipe",

@@ -44,7 +44,7 @@ def fit_table(asked: Asked, source: Path, to: Path, *, reading: Reading, progres
     """
     rows: RowStream = open_for(asked.feature, source, reading, progress)
     frozen = asked.feature.freeze(rows)
-    labels, notes = _labels(rows, frozen, asked.positive)
+    labels, notes = labels_of_table(rows, frozen, asked.positive)
     probed = replace(frozen, left_out=_with_probes(rows, frozen, labels))
     told = measured(probed, rows)
     model = detector_recipe("account-table", probed, asked.options).fit(told.frame, labels)
@@ -71,7 +71,9 @@ def row_of(actor: str, source: Path, feature: AccountTable, reading: Reading, pr
     return feature.measure(FrameRows(mine, str(source)))
 
 
-def _labels(rows: RowStream, feature: AccountTable, positive: str | None) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def labels_of_table(
+    rows: RowStream, feature: AccountTable, positive: str | None
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """LABELS of the rows somebody has judged, and what has to be said of them."""
     if feature.label is None:
         raise ConfigError(f"fit account-table: {rows.name} needs a label column; name it with --label")
