@@ -57,7 +57,6 @@ class PlayStyles:
     hardcore_hours: float = _setting(10.0, "Whoever is online for so many hours a day is a hard-core player.")
     grinder_kills: float = _setting(2.0, "Whoever else kills so many monsters a minute is a grinder.")
     newbie_level: float = _setting(15.0, "Whoever else has at most this level is a newbie; all others are veterans.")
-    fewest: int = _setting(50, "A style of fewer humans never counts for less than all humans together.")
     borders: str = _setting("given", "given: the borders above; learned: those that cut a fifth off the known humans.")
 
 

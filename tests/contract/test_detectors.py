@@ -14,22 +14,25 @@ from gamewarden.contracts import Card
 from gamewarden.detectors import SEES
 from gamewarden.detectors.card import card_markdown
 from gamewarden.features.account_table import AccountTable
+from gamewarden.features.session import Sessions
 from gamewarden.pipeline import food_of
 from gamewarden.tables import EVIDENCE, SCORES, FrameRows, check
 from made_up import CHUNKS, GivenNumbers, account_days, action_chunks, labels_of
+from sessions_made_up import session_rows
 from tables_made_up import account_table
 
 ROWS = FrameRows(account_table(40, 50))
 TABLE = AccountTable(group="account", label="verdict", drop=("character",)).freeze(ROWS)
-FEATURES = {"self-similarity": GivenNumbers(), "actions": CHUNKS, "account-table": TABLE}
-LABELS = {"self-similarity": labels_of(12, 14), "actions": labels_of(12, 14), "account-table": labels_of(40, 50)}
-QUICK = {"account-table": {"rounds": 12, "runs": 3}}  # enough to keep promises
+FEATURES = {"self-similarity": GivenNumbers(), "actions": CHUNKS, "session": Sessions(), "account-table": TABLE}
+LABELS = {**dict.fromkeys(FEATURES, labels_of(12, 14)), "account-table": labels_of(40, 50)}
+# A network need not be finished, nor a wood be full-grown, to keep its promises.
+QUICK = {"session-network": {"epochs": 60}, "account-table": {"rounds": 12, "runs": 3}}
 
-OF_ROWS = [name for name in detectors.NAMES if food_of(name) != "packets"]
+OF_TABLES = [name for name in detectors.NAMES if food_of(name) != "packets"]
 
 
 def switches():
-    for name in OF_ROWS:
+    for name in OF_TABLES:
         recipe = detectors.load(name)(feature=FEATURES[SEES[name]], **QUICK.get(name, {}))
         yield pytest.param(recipe, id=name)
         for option in fields(recipe):
@@ -52,7 +55,10 @@ def tables():
     table = TABLE.measure(ROWS)
     thin = pl.Series(np.random.default_rng(3).random(table.height) < 0.1)
     blank = [pl.when(thin).then(None).otherwise(pl.col(name)).alias(name) for name in TABLE.names[2:-1]]
-    return {"self-similarity": days, "actions": chunks, "account-table": table.with_columns(blank)}
+    sessions = session_rows(bots=12, humans=14, each=2)
+    short = np.random.default_rng(3).random(sessions.height) < 0.1
+    sessions = sessions.with_columns(valid=~pl.Series(short), enough=~pl.Series(short[::-1]))
+    return {"self-similarity": days, "actions": chunks, "session": sessions, "account-table": table.with_columns(blank)}
 
 
 @pytest.fixture(scope="module", params=switches())
@@ -73,6 +79,8 @@ def unmeasured(recipe, table):
     if SEES[recipe.name] == "account-table":
         numbers = table.select(TABLE.names[:-1])
         return numbers.select(pl.mean_horizontal(pl.all().is_null()) > 1 - recipe.enough).to_series()
+    if SEES[recipe.name] == "session":
+        return ~table["valid"] | ~(table["enough"] | recipe.as_published)
     return table["self_sim"].is_null()
 
 

@@ -1,6 +1,6 @@
 """How good detectors are on actors they have not seen."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, cast
@@ -14,8 +14,10 @@ from gamewarden.errors import ConfigError
 from gamewarden.evaluation.cross_validation import Evaluation, distinct_units
 from gamewarden.evaluation.cross_validation import evaluate as cross_validate
 from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, ByProbability, Learns, PairsHeldOut, leave_pair_out
+from gamewarden.evaluation.metrics import Confusion
 from gamewarden.pipeline.fitting import detector_recipe
-from gamewarden.pipeline.sources import Reading, Watched, open_source, remarks_of
+from gamewarden.pipeline.scoring import rows_to_judge
+from gamewarden.pipeline.sources import Reading
 from gamewarden.readers.small import read_labels
 
 FOLDS, LEAVE_PAIR_OUT = "folds", "leave-pair-out"
@@ -96,16 +98,32 @@ def evaluate(
         raise ConfigError(
             f"{labels}: has no column {protocol.group!r} to group by; it has {', '.join(told.frame.columns)}"
         )
-    events = open_source(source, reading)
     seeing = [
         detector_recipe(name, feature, {})
         for name, seen in SEES.items()
         if seen == feature.name and name in (tried or SEES)
     ][::-1]
-    measured = seeing[0].feature.measure(Watched(events, progress))
+    seen = rows_to_judge(seeing[0].feature, source, reading, progress)
     run = _pairs_held_out if protocol.name == LEAVE_PAIR_OUT else _folds_held_out
-    result = run(seeing, measured, told.frame, protocol)
-    return Evaluated(result, measured, told.frame, (*remarks_of(events), *told.notes, *result.notes))
+    result = run(seeing, seen.frame, told.frame, protocol)
+    notes = (*seen.remarks, *told.notes, *result.notes, *_at_cuts(result, seeing))
+    return Evaluated(result, seen.frame, told.frame, notes)
+
+
+def _at_cuts(result: Evaluation | PairsHeldOut, seeing: Sequence[Detector]) -> Iterator[str]:
+    """How the held-out periods fall at the cut of each detector that weighs accusing a human against missing a bot."""
+    if isinstance(result, PairsHeldOut):
+        return
+    for detector in seeing:
+        cut: float | None = getattr(detector, "cut", None)
+        if cut is not None:
+            rows = result.scores.filter(detector=detector.name)
+            fall = Confusion.count((rows["probability"] >= cut).to_numpy(), rows["bot"].to_numpy())
+            yield f"{detector.name} at the cut of {cut:.3f}: FPR {_share(fall.fpr)}, recall {_share(fall.recall)}."
+
+
+def _share(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
 
 
 def _folds_held_out(

@@ -31,9 +31,7 @@ _LEAST_MODELS = 2  # one voice needs no fusing
 def styles_of(config: Config) -> Styles:
     """The borders between styles that the settings name."""
     given = config.styles
-    return Styles(
-        given.hardcore_hours, given.grinder_kills, given.newbie_level, given.fewest, given.borders == "learned"
-    )
+    return Styles(given.hardcore_hours, given.grinder_kills, given.newbie_level, given.borders == "learned")
 
 
 def styles_for(recipe: type, config: Config) -> dict[str, Styles]:

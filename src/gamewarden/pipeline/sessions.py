@@ -26,16 +26,13 @@ def session_sources(paths: Sequence[Path]) -> list[tuple[Path, bool | None]]:
     """The packetstreams and captures among these paths, folders read recursively, with the label their folder gives.
 
     The nearest folder called `players`, `bots` or `unknown` says it: human, bot, or not known, as anywhere else.
-    In a folder, hidden files and text such as labels and notes are passed over.
+    In a folder, hidden files and text such as labels and notes are passed over. A file named twice is there once.
 
     Raises:
         ReadError: a path is not there, or a folder holds no messages.
     """
-    found: list[tuple[Path, bool | None]] = []
-    for path in paths:
-        files = [path] if not path.is_dir() else _inside(path)
-        found += [(file, _label(file)) for file in files]
-    return found
+    found = [file for path in paths for file in (_inside(path) if path.is_dir() else [path])]
+    return [(file, _label(file)) for file in dict.fromkeys(found)]
 
 
 def _inside(folder: Path) -> list[Path]:

@@ -9,6 +9,7 @@ STUDIES: tuple[tuple[str, str], ...] = (
     ("lee", "gamewarden.studies.lee"),
     ("hilaire", "gamewarden.studies.hilaire"),
     ("thawonmas", "gamewarden.studies.thawonmas"),
+    ("cornelissen", "gamewarden.studies.cornelissen"),
 )
 NAMES = tuple(name for name, _ in STUDIES)
 
