@@ -96,7 +96,7 @@ def main() -> None:
     for seed in asked.seeds:
         fold = folds.deal(group, bot, FOLDS, seed)
         print(
-            f"\n{bot.sum():,} bots and {(~bot).sum():,} humans; 5 folds by account (A_Acc), deal {seed}; mean ± deviation"
+            f"\n{bot.sum():,} bots, {(~bot).sum():,} humans; 5 folds by account (A_Acc), deal {seed}; mean ± deviation"
         )
         print("| method | AUC | TPR at 1 % FPR | TPR at 0.1 % FPR | CPU s |\n|---|---|---|---|---|", flush=True)
         seen = {}

@@ -128,7 +128,6 @@ class AccountTableDetector:
             recipe=self.to_dict(),
             feature=Recipe(self.feature.name, plain_json(self.feature.to_dict())),
             data=_data_digest(table, labels, self._columns),
-            strength=self.strength,
             slope=slope,
             offset=offset,
             reference=Reference.of(rows.with_columns(held_out=own).filter(~pl.col("bot"))),

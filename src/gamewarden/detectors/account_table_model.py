@@ -19,7 +19,7 @@ from gamewarden.tables import EVIDENCE, FEATURES, check
 IMPOSSIBLE = "impossible"  # the column that says which values of a row cannot be true
 SHARP_FROM = 1.0  # sharp trees have half the say where smooth ones give a bot odds of 1 to e
 WEAKNESSES = (
-    "It knows the operator's columns and nothing else: what they do not show, such as the pace of actions, it cannot see.",
+    "It knows the operator's columns and nothing else: what they do not show, such as a pace, it cannot see.",
     "It learned from labels: bots that nobody banned count as humans, and it learns to overlook their like.",
     "A patch, an event or a new way of counting changes the columns' meaning, and then a new model is needed.",
     "People who play as long and as alone as bots do look more like bots than they are.",

@@ -85,8 +85,9 @@ class Forest:
         from gamewarden.detectors.forest_kernel import walk
 
         parts = np.zeros(rows.shape)
-        arrays = self._arrays
-        walk(np.ascontiguousarray(rows), self._starts, *(arrays[name] for name in _KEPT), parts)
+        nodes = [self._arrays[name] for name in _KEPT]
+        kernel: Any = walk  # numba's dispatcher does not show what it takes
+        kernel(np.ascontiguousarray(rows), self._starts, *nodes, parts)
         return parts
 
     @cached_property

@@ -172,7 +172,7 @@ _ACTION_COLUMN: Mapping[str, _Fact] = {
     "percentiles": _PERCENTILES,
 }
 _TABLE: Mapping[str, _Fact] = {
-    **_SHARED,
+    **{key: fact for key, fact in _SHARED.items() if key != "strength"},
     "recipe": _Fact(
         lambda v: isinstance(v, dict) and _finite(v.get("enough")), "a recipe that says how much of a row is enough"
     ),

@@ -65,7 +65,7 @@ class AccountTable:
         if self.columns is not None:
             return self
         self._refuse_missing(rows, (*self._names_of_rows, *self.drop, *self.keep))
-        frame = whole(rows, rows.columns, progress)
+        frame = whole(rows, rows.columns, progress).unique(self.actor, keep="first", maintain_order=True)
         groups = None if self.group is None else frame[self.group].cast(pl.String)
         columns, left_out = [], {}
         for name in rows.columns:

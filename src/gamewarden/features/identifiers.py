@@ -92,7 +92,8 @@ def _whole(seen: pl.Series) -> pl.Series | None:
 
 def _are_moments(numbers: pl.Series) -> bool:
     """Whether all are times written as seconds, milliseconds or microseconds since 1970."""
-    return any(numbers.is_between(*(border * unit for border in _SECONDS)).all() for unit in (1, 10**3, 10**6))
+    first, last = _SECONDS
+    return any(numbers.is_between(first * unit, last * unit).all() for unit in (1, 10**3, 10**6))
 
 
 def _shape(numbers: pl.Series, share: float) -> str | None:

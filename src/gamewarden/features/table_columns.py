@@ -12,6 +12,7 @@ from gamewarden.features.identifiers import words_of
 Kind = Literal["number", "truth", "time", "category"]
 MOST_KINDS = 16  # of a text column; more are names rather than kinds
 _LEAST_SHARE = 0.99  # of what is written in a column must be of a kind for the column to be of it
+_KEEPING_TO_IT = 0.95  # of the rows keep to a limit that their column's name suggests, or it is none
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-", "?")
 _TRUTH = {"true": 1.0, "yes": 1.0, "t": 1.0, "y": 1.0, "false": 0.0, "no": 0.0, "f": 0.0, "n": 0.0}
 _TIMES = ("%Y-%m-%dT%H:%M:%S%.fZ", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d")
@@ -26,8 +27,10 @@ _SHARES = {"share", "ratio", "fraction", "percentage", "proportion"}
 
 # Names that tables of ours have themselves; a column called so gets an underscore.
 _OURS = frozenset(
-    ("actor", "character", "since", "until", "events", "impossible", "bot", "source", "group", "votes", "row", "labels")
-    + ("bots", "label_since", "label_until", "held_out", "weight", "style")
+    {
+        *("actor", "character", "since", "until", "events", "impossible", "bot", "bots", "source", "group", "votes"),
+        *("row", "labels", "label_since", "label_until", "held_out", "weight", "style"),
+    }
 )
 
 
@@ -137,7 +140,7 @@ def _is_time_a_day(name: str, words: set[str]) -> bool:
 
 
 def _mostly(holds: pl.Series) -> bool:
-    return bool(holds.mean() >= _LEAST_SHARE)  # type: ignore[operator]  # a mean of truths is a number
+    return bool(holds.mean() >= _KEEPING_TO_IT)  # type: ignore[operator]  # a mean of truths is a number
 
 
 def _tidy(text: pl.Series) -> pl.Series:

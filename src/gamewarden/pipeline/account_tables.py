@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
 from gamewarden import folds
-from gamewarden.contracts import Model, Progress, RowStream, no_progress
+from gamewarden.contracts import Feature, Model, Progress, RowStream, no_progress
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.evaluation.metrics import auc
 from gamewarden.features.account_table import AccountTable, whole
@@ -42,12 +42,13 @@ def fit_table(asked: Asked, source: Path, to: Path, *, reading: Reading, progres
         MeasureError: a column is missing, or an actor has two rows that differ.
         FitError: too few labelled actors of a class.
     """
-    rows: RowStream = open_for(asked.feature, source, reading, progress)
+    rows: RowStream = open_for(cast("Feature", asked.feature), source, reading, progress)
     frozen = asked.feature.freeze(rows)
     labels, notes = labels_of_table(rows, frozen, asked.positive)
     probed = replace(frozen, left_out=_with_probes(rows, frozen, labels))
-    told = measured(probed, rows)
-    model = detector_recipe("account-table", probed, asked.options).fit(told.frame, labels)
+    feature = cast("Feature", probed)
+    told = measured(feature, rows)
+    model = detector_recipe("account-table", feature, asked.options).fit(told.frame, labels)
     left_out = tuple(f"{name} is left out: {why}" for name, why in probed.left_out.items())
     return kept(model, to, (*left_out, *told.remarks, *notes))
 
@@ -64,7 +65,7 @@ def row_of(actor: str, source: Path, feature: AccountTable, reading: Reading, pr
     Raises:
         ReadError: the table has no row of this actor.
     """
-    rows = open_for(feature, source, reading, progress)
+    rows = open_for(cast("Feature", feature), source, reading, progress)
     mine = rows.frame.filter(pl.col(feature.actor).cast(pl.String) == actor)
     if not mine.height:
         raise ReadError(f"{source}: has no row whose {feature.actor} is {actor!r}")
