@@ -25,6 +25,7 @@ from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
 from gamewarden.pipeline.session_models import FittedSessions, fit_sessions, sessions_to_judge
 from gamewarden.pipeline.sessions import (
+    SummedUp,
     character_names,
     describe_table,
     measure_sessions,
@@ -67,6 +68,7 @@ __all__ = [
     "Protocol",
     "Reading",
     "Story",
+    "SummedUp",
     "Told",
     "Wishes",
     "budget_alone",

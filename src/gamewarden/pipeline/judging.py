@@ -60,9 +60,9 @@ def judge(
     fusion, why_not = _fusion_of(models, found, every)
     cut = _cut(fusion, every, policy, reading)
     points = Points(policy.verdict.progressive, policy.verdict.conservative, policy.verdict.agree)
-    discount = policy.verdict.discount if fusion is None else float(fusion.feature.options["discount"])
+    discount = policy.chunks.discount if fusion is None else float(fusion.feature.options["discount"])
     parts = roll_up(scores, speakers_of(found), cut, discount)
-    fused = combine(parts, discount) if fusion is None else _fused(fusion, parts, features, cut)
+    fused = combine(parts, policy.verdict.discount) if fusion is None else _fused(fusion, parts, features, cut)
     verdicts = points.verdicts(fused, parts, periods_of(scores, cut))
     return Judgement(
         verdicts=verdicts,

@@ -9,11 +9,13 @@ import pyarrow.compute as pc
 
 from gamewarden.contracts import Feature, LogSource, Progress, RecordStream, no_progress
 from gamewarden.errors import ConfigError, ReadError
+from gamewarden.features.session import Sessions
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.sources import Reading, Told, Watched
 from gamewarden.readers.record_events import RecordEvents
 from gamewarden.readers.records import holds_messages, open_records, packet_table
 from gamewarden.readers.small import read_table
+from gamewarden.tables import RECORDS
 
 GAMES = ("ragnarok",)
 # Folders whose name says what stands in them, as the thesis' own tool had them.
@@ -106,6 +108,29 @@ def _moved(batch: pa.RecordBatch, by: Mapping[str, int]) -> pa.RecordBatch:
 def _highest(batch: pa.RecordBatch, name: str) -> int:
     found = pc.max(batch.column(name)).as_py()
     return -1 if found is None else int(found)
+
+
+class SummedUp:
+    """Messages that pass by once, as from standard input, and are measured as they pass."""
+
+    def __init__(self, stream: JoinedRecords) -> None:
+        self._stream = stream
+        self._fold = Sessions().fold()
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All columns of the messages."""
+        for batch in self._stream.batches(tuple(RECORDS.columns)):
+            self._fold.push(batch.select(list(self._fold.columns)))
+            yield batch
+
+    def read(self, progress: Progress = no_progress) -> None:
+        """Let them all pass."""
+        for batch in self.batches():
+            progress(batch.num_rows)
+
+    def sessions(self) -> pl.DataFrame:
+        """SESSIONS of what has passed, in the order they began."""
+        return self._fold.frame()
 
 
 def measure_sessions(
