@@ -83,24 +83,24 @@ def _tree(root: Mapping[str, Any], share: float) -> Tree:
     """LightGBM's nested nodes as arrays, every parent before its children, with the expectation at each node."""
     nodes = list(_flat(root))
     place = {id(node): at for at, node in enumerate(nodes)}
-    value, count = np.zeros(len(nodes)), np.zeros(len(nodes))
-    left, right = np.zeros(len(nodes), dtype=np.int32), np.zeros(len(nodes), dtype=np.int32)
+    value, count = [0.0] * len(nodes), [0] * len(nodes)
+    left, right = [0] * len(nodes), [0] * len(nodes)
     for at in range(len(nodes) - 1, -1, -1):
         node = nodes[at]
         if "left_child" in node:
-            sides = left[at], right[at] = place[id(node["left_child"])], place[id(node["right_child"])]
-            count[at] = count[list(sides)].sum()
-            value[at] = value[list(sides)] @ count[list(sides)] / count[at]
+            one, other = left[at], right[at] = place[id(node["left_child"])], place[id(node["right_child"])]
+            count[at] = count[one] + count[other]
+            value[at] = (value[one] * count[one] + value[other] * count[other]) / count[at]
         else:
             value[at], count[at] = share * node["leaf_value"], max(1, node.get("leaf_count", 1))
-    larger_left = count[left] >= count[right]
+    weights = [(count[one], count[other]) for one, other in zip(left, right, strict=True)]
     return Tree(
         column=np.array([node.get("split_feature", 0) for node in nodes], dtype=np.int16),
-        threshold=np.array([node.get("threshold", 0.0) for node in nodes]),
-        left=left,
-        right=right,
-        missing_left=np.array([_missing_left(node, bool(more)) for node, more in zip(nodes, larger_left, strict=True)]),
-        value=value,
+        threshold=np.array([node.get("threshold", 0.0) for node in nodes], dtype=np.float64),
+        left=np.array(left, dtype=np.int32),
+        right=np.array(right, dtype=np.int32),
+        missing_left=np.array([_missing_left(node, *sides) for node, sides in zip(nodes, weights, strict=True)]),
+        value=np.array(value, dtype=np.float64),
     )
 
 
@@ -114,9 +114,9 @@ def _flat(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             waiting += [node["right_child"], node["left_child"]]
 
 
-def _missing_left(node: Mapping[str, Any], larger_left: bool) -> bool:  # noqa: FBT001 - one of two facts of a node
+def _missing_left(node: Mapping[str, Any], left: int, right: int) -> bool:
     """Where a row without this number goes: as it was learned, or with most rows where none was missing."""
-    return bool(node["default_left"]) if node.get("missing_type") == "NaN" else larger_left
+    return bool(node["default_left"]) if node.get("missing_type") == "NaN" else left >= right
 
 
 def _refuse_other_trees(trees: list[Tree], rows: Floats, decisions: Floats) -> None:
