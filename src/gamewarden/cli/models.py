@@ -19,11 +19,17 @@ _DETECTOR = click.option("--detector", help="Ask this detector; by default the o
 
 def _fit_command(name: str) -> click.Command:
     from gamewarden import pipeline
+    from gamewarden.cli.account_tables import fit_account_table
     from gamewarden.cli.verdicts import fit_fusion
 
     if name == fit_fusion.name:
         return fit_fusion
-    makers = {"events": _fit_events, "packets": _fit_packets, "records": sessions.fit_command}
+    makers = {
+        "events": _fit_events,
+        "packets": _fit_packets,
+        "records": sessions.fit_command,
+        "table": fit_account_table,
+    }
     return makers[pipeline.food_of(name)](name)
 
 
@@ -116,7 +122,8 @@ def score(*, source: Path, models: Path, reading: "Reading", present: Presentati
     """Score every account and period with every model.
 
     A capture is scored by the models of packets and of sessions, a lake by those of events, a packetstream or a folder
-    of them by those of sessions; a table by whichever there are, those of events first.
+    of them by those of sessions; a file with all the columns of an account table's model by that one, and any other
+    table by whichever there are, those of events first.
 
     `probability` is the calibrated chance of a bot, `alarm` the share of reference humans that look at least as
     bot-like. Both are empty where there is too little evidence to say.

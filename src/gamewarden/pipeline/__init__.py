@@ -4,6 +4,7 @@ A source becomes a stream of events or packets, these become features, features 
 a model become scores, and scores become a list of accounts to look at, each with its reasons.
 """
 
+from gamewarden.pipeline.account_tables import Asked, fit_table
 from gamewarden.pipeline.budgeting import budget_alone, budget_of_models, budget_of_scores, costs_of_models
 from gamewarden.pipeline.comparing import Difference, compare, compare_on
 from gamewarden.pipeline.evaluating import (
@@ -59,6 +60,7 @@ from gamewarden.readers.records import is_packet_table
 
 __all__ = [
     "FEATURE_TRIED",
+    "Asked",
     "Difference",
     "Evaluated",
     "Fitted",
@@ -93,6 +95,7 @@ __all__ = [
     "fit",
     "fit_fusion",
     "fit_sessions",
+    "fit_table",
     "fit_traces",
     "food_of",
     "history_of",
