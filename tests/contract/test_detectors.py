@@ -11,8 +11,9 @@ import pytest
 
 from gamewarden import detectors
 from gamewarden.contracts import Card
+from gamewarden.detectors import SEES
 from gamewarden.detectors.card import card_markdown
-from gamewarden.pipeline import FEATURE_OF, food_of
+from gamewarden.pipeline import food_of
 from gamewarden.tables import EVIDENCE, SCORES, check
 from made_up import CHUNKS, GivenNumbers, account_days, action_chunks, labels_of
 
@@ -23,7 +24,7 @@ OF_EVENTS = [name for name in detectors.NAMES if food_of(name) == "events"]
 
 def switches():
     for name in OF_EVENTS:
-        recipe = detectors.load(name)(feature=FEATURES[FEATURE_OF[name]])
+        recipe = detectors.load(name)(feature=FEATURES[SEES[name]])
         yield pytest.param(recipe, id=name)
         for option in fields(recipe):
             for value in option.metadata.get("also", ()):
@@ -47,18 +48,18 @@ def tables():
 
 @pytest.fixture(scope="module", params=switches())
 def fitted(request, tables):
-    table = tables[FEATURE_OF[request.param.name]]
+    table = tables[SEES[request.param.name]]
     return request.param, request.param.fit(table, labels_of(12, 14))
 
 
 @pytest.fixture(scope="module")
 def table(fitted, tables):
-    return tables[FEATURE_OF[fitted[0].name]]
+    return tables[SEES[fitted[0].name]]
 
 
 def unmeasured(recipe, table):
     """Which periods nobody can judge."""
-    if FEATURE_OF[recipe.name] == "actions":
+    if SEES[recipe.name] == "actions":
         return table["events"] < recipe.enough
     return table["self_sim"].is_null()
 
@@ -173,6 +174,6 @@ def test_the_card_renders_as_markdown_with_its_name_and_weaknesses(fitted):
 def test_every_option_of_the_recipe_changes_the_name_of_the_model(tables):
     recipes = [recipe.values[0] for recipe in switches()]
 
-    names = [recipe.fit(tables[FEATURE_OF[recipe.name]], labels_of(12, 14)).card.id for recipe in recipes]
+    names = [recipe.fit(tables[SEES[recipe.name]], labels_of(12, 14)).card.id for recipe in recipes]
 
     assert len(set(names)) == len(names)

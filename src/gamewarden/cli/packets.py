@@ -57,7 +57,7 @@ def watch(
     packets = pipeline.open_packet_source(source, reading)
     with _status_line() as status:
         tally = _watch(packets, test, live=not source.is_file(), state=state, out=out, status=status)
-    say(*pipeline.packet_remarks(packets), _summary(tally))
+    say(*pipeline.remarks_of(packets), _summary(tally))
 
 
 def _profile(models: Path | None, given: dict[str, Any], reading: "Reading") -> "TrafficTest":

@@ -9,16 +9,17 @@ from gamewarden.errors import ConfigError, ModelError
 if TYPE_CHECKING:
     from gamewarden.contracts import Detector, Model
 
-# name, recipe, model: nothing is imported before it is asked for.
-DETECTORS: tuple[tuple[str, str, str], ...] = (
-    ("self-similarity", "logistic:SelfSimilarityAlone", "logistic_model:LogisticModel"),
-    ("account-day", "logistic:AccountDay", "logistic_model:LogisticModel"),
-    ("actions-two-stage", "actions:TwoStage", "action_model:ActionModel"),
-    ("actions-frequency", "actions:Frequency", "action_model:ActionModel"),
-    ("actions-interval", "actions:Interval", "action_model:ActionModel"),
-    ("traffic", "traffic:TrafficDetector", "traffic_model:TrafficModel"),
+# name, the feature it sees, recipe, model: those that see most first; nothing is imported before it is asked for.
+DETECTORS: tuple[tuple[str, str, str, str], ...] = (
+    ("account-day", "self-similarity", "logistic:AccountDay", "logistic_model:LogisticModel"),
+    ("self-similarity", "self-similarity", "logistic:SelfSimilarityAlone", "logistic_model:LogisticModel"),
+    ("actions-interval", "actions", "actions:Interval", "action_model:ActionModel"),
+    ("actions-frequency", "actions", "actions:Frequency", "action_model:ActionModel"),
+    ("actions-two-stage", "actions", "actions:TwoStage", "action_model:ActionModel"),
+    ("traffic", "traffic", "traffic:TrafficDetector", "traffic_model:TrafficModel"),
 )
 NAMES = tuple(name for name, *_ in DETECTORS)
+SEES = {name: feature for name, feature, *_ in DETECTORS}
 
 
 def load(name: str) -> "type[Detector]":
@@ -27,7 +28,7 @@ def load(name: str) -> "type[Detector]":
     Raises:
         ConfigError: there is no such detector.
     """
-    for known, recipe, _ in DETECTORS:
+    for known, _, recipe, _ in DETECTORS:
         if known == name:
             found: type[Detector] = _imported(recipe)
             return found
@@ -40,7 +41,7 @@ def revive(values: Mapping[str, Any]) -> "Model":
     Raises:
         ModelError: the detector is unknown here, or a value is not what such a model holds.
     """
-    for known, _, model in DETECTORS:
+    for known, _, _, model in DETECTORS:
         if known == values.get("detector"):
             found: type[Model] = _imported(model)
             return found.from_dict(values)

@@ -96,6 +96,11 @@ class CaptureStream:
         self._accounts = accounts
         self._rules = _rules(server_ports, include_empty=include_empty, only_up=only_up)
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the latest reading counted, and where it had to stop."""
+        return tuple(self.report.lines())
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All packets in the source's order; damage ends them and is told by `report`."""
         self.report = CaptureReport()

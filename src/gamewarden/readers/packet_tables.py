@@ -146,6 +146,11 @@ class TableStream:
             return None
         return int(_parquet(self._origin).metadata.num_rows)
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the latest reading counted, and where it had to stop."""
+        return tuple(self.report.lines())
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All packets in the source's order.
 

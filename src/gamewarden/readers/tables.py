@@ -101,6 +101,11 @@ class EventFile:
         return self._report
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was wrong in the file, after the latest reading; the report's first sentence only counts the rows."""
+        return tuple(self.report.sentences()[1:])
+
+    @property
     def recipe(self) -> str:
         """Names all that decides what a row of this file becomes."""
         return digest(self.mapping.digest, canonical_json([self.clock.format, self.clock.zone]))

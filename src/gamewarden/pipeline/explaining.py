@@ -1,0 +1,60 @@
+"""One actor's story under one model."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from gamewarden.contracts import Model, Progress, no_progress
+from gamewarden.errors import ConfigError, ReadError
+from gamewarden.pipeline.measuring import days_like, feature_of
+from gamewarden.pipeline.scoring import event_model
+from gamewarden.pipeline.sources import OneActor, Reading, Watched, open_source
+
+
+@dataclass(frozen=True)
+class Story:
+    """All that is known of one actor under one model."""
+
+    actor: str
+    model: Model
+    scores: pl.DataFrame
+    evidence: pl.DataFrame  # of the period that scores highest
+    measured: pl.DataFrame
+    windows: pl.DataFrame
+
+
+def explain(
+    actor: str, source: Path, models: Path, detector: str | None, *, reading: Reading, progress: Progress = no_progress
+) -> Story:
+    """What one actor did, and why it scores as it does.
+
+    Raises:
+        ReadError: the source has no event of this actor.
+    """
+    model = event_model(models, detector)
+    feature = feature_of(model.feature)
+    by = "character" if getattr(feature, "by", "account") == "character" else "actor"
+    alone = OneActor(Watched(open_source(source, reading), progress), by, actor)
+    measured = feature.measure(alone)
+    if not measured.height:
+        raise ReadError(f"{source}: has no event of {by} {actor!r}")
+    scores = model.score(measured)
+    highest = scores.sort("probability", "since", descending=[True, True], nulls_last=True).head(1)
+    period = measured.join(highest.select("actor", "since"), on=["actor", "since"], how="semi")
+    windows = days_like(feature).windows(alone, actor)
+    inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
+    return Story(actor, model, scores, model.explain(period), period, inside)
+
+
+def draw_story(story: Story, path: Path) -> None:
+    """One actor's windows as a picture.
+
+    Raises:
+        ConfigError: the model looks at something that has no windows.
+    """
+    from gamewarden.evaluation.plots import plot_windows
+
+    if not story.windows.height:
+        raise ConfigError(f"explain: {story.model.feature.name} has no windows to draw; leave --plot out")
+    plot_windows(story.windows, path, f"{story.actor}: one dot a window; a flat band is a routine")

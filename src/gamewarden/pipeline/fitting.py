@@ -1,0 +1,100 @@
+"""From labelled accounts to a model on the shelf."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+
+from gamewarden import detectors
+from gamewarden.contracts import Detector, Feature, Model, Progress, no_progress
+from gamewarden.errors import ReadError
+from gamewarden.features.traffic_details import TrafficDetails
+from gamewarden.pipeline.measuring import measure, measured
+from gamewarden.pipeline.sources import Reading, open_for
+from gamewarden.readers.small import read_labels
+from gamewarden.store import models as shelf
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model, where it is kept, and what has to be said beside it."""
+
+    model: Model
+    path: Path
+    remarks: tuple[str, ...] = ()
+
+
+def detector_recipe(name: str, feature: Feature, options: Mapping[str, Any]) -> Detector:
+    """A detector's recipe around the recipe of the feature it sees."""
+    recipe: Any = detectors.load(name)
+    found: Detector = recipe(feature=feature, **options)
+    return found
+
+
+def trace_recipe(name: str, options: Mapping[str, Any]) -> Detector:
+    """The recipe of a detector that learns from whole packet traces."""
+    return detector_recipe(name, cast("Feature", TrafficDetails()), options)
+
+
+def fit(
+    detector: Detector, source: Path, labels: Path, to: Path, *, reading: Reading, progress: Progress = no_progress
+) -> Fitted:
+    """Learn from a log and its labels, and keep the model."""
+    told = read_labels(labels, reading.zone)
+    events = open_for(detector.feature, source, reading, progress)
+    frozen = detector.feature.freeze(events)
+    seen = measured(frozen, events)
+    recipe: Any = detector
+    model: Model = replace(recipe, feature=frozen).fit(seen.frame, told.frame)
+    return Fitted(model, shelf.save(model, to), (*seen.remarks, *told.notes))
+
+
+def fit_traces(
+    detector: Detector,
+    traces: Sequence[Path],
+    labels: Path,
+    to: Path,
+    *,
+    reading: Reading,
+    progress: Progress = no_progress,
+) -> Fitted:
+    """Learn from captures or packet tables and their labels, and keep the model.
+
+    A trace is an actor. One that is alone in its file and that the labels do not know goes by the file's name.
+
+    Raises:
+        ReadError: a source cannot be read, or two sources have an actor in common.
+    """
+    told = read_labels(labels, reading.zone)
+    known = set(told.frame["actor"])
+    parts: list[pl.DataFrame] = []
+    remarks: list[str] = []
+    for source in traces:
+        part = measure(detector.feature, source, reading, progress)
+        remarks += [f"{source}: {line}" for line in part.remarks]
+        parts.append(_named_after_file(part.frame, source, known))
+    _refuse_shared_actors(parts, traces)
+    model = detector.fit(pl.concat(parts), told.frame)
+    return Fitted(model, shelf.save(model, to), (*remarks, *told.notes))
+
+
+def _named_after_file(measured: pl.DataFrame, source: Path, known: set[str]) -> pl.DataFrame:
+    name = source.name.partition(".")[0]
+    alone = measured["actor"].unique().to_list()
+    if len(alone) != 1 or alone[0] in known or name not in known:
+        return measured
+    return measured.with_columns(actor=pl.lit(name))
+
+
+def _refuse_shared_actors(parts: Sequence[pl.DataFrame], traces: Sequence[Path]) -> None:
+    owner: dict[str, Path] = {}
+    for part, source in zip(parts, traces, strict=True):
+        for actor in part["actor"].unique().sort():
+            if actor in owner:
+                raise ReadError(
+                    f"{source}: {actor!r} is in {owner[actor]} too; name captures by --accounts, or label them by the "
+                    "name of their file"
+                )
+            owner[actor] = source

@@ -1,0 +1,57 @@
+"""From a source to the numbers a detector looks at."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, cast
+
+from gamewarden import features
+from gamewarden.config import Config
+from gamewarden.contracts import Feature, Progress, Recipe, no_progress
+from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.pipeline.sources import Reading, Told, open_for, remarks_of
+from gamewarden.readers.small import read_vocabulary
+from gamewarden.spans import parse_span
+
+
+def feature_recipe(name: str, options: Mapping[str, Any], config: Config, reading: Reading) -> Feature:
+    """A feature's recipe from the command line's options, with warden.toml where they are silent."""
+    recipe = features.load(name)
+    said = {option: value for option, value in options.items() if value is not None}
+    if isinstance(said.get("vocabulary"), Path):
+        said["vocabulary"] = read_vocabulary(said["vocabulary"])
+    known = {
+        "unit": parse_span(config.measure.unit),
+        "every": parse_span(config.measure.every),
+        "min_windows": config.measure.min_windows,
+        "zone": reading.zone,
+    }
+    names = {option.name for option in fields(cast("Any", recipe))}
+    return recipe(**{option: value for option, value in (known | said).items() if option in names})
+
+
+def feature_of(recipe: Recipe) -> Feature:
+    """The recipe back from what a model carries of it."""
+    return features.load(recipe.name).from_dict(recipe.options)
+
+
+def measure(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:
+    """FEATURES of a source."""
+    return measured(feature, open_for(feature, source, reading, progress))
+
+
+def measured(feature: Feature, stream: Any) -> Told:  # noqa: ANN401  what the feature eats
+    """FEATURES of a stream, and what the recipe and the source have to say beside them."""
+    warnings: tuple[str, ...] = getattr(feature, "warnings", ())
+    if isinstance(feature, SelfSimilarity):
+        frame, usage = feature.measure_with_usage(stream)
+        return Told(frame, (*warnings, *remarks_of(stream), *usage.sentences()))
+    frame = feature.measure(stream)
+    return Told(frame, (*warnings, *remarks_of(stream)))
+
+
+def days_like(feature: Feature) -> SelfSimilarity:
+    """The recipe that shows a player's days and windows to people, whatever the detector looked at."""
+    if isinstance(feature, SelfSimilarity):
+        return feature
+    return SelfSimilarity(by=getattr(feature, "by", "account"), zone=getattr(feature, "zone", None))

@@ -1,0 +1,131 @@
+"""The list of accounts to look at, with their reasons."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import polars as pl
+
+from gamewarden.config import Config
+from gamewarden.contracts import Progress, no_progress
+from gamewarden.errors import ConfigError
+from gamewarden.features.activity import Activity
+from gamewarden.pipeline.measuring import days_like, feature_of
+from gamewarden.pipeline.scoring import event_model
+from gamewarden.pipeline.sources import Reading, Told, Watched, open_source, remarks_of
+from gamewarden.readers.small import read_profiles
+from gamewarden.verdicts.chunks import roll_up
+from gamewarden.verdicts.filters import Filter, parse_filter
+from gamewarden.verdicts.ranking import add_reasons
+from gamewarden.verdicts.ranking import rank as rank_scores
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """Who shall stand on the list."""
+
+    probability: float
+    top: int
+    detector: str | None = None
+    profiles: Path | None = None
+    filters: tuple[Filter, ...] = field(default=())
+
+    @classmethod
+    def of(
+        cls,
+        config: Config,
+        *,
+        probability: float | None = None,
+        top: int | None = None,
+        detector: str | None = None,
+        profiles: Path | None = None,
+        self_similarity: str | None = None,
+        level: str | None = None,
+        zones: Sequence[str] = (),
+        play_time: str | None = None,
+        where: Sequence[str] = (),
+    ) -> Self:
+        """What the command line asks for, and warden.toml where it is silent.
+
+        Raises:
+            ConfigError: a condition cannot be read.
+        """
+        filters = (
+            *range_filters("self_sim", self_similarity),
+            *range_filters("level", level),
+            *range_filters("play_minutes", play_time),
+            *((Filter("zone", "in", tuple(zones)),) if zones else ()),
+            *(parse_filter(text) for text in where),
+        )
+        return cls(
+            config.rank.probability if probability is None else probability,
+            config.rank.top if top is None else top,
+            detector,
+            profiles,
+            filters,
+        )
+
+
+def range_filters(column: str, text: str | None) -> tuple[Filter, ...]:
+    """Filters for FROM, FROM:TO or :TO.
+
+    Raises:
+        ConfigError: a border is not a number.
+    """
+    if text is None:
+        return ()
+    first, _, last = text.partition(":")
+    for border in filter(None, (first, last)):
+        if not border.replace(".", "", 1).isdigit():
+            raise ConfigError(f"{column}: {text!r} is not FROM, FROM:TO or :TO in numbers")
+    wanted = ((">=", first), ("<=", last))
+    return tuple(parse_filter(f"{column}{sign}{border}") for sign, border in wanted if border)
+
+
+def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress: Progress = no_progress) -> Told:
+    """The accounts to look at, highest first, with their reasons."""
+    model = event_model(models, wishes.detector)
+    events = open_source(source, reading)
+    feature = feature_of(model.feature)
+    measured = feature.measure(Watched(events, progress))
+    days = days_like(feature)
+    played = measured if days is feature else days.measure(Watched(events, progress))
+    places = Activity(every=days.every, by=days.by, zone=days.zone).measure(Watched(events, progress))
+    seen = played.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
+    scores = model.score(measured)
+    profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, reading.zone)
+    listed = rank_scores(scores, seen, profiles, filters=wishes.filters, threshold=wishes.probability)
+    suspects = listed.filter(pl.col("probability") >= wishes.probability)
+    shown = suspects.head(wishes.top) if wishes.top else suspects
+    if hasattr(feature, "chunk"):
+        shown = _with_time_to_detection(shown, scores)
+    periods = measured.join(shown.select("actor"), on="actor", how="semi")
+    hidden = suspects.height - shown.height
+    more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else _nobody(listed, suspects, wishes)
+    return Told(add_reasons(shown, model.explain(periods)), (*remarks_of(events), *more))
+
+
+def _with_time_to_detection(ranking: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+    """A ranking with what an actor's chunks add up to."""
+    wanted = ("belief", "verdict", "streak", "chunks_until_sure", "minutes_until_sure")
+    return ranking.join(roll_up(scores).select("actor", *wanted), on="actor", how="left", maintain_order="left")
+
+
+def _nobody(listed: pl.DataFrame, suspects: pl.DataFrame, wishes: Wishes) -> tuple[str, ...]:
+    """Why a list is empty, and what would fill it."""
+    if suspects.height:
+        return ()
+    judged = listed.drop_nulls("probability")
+    if not judged.height:
+        return ("No account that fits the conditions has enough play to be judged.",)
+    actor, highest = judged.row(0, named=True)["actor"], judged["probability"][0]
+    reached = f"No account reaches {wishes.probability}; the highest is {actor} with {highest:.3f}"
+    return (f"{reached}; --probability lists from a lower one on",)
+
+
+def ranking_in_short(ranking: pl.DataFrame) -> pl.DataFrame:
+    """The columns of a ranking that a person looks at first."""
+    first = ("actor", "probability", "alarm", "periods_flagged", "verdict", "streak", "minutes_until_sure")
+    then = ("self_sim", "level", "play_minutes", "zone", "reasons")
+    return ranking.select(name for name in (*first, *then) if name in ranking.columns)

@@ -1,0 +1,87 @@
+"""From a source and a shelf of models to scores."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from gamewarden import detectors, features
+from gamewarden.contracts import Model, Progress, no_progress
+from gamewarden.errors import ModelError
+from gamewarden.features.traffic import TrafficTest
+from gamewarden.pipeline.measuring import feature_of, measure
+from gamewarden.pipeline.sources import Reading, Told
+from gamewarden.readers.packets import is_capture
+from gamewarden.store import models as shelf
+
+
+def load_models(directory: Path, detector: str | None = None) -> list[Model]:
+    """The newest model of each detector, those that see most first; or of one detector.
+
+    Raises:
+        ModelError: there is no such model, or it is damaged.
+    """
+    found = {stored.detector: stored for stored in shelf.newest(directory)}
+    if detector is not None and detector not in found:
+        raise ModelError(f"{directory}: there is no model of {detector!r}, only of {', '.join(found)}")
+    names = [name for name in (*detectors.NAMES, *found) if name in found] if detector is None else [detector]
+    return [detectors.revive(shelf.load(found[name].path)) for name in dict.fromkeys(names)]
+
+
+def event_model(models: Path, detector: str | None) -> Model:
+    """The model of events that sees most, or the one asked for.
+
+    Raises:
+        ModelError: there is none.
+    """
+    found = load_models(models, detector)[0]
+    if features.load(found.feature.name).eats != "events":
+        raise ModelError(
+            f"{models}: {found.card.id} judges packets, a window at a time; `gamewarden score` and `gamewarden watch` "
+            "use it, lists and explanations need a detector of events"
+        )
+    return found
+
+
+def traffic_profile(models: Path) -> TrafficTest:
+    """The profile of the newest traffic model of a directory.
+
+    Raises:
+        ModelError: there is none, or it is damaged.
+    """
+    (model,) = load_models(models, TrafficTest.name)
+    return TrafficTest.from_dict(model.feature.options)
+
+
+def score(source: Path, models: Path, reading: Reading, progress: Progress = no_progress) -> Told:
+    """SCORES of every actor and period under the newest model of every detector that can see this source.
+
+    Raises:
+        ModelError: no model judges what the source holds.
+    """
+    measured: dict[str, Told] = {}
+    scores = []
+    for model in _seeing(load_models(models), source, models):
+        key = repr(model.feature)
+        if key not in measured:
+            measured[key] = measure(feature_of(model.feature), source, reading, progress)
+        scores.append(model.score(measured[key].frame))
+    frame = pl.concat(scores).sort("actor", "since", "detector")
+    remarks = dict.fromkeys(line for told in measured.values() for line in told.remarks)
+    return Told(frame, (*remarks, *_unsure(frame)))
+
+
+def _seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
+    """The models of what the source holds, where that shows from outside; else those of events before packets."""
+    by_food: dict[str, list[Model]] = {}
+    for model in models:
+        by_food.setdefault(features.load(model.feature.name).eats, []).append(model)
+    food = "events" if source.is_dir() else "packets" if is_capture(source) else next(iter(by_food))
+    if food not in by_food:
+        raise ModelError(f"{shelf}: judges {', '.join(by_food)} and {source} holds {food}; fit a detector of {food}")
+    return by_food[food]
+
+
+def _unsure(scores: pl.DataFrame) -> tuple[str, ...]:
+    unsure = scores["probability"].null_count()
+    return (f"{unsure:,} of {scores.height:,} scores are empty: too little evidence to say",) * (unsure > 0)

@@ -1,0 +1,175 @@
+"""Opening what a command was given: logs, lakes, captures and packet tables as streams."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gamewarden import detectors, features
+from gamewarden.contracts import EventStream, Feature, PacketStream, Progress, no_progress
+from gamewarden.errors import ReadError
+from gamewarden.readers.lint import Lint, lint_events
+from gamewarden.readers.lint import lint as lint_file
+from gamewarden.readers.mapping import load_mapping
+from gamewarden.readers.packets import open_packets
+from gamewarden.readers.tables import MAX_BAD_SHARE, EventFile, open_events
+from gamewarden.store.lake import Lake
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How sources are read in this run."""
+
+    mapping: str | None = None
+    zone: str | None = None
+    max_bad_share: float = MAX_BAD_SHARE
+    keep_truncated: bool = False
+    server_ports: tuple[int, ...] = ()  # of captures
+    accounts: Path | None = None  # who used which address when, for captures
+    include_empty: bool = False  # packets without payload
+
+
+@dataclass(frozen=True)
+class Told:
+    """A table, and what has to be said beside it."""
+
+    frame: pl.DataFrame
+    remarks: tuple[str, ...] = ()
+
+
+def open_source(source: Path, reading: Reading) -> EventStream:
+    """A lake or a log file as a stream of events.
+
+    Raises:
+        ReadError: there is neither, or it cannot be read.
+    """
+    if source.is_dir():
+        if Lake.is_at(source):
+            return Lake(source).events()
+        raise ReadError(f"{source}: is a directory and not a lake; `gamewarden read FILE… --to {source}` makes one")
+    return _open_file(source, reading)
+
+
+def _open_file(source: Path, reading: Reading) -> EventFile:
+    mapping = None if reading.mapping is None else load_mapping(reading.mapping)
+    return open_events(
+        source,
+        mapping,
+        zone=reading.zone,
+        max_bad_share=reading.max_bad_share,
+        keep_truncated=reading.keep_truncated,
+    )
+
+
+def open_packet_source(source: Path, reading: Reading) -> PacketStream:
+    """A capture or a packet table, or standard input for `-`, as a stream of packets.
+
+    Raises:
+        ReadError: it cannot be read.
+        ConfigError: a port, the zone or the mapping is none.
+    """
+    if source.is_dir():
+        raise ReadError(f"{source}: is a directory; packets are read from a capture or a packet table")
+    return open_packets(
+        source,
+        reading.server_ports,
+        reading.accounts,
+        include_empty=reading.include_empty,
+        mapping=reading.mapping,
+        zone=reading.zone,
+    )
+
+
+def lint(source: Path, reading: Reading) -> Lint:
+    """What of a log or a lake can be read, and which detectors of events stay blind."""
+    if not source.exists():
+        raise ReadError(f"{source}: there is no such file or lake")
+    seeing = {name: feature_class_of(name)() for name in detectors.NAMES if food_of(name) == "events"}
+    if source.is_dir():
+        return lint_events(open_source(source, reading), str(source), seeing)
+    mapping = None if reading.mapping is None else load_mapping(reading.mapping)
+    return lint_file(source, mapping, zone=reading.zone, detectors=seeing)
+
+
+def feature_class_of(detector: str) -> type[Feature]:
+    """The recipe class of the feature a detector sees."""
+    return features.load(detectors.SEES[detector])
+
+
+def food_of(detector: str) -> Literal["events", "packets"]:
+    """What a detector's feature is measured from."""
+    return feature_class_of(detector).eats
+
+
+def read(source: Path, lake: Path, reading: Reading, progress: Progress = no_progress) -> Told:
+    """Take a log file into a lake; one row of what came in, with what was wrong in it as remarks."""
+    file = _open_file(source, reading).numbered()
+    added = Lake(lake).add(cast("Any", Watched(file, progress)))
+    remarks = remarks_of(file) if added.new else ()
+    row = {
+        "source": str(source),
+        "new": added.new,
+        "already_there": added.known,
+        "days": len(added.days),
+        "note": added.note,
+    }
+    return Told(pl.DataFrame([row], schema_overrides={"note": pl.String}), remarks)
+
+
+# How the source of each kind of stream is opened: what a feature eats, and who brings it.
+OPENERS: Mapping[str, Callable[[Path, Reading], Any]] = {"events": open_source, "packets": open_packet_source}
+
+
+def open_for(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Any:  # noqa: ANN401  what the feature eats
+    """The source as the stream that this feature measures, watched.
+
+    Raises:
+        ReadError: it cannot be read as such.
+        ConfigError: a way of reading it is none.
+    """
+    return Watched(OPENERS[feature.eats](source, reading), progress)
+
+
+def remarks_of(stream: object) -> tuple[str, ...]:
+    """What the latest reading of a stream has to say: rows left out, where it had to stop."""
+    return tuple(getattr(stream, "remarks", ()))
+
+
+class Watched:
+    """A stream that reports how many rows have passed."""
+
+    def __init__(self, stream: Any, progress: Progress) -> None:  # noqa: ANN401  of events, of packets
+        self._stream = stream
+        self._progress = progress
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the stream has beside its batches
+        return getattr(self._stream, name)
+
+    def batches(self, *columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The stream's own batches."""
+        for batch in self._stream.batches(*columns):
+            yield batch
+            self._progress(batch.num_rows)
+
+
+class OneActor:
+    """The events of one actor among all."""
+
+    def __init__(self, events: EventStream, column: str, actor: str) -> None:
+        self._events = events
+        self._column = column
+        self._actor = actor
+        self.columns = events.columns
+        self.rows: int | None = None
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Their rows in the source's order."""
+        needed = list(dict.fromkeys([*columns, self._column]))
+        for batch in self._events.batches(needed):
+            kept = batch.filter(pc.equal(batch.column(self._column).cast(pa.string()), self._actor))
+            if kept.num_rows:
+                yield kept.select(list(columns))
