@@ -6,7 +6,7 @@ import sys
 import click
 
 from gamewarden import __version__
-from gamewarden.cli import logs, models, packets, settings, worlds
+from gamewarden.cli import evaluating, logs, models, packets, settings, worlds
 from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
@@ -14,7 +14,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Game logs": (logs.lint, logs.read, logs.measure),
     "Packets": (packets.watch,),
     "Finding bots": (models.fit, models.score, models.rank, models.explain),
-    "How good is it": (models.evaluate, worlds.reproduce),
+    "How good is it": (evaluating.evaluate, worlds.reproduce),
     "Settings": (settings.config,),
 }
 

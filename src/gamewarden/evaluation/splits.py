@@ -61,12 +61,11 @@ def refuse_later(train: pl.DataFrame, test: pl.DataFrame) -> None:
     Raises:
         FitError: a period to learn from reaches into the time of the test.
     """
-    begins = test["since"].min()
-    late = train.filter(pl.col("until") > begins) if begins is not None else train.clear()
+    late = train.filter(pl.col("until") > test["since"].min())
     if late.height:
         first = late.row(0, named=True)
         raise FitError(
-            f"split: {late.height} periods to learn from reach beyond {begins}, when the test begins, first that of "
+            f"split: {late.height} periods to learn from reach into the time of the test, first that of "
             f"{first['actor']!r} until {first['until']}; the future is not known when a model is made"
         )
 
@@ -78,7 +77,7 @@ def by_group(rows: pl.DataFrame, folds: int, seed: int) -> Iterator[Split]:
         FitError: a class has fewer than two groups, so that it cannot be learned from and tested on.
     """
     fold = _dealt(rows, folds, seed)
-    for part in range(int(fold.max() or 0) + 1):
+    for part in fold.unique().sort().to_list():
         yield Split(part, rows.filter(fold != part), rows.filter(fold == part))
 
 
@@ -90,13 +89,11 @@ def by_period(rows: pl.DataFrame, folds: int, seed: int) -> Iterator[Sides]:
     """
     alone = rows.with_columns(group=pl.format("{} {}", "actor", pl.col("since").to_physical()))
     fold = _dealt(alone, folds, seed)
-    for part in range(int(fold.max() or 0) + 1):
+    for part in fold.unique().sort().to_list():
         yield Sides(part, rows.filter(fold != part), rows.filter(fold == part))
 
 
-def forward(
-    early: pl.DataFrame, rows: pl.DataFrame, cut: datetime, folds: int, seed: int
-) -> Iterator[Forward]:
+def forward(early: pl.DataFrame, rows: pl.DataFrame, cut: datetime, folds: int, seed: int) -> Iterator[Forward]:
     """Groups held out, and time too: learn from `early` (what was over and labelled at the cut), test what came after.
 
     Raises:
@@ -111,9 +108,7 @@ def forward(
     both = pl.concat([before, after], how="diagonal_relaxed")
     fold_of = dict(zip(both["group"], _dealt(both, folds, seed), strict=True))
     parts = max(fold_of.values()) + 1
-    ours, theirs = (
-        pl.Series([fold_of[group] for group in side["group"]], dtype=pl.Int64) for side in (before, after)
-    )
+    ours, theirs = (pl.Series([fold_of[group] for group in side["group"]], dtype=pl.Int64) for side in (before, after))
     for part in range(parts):
         yield Forward(part, before.filter(ours != part), after.filter(theirs == part), cut)
 

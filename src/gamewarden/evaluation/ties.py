@@ -48,8 +48,14 @@ class Ties:
 NO_TIES = Ties(pl.DataFrame(schema={"actor": pl.String, "group": pl.String}), visible=False)
 
 
-def seen_in(events: EventStream) -> Seen:
-    """One pass over the log; memory grows with pairs of accounts, not with events."""
+def seen_in(events: EventStream, judged: str = "actor") -> Seen:
+    """One pass over the log; memory grows with pairs of accounts, not with events.
+
+    Where characters are judged, those of one account are tied as by an address, and partners, who are accounts, are not
+    looked at.
+    """
+    if judged == "character":
+        return _characters(events)
     wanted = [name for name in ("actor", "kind", "other", "ip") if name in events.columns]
     usable = {name: key for name, key in _KEYS.items() if set(key) <= set(wanted)}
     parts: dict[str, list[Pairs]] = {name: [] for name in _KEYS}
@@ -58,6 +64,21 @@ def seen_in(events: EventStream) -> Seen:
         for name, key in usable.items():
             parts[name].append(frame.drop_nulls(key[1]).group_by(key).agg(pl.len().cast(pl.Int64).alias("n")))
     return Seen(**{name: _added(parts[name], key) for name, key in _KEYS.items()})
+
+
+def _characters(events: EventStream) -> Seen:
+    pairs = []
+    for batch in events.batches(["character", "actor", "kind"]):
+        frame = pl.DataFrame(pl.from_arrow(batch)).with_columns(pl.all().cast(pl.String)).drop_nulls("character")
+        pairs.append(frame.group_by("character", "actor", "kind").agg(pl.len().cast(pl.Int64).alias("n")))
+    nobody = dict.fromkeys(("character", "actor", "kind"), pl.String) | {"n": pl.Int64}
+    seen = pl.concat([pl.DataFrame(schema=nobody), *pairs])
+    accounts, kinds = (seen.select("character", column, "n") for column in ("actor", "kind"))
+    return Seen(
+        _added([], ("actor", "other")),
+        _added([accounts.rename({"actor": "ip"}).rename({"character": "actor"})], ("actor", "ip")),
+        _added([kinds.rename({"character": "actor"})], ("actor", "kind")),
+    )
 
 
 def _added(parts: Sequence[Pairs], key: tuple[str, str]) -> Pairs:
@@ -84,19 +105,23 @@ def ties_of(seen: Seen) -> Ties:
         groups = groups.filter(pl.len().over("group") <= cap)
         notes.append(f"{crowd} accounts hang together in groups of over {cap}: a market, not a farm; they tie nobody.")
     if share > SHARES[0]:
-        notes.append(f"A tie had to carry {share:.0%} of an account's trades or play, or one group would hold too many.")
+        notes.append(
+            f"A tie had to carry {share:.0%} of an account's trades or play, or one group would hold too many."
+        )
     return Ties(groups, visible=True, notes=tuple(notes))
 
 
 def with_named(ties: Ties, named: pl.DataFrame) -> Ties:
     """The ties, and the groups that labels name (actor, group): who is together in either is held out together."""
     found = ((("actor", actor), ("tie", group)) for actor, group in ties.groups.iter_rows())
-    told = ((("actor", actor), ("name", group)) for actor, group in named.drop_nulls().unique().sort("actor").iter_rows())
+    told = (
+        (("actor", actor), ("name", group)) for actor, group in named.drop_nulls().unique().sort("actor").iter_rows()
+    )
     return Ties(components([*found, *told]), True, ties.notes)
 
 
 def components(edges: Iterable[tuple[Node, Node]]) -> pl.DataFrame:
-    """The actors that hang together over any number of steps, a group named by its smallest member: actor, group."""
+    """Actors of whom two or more hang together over any number of steps, a group named by its smallest member."""
     parent: dict[Node, Node] = {}
 
     def root(node: Node) -> Node:
@@ -109,8 +134,9 @@ def components(edges: Iterable[tuple[Node, Node]]) -> pl.DataFrame:
     for one, two in edges:
         first, second = sorted((root(one), root(two)))
         parent[second] = first
-    members = [(node[1], root(node)[1]) for node in sorted(parent) if node[0] == "actor"]
-    return pl.DataFrame(members, schema={"actor": pl.String, "group": pl.String}, orient="row")
+    members = [(node[1], "|".join(root(node))) for node in sorted(parent) if node[0] == "actor"]
+    found = pl.DataFrame(members, schema={"actor": pl.String, "group": pl.String}, orient="row")
+    return found.filter(pl.len().over("group") > 1)
 
 
 def _main_partners(pairs: Pairs, share: float) -> Iterator[tuple[Node, Node]]:

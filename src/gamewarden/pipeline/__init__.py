@@ -12,6 +12,7 @@ from gamewarden.pipeline.evaluating import (
     draw_evaluation,
     evaluate,
     evaluation_in_short,
+    report_evaluation,
 )
 from gamewarden.pipeline.explaining import Story, draw_story, explain
 from gamewarden.pipeline.fitting import Fitted, detector_recipe, fit, fit_traces, trace_recipe
@@ -60,6 +61,7 @@ __all__ = [
     "ranking_in_short",
     "read",
     "remarks_of",
+    "report_evaluation",
     "score",
     "trace_recipe",
     "traffic_profile",

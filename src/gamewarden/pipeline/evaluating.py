@@ -2,21 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Self, cast
 
 import polars as pl
 
 from gamewarden.config import Config
-from gamewarden.contracts import Detector, Feature, Progress, no_progress
+from gamewarden.contracts import Detector, EventStream, Feature, Progress, no_progress
 from gamewarden.detectors import SEES
 from gamewarden.errors import ConfigError
-from gamewarden.evaluation.cross_validation import Evaluation, distinct_units
-from gamewarden.evaluation.cross_validation import evaluate as cross_validate
 from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, ByProbability, Learns, PairsHeldOut, leave_pair_out
+from gamewarden.evaluation.plans import ACTOR, FARM
+from gamewarden.evaluation.side_by_side import SideBySide
+from gamewarden.evaluation.summaries import distinct_units
+from gamewarden.pipeline.comparing import Splitting, compare_splits, keep_results
 from gamewarden.pipeline.fitting import detector_recipe
-from gamewarden.pipeline.sources import Reading, Watched, open_source, remarks_of
-from gamewarden.readers.small import read_labels
+from gamewarden.pipeline.measuring import measured
+from gamewarden.pipeline.sources import Reading, Watched, open_source
+from gamewarden.provenance import without_model_made
+from gamewarden.readers.small import Labels, read_labels
 
 FOLDS, LEAVE_PAIR_OUT = "folds", "leave-pair-out"
 # What each protocol tries where no detector is named: the family it was published for.
@@ -32,6 +37,8 @@ class Protocol:
     prevalence: float
     name: str = FOLDS
     pairs: int = MOST_PAIRS
+    splits: tuple[str, ...] = ()  # none named: by actor, or by group where groups are given
+    cut: datetime | None = None
 
     @classmethod
     def of(
@@ -43,6 +50,8 @@ class Protocol:
         prevalence: float | None,
         name: str = FOLDS,
         pairs: int | None = None,
+        splits: Sequence[str] = (),
+        cut: datetime | None = None,
     ) -> Self:
         """What the command line asks for, and warden.toml where it is silent."""
         return cls(
@@ -51,14 +60,22 @@ class Protocol:
             config.evaluate.prevalence if prevalence is None else prevalence,
             name,
             MOST_PAIRS if pairs is None else pairs,
+            tuple(splits),
+            cut,
         )
+
+    def splitting(self, labels: pl.DataFrame) -> Splitting:
+        """The splits of folds."""
+        grouped = self.group is not None or labels["group"].null_count() < labels.height
+        names = self.splits or ((FARM,) if grouped else (ACTOR,))
+        return Splitting(names, self.group, self.folds, self.prevalence, self.cut)
 
 
 @dataclass(frozen=True)
 class Evaluated:
     """How good the detectors are, and the features that were used."""
 
-    result: Evaluation | PairsHeldOut
+    result: SideBySide | PairsHeldOut
     measured: pl.DataFrame
     labels: pl.DataFrame
     remarks: tuple[str, ...]
@@ -88,33 +105,35 @@ def evaluate(
     *,
     tried: Sequence[str] = (),
     reading: Reading,
+    models: Path | None = None,
     progress: Progress = no_progress,
 ) -> Evaluated:
-    """Try detectors that see this feature on actors or groups they have not seen."""
+    """Try detectors that see this feature on those they have not seen, and keep the results beside their models."""
     told = read_labels(labels, reading.zone)
     if protocol.group is not None and protocol.group not in told.frame.columns:
         raise ConfigError(
             f"{labels}: has no column {protocol.group!r} to group by; it has {', '.join(told.frame.columns)}"
         )
-    events = open_source(source, reading)
+    events = Watched(open_source(source, reading), progress)
     seeing = [
         detector_recipe(name, feature, {})
         for name, seen in SEES.items()
         if seen == feature.name and name in (tried or SEES)
     ][::-1]
-    measured = seeing[0].feature.measure(Watched(events, progress))
-    run = _pairs_held_out if protocol.name == LEAVE_PAIR_OUT else _folds_held_out
-    result = run(seeing, measured, told.frame, protocol)
-    return Evaluated(result, measured, told.frame, (*remarks_of(events), *told.notes, *result.notes))
+    if protocol.name == LEAVE_PAIR_OUT:
+        return _pairs(seeing, events, told, protocol)
+    compared = compare_splits(seeing, events, told.frame, protocol.splitting(told.frame))
+    kept = () if models is None else keep_results(compared, told.frame, models)
+    said = (*compared.measured.remarks, *told.notes, *(f"WARNING: {line}" for line in compared.result.warnings))
+    return Evaluated(compared.result, compared.measured.frame, told.frame, (*said, *compared.result.notes, *kept))
 
 
-def _folds_held_out(
-    seeing: Sequence[Detector], measured: pl.DataFrame, labels: pl.DataFrame, protocol: Protocol
-) -> Evaluation:
-    groups = None
-    if protocol.group is not None:
-        groups = labels.select("actor", group=pl.col(protocol.group).cast(pl.String))
-    return cross_validate(seeing, measured, labels, groups=groups, folds=protocol.folds, prevalence=protocol.prevalence)
+def _pairs(seeing: Sequence[Detector], events: EventStream, told: Labels, protocol: Protocol) -> Evaluated:
+    seen = measured(seeing[0].feature, events)
+    known = without_model_made(told.frame, [detector.name for detector in seeing])
+    result = _pairs_held_out(seeing, seen.frame, known.frame, protocol)
+    left_out = (f"Left out, {reason}: {count}." for reason, count in known.left_out.items())
+    return Evaluated(result, seen.frame, told.frame, (*seen.remarks, *told.notes, *left_out, *result.notes))
 
 
 def _pairs_held_out(
@@ -125,15 +144,19 @@ def _pairs_held_out(
     return leave_pair_out(methods, measured, grouped, most=protocol.pairs)
 
 
-def evaluation_in_short(result: Evaluation | PairsHeldOut) -> pl.DataFrame:
+def evaluation_in_short(result: SideBySide | PairsHeldOut) -> pl.DataFrame:
     """The columns of an evaluation that a person looks at first, the interval as one text."""
     summary = result.summary
     if isinstance(result, PairsHeldOut):
         interval = pl.format("{} – {}", pl.col("mcc_low").round(3), pl.col("mcc_high").round(3)).alias("95 %")
         return summary.select("detector", "pairs", "bots", "humans", "mcc", interval, "recall", "fpr", "unsure")
     interval = pl.format("{} – {}", pl.col("auc_low").round(3), pl.col("auc_high").round(3)).alias("95 %")
-    wanted = ("tpr_at_1pct", "tpr_at_0_1pct", "precision_at_1pct", "prevalence")
-    return distinct_units(summary).select("detector", "unit", "bots", "humans", "auc", interval, *wanted)
+    wanted = ("tpr_at_1pct", "tpr_at_0_1pct", "precision_at_1pct", "hours_to_detection", "tied")
+    shown = pl.concat([distinct_units(summary.filter(split=part.name)) for part in result.parts])
+    split = pl.when("flatters").then(pl.col("split") + " (flatters)").otherwise("split").alias("split")
+    if len(result.parts) > 1:
+        shown = shown.filter(unit="actor")
+    return shown.select(split, "detector", "unit", "bots", "humans", "auc", interval, *wanted)
 
 
 def draw_evaluation(evaluated: Evaluated, path: Path) -> None:
@@ -147,3 +170,18 @@ def draw_evaluation(evaluated: Evaluated, path: Path) -> None:
     if isinstance(evaluated.result, PairsHeldOut):
         raise ConfigError("evaluate: leave-pair-out counts decisions, so there is no ROC curve; leave --plot out")
     plot_roc(evaluated.result.scores, path)
+
+
+def report_evaluation(evaluated: Evaluated, source: Path, labels: Path, path: Path) -> None:
+    """All of it as one page that a manager can read and that opens without a network.
+
+    Raises:
+        ConfigError: the protocol knows decisions only.
+        WriteError: the place cannot be written.
+    """
+    from gamewarden.evaluation.evaluation_page import evaluation_page
+    from gamewarden.files import write_text
+
+    if isinstance(evaluated.result, PairsHeldOut):
+        raise ConfigError("evaluate: leave-pair-out has no report of its own; leave --report out, or --protocol folds")
+    write_text(path, evaluation_page(evaluated.result, source.name, labels.name))
