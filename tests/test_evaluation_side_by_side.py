@@ -181,7 +181,7 @@ def test_none_of_few_is_not_never():
 
 def test_styles_come_from_the_labels_or_from_how_much_is_played():
     table = account_days(0, 3, 1).with_columns(
-        total_use_time_min=pl.Series([700.0, 60.0, 60.0]), main_char_level=pl.Series([50, 3, 50])
+        total_use_time_min=pl.Series([700.0, 60.0, 60.0]), main_char_level=pl.Series([50, 3, 50]), npc_kill_count=0
     )
     own = labels_of(0, 3).with_columns(style=pl.lit("guild master"))
 

@@ -244,7 +244,7 @@ def exactly(data):
     """Read with a buffer that ends where the bytes end."""
     report, source = captures.CaptureReport(), Whole(data)
     rules = captures._rules((), include_empty=True, only_up=False)
-    reading = captures._Reading(source, "made up", rules, None, report)
+    reading = captures.CaptureReading(source, "made up", rules, None, report)
     reading._window = Window(source, chunk=max(len(data), 1))
     return outcome(list(reading.batches()), report)
 

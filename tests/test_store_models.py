@@ -10,7 +10,7 @@ import pytest
 from gamewarden import detectors
 from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
 from gamewarden.errors import ModelError, WriteError
-from gamewarden.store import models
+from gamewarden.store import models, sealed
 from made_up import GivenNumbers, account_days, labels_of
 
 
@@ -97,9 +97,8 @@ def test_a_pickle_in_disguise_is_refused_and_does_not_run(path, protocol, monkey
     monkeypatch.chdir(tmp_path)
     path.write_bytes(pickle.dumps(RunsOnLoad(), protocol=protocol))
 
-    assert ("pickle" if protocol >= 2 else "not JSON") in refusal(path)
+    assert "this is a Python pickle, which could run code, not a model" in refusal(path)
     assert not (tmp_path / "it-ran").exists()
-    assert "pickle" not in vars(models)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +139,7 @@ def resealed(path, change):
     """A file changed by someone who knows the format."""
     envelope = json.loads(path.read_text())
     change(envelope["model"])
-    envelope["sha256"] = models._sha256(envelope["model"])
+    envelope["sha256"] = sealed.sha256(envelope["model"])
     path.write_text(json.dumps(envelope))
     return path
 
@@ -182,7 +181,7 @@ def test_a_missing_file_and_a_directory_are_refused(tmp_path):
 def test_a_file_too_large_for_a_model_is_refused_unread(tmp_path):
     path = tmp_path / "large.json"
     with path.open("wb") as file:
-        file.truncate(models.LARGEST + 1)
+        file.truncate(sealed.LARGEST + 1)
 
     assert "too many for a model" in refusal(path)
 

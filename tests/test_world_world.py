@@ -210,6 +210,43 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, small: World):
         write(small, tmp_path / "file")
 
 
+def test_an_account_played_alone_lives_as_among_all_the_others(small: World, events: pl.DataFrame):
+    some = [events["actor"][-1], events["actor"][0]]
+
+    alone = pl.concat([pl.DataFrame(pl.from_arrow(batch)).cast(EVENTS.columns) for batch in small.lives(some)])
+
+    for actor in some:
+        mine, whole = (frame.filter(pl.col("actor") == actor).drop("seq") for frame in (alone, events))
+        assert mine.equals(whole)
+    assert alone["actor"].unique(maintain_order=True).to_list() == some
+
+
+def test_a_recast_account_plays_another_persona_and_nobody_else_does(small: World, events: pl.DataFrame):
+    actor = next(actor for actor, persona in small.truth().items() if persona == "farmer")
+
+    other = small.recast({actor: "wide-mimic"})
+
+    assert other.truth() == small.truth() | {actor: "wide-mimic"}
+    assert other != small
+    played, untraded = events_of(other).drop("seq"), ~pl.col("kind").str.starts_with("trade.")
+    stranger, mine = pl.col("actor") != actor, pl.col("actor") == actor
+    assert played.filter(stranger, untraded).equals(events.drop("seq").filter(stranger, untraded))
+    assert played.filter(mine)["kind"].n_unique() > 2 * events.filter(mine)["kind"].n_unique()
+
+
+@pytest.mark.parametrize("actor", ["u0000060", "nobody", "u1", "", "u00000x1"])
+def test_an_account_that_is_not_there_cannot_be_played(small: World, actor: str):
+    with pytest.raises(ConfigError, match="there is no account"):
+        list(small.lives([actor]))
+    with pytest.raises(ConfigError, match="there is no account"):
+        small.recast({actor: "farmer"})
+
+
+def test_a_persona_that_is_not_there_cannot_be_played(small: World):
+    with pytest.raises(ConfigError, match="there is no persona 'ghost'"):
+        small.recast({"u0000001": "ghost"})
+
+
 def test_labels_name_the_family_of_everybody_and_the_farm_of_bots_only():
     world = World("aion", accounts=400, days=1, seed=5)
     labels = world.labels()

@@ -51,6 +51,43 @@ class Evaluate:
 
 
 @dataclass(frozen=True)
+class PlayStyles:
+    """Which people are compared with which: the borders between styles of play."""
+
+    hardcore_hours: float = _setting(10.0, "Whoever is online for so many hours a day is a hard-core player.")
+    grinder_kills: float = _setting(2.0, "Whoever else kills so many monsters a minute is a grinder.")
+    newbie_level: float = _setting(15.0, "Whoever else has at most this level is a newbie; all others are veterans.")
+    fewest: int = _setting(50, "A style of fewer humans never counts for less than all humans together.")
+    borders: str = _setting("given", "given: the borders above; learned: those that cut a fifth off the known humans.")
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """How chunks of play add up to a belief."""
+
+    sure: float = _setting(0.99, "The belief from which an actor is called a bot, and its opposite a human.")
+    flagged: float = _setting(0.5, "The probability from which a chunk counts as flagged.")
+    discount: float = _setting(0.3, "How much of a further chunk counts: one actor's chunks are not independent.")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How detectors add up, and from where on a verdict may be followed by something."""
+
+    progressive: float = _setting(0.05, "The alarm from which an actor is watched; one family of features is enough.")
+    conservative: float = _setting(0.001, "The alarm from which more than watching may follow.")
+    agree: int = _setting(2, "So many families of features must agree, each on its own, before more may follow.")
+    discount: float = _setting(0.3, "How much of a further family's evidence counts where no fusion was learned.")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How sure a promise on wrong accusations has to be."""
+
+    confidence: float = _setting(95.0, "Per cent: how sure one wants to be that the budget of wrong accusations holds.")
+
+
+@dataclass(frozen=True)
 class Config:
     """All settings, by section."""
 
@@ -58,9 +95,23 @@ class Config:
     measure: Measure = field(default_factory=Measure)
     rank: Rank = field(default_factory=Rank)
     evaluate: Evaluate = field(default_factory=Evaluate)
+    styles: PlayStyles = field(default_factory=PlayStyles)
+    chunks: Chunks = field(default_factory=Chunks)
+    verdict: Verdict = field(default_factory=Verdict)
+    budget: Budget = field(default_factory=Budget)
 
 
-SECTIONS: Mapping[str, type] = {"read": Read, "measure": Measure, "rank": Rank, "evaluate": Evaluate}
+SECTIONS: Mapping[str, type] = {
+    "read": Read,
+    "measure": Measure,
+    "rank": Rank,
+    "evaluate": Evaluate,
+    "styles": PlayStyles,
+    "chunks": Chunks,
+    "verdict": Verdict,
+    "budget": Budget,
+}
+_BORDERS = ("given", "learned")
 
 
 def load_config(path: Path | None) -> Config:
@@ -146,9 +197,21 @@ def _refuse_impossible(config: Config, source: str) -> None:
         "[read] max_bad_share": config.read.max_bad_share,
         "[rank] probability": config.rank.probability,
         "[evaluate] prevalence": config.evaluate.prevalence,
+        "[chunks] sure": config.chunks.sure,
+        "[chunks] flagged": config.chunks.flagged,
+        "[chunks] discount": config.chunks.discount,
+        "[verdict] progressive": config.verdict.progressive,
+        "[verdict] conservative": config.verdict.conservative,
+        "[verdict] discount": config.verdict.discount,
     }
     for name, share in shares.items():
         if not 0 <= share <= 1:
             raise ConfigError(f"{source} {name} = {share}; it is a share between 0 and 1")
+    if config.styles.borders not in _BORDERS:
+        raise ConfigError(f"{source} [styles] borders = {config.styles.borders!r}; it is {' or '.join(_BORDERS)}")
+    if not 0 < config.budget.confidence < 100:  # noqa: PLR2004  per cent
+        raise ConfigError(
+            f"{source} [budget] confidence = {config.budget.confidence}; it lies between 0 and 100 per cent"
+        )
     if config.evaluate.folds < 2:  # noqa: PLR2004  holding one part out needs a second one
         raise ConfigError(f"{source} [evaluate] folds = {config.evaluate.folds}; it must be at least 2")

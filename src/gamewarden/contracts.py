@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 Progress = Callable[[int], None]  # called with the number of rows just done
+Food = Literal["events", "packets", "records"]  # the kinds of streams a feature can be measured from
 
 
 def no_progress(_rows: int) -> None:
@@ -90,17 +91,34 @@ class PacketStream(Protocol):
         """The rows in the source's order."""
 
 
+class RecordStream(Protocol):
+    """Decoded messages of game clients to their server, of any number, as columns of RECORDS.
+
+    The messages of one session come in the order they were sent; sessions of several streams may come interleaved.
+    Batches have exactly the columns asked for, in that order: text as dictionary<int32, string>, `at` as
+    timestamp[us, UTC], numbers as in RECORDS. `stream` and `session` are numbers of this reading.
+    """
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, where that is known without reading them."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows in the order of each session."""
+
+
 class Feature(Protocol):
     """A frozen recipe that turns events into numbers, one row an actor and period.
 
-    One that eats packets is given a PacketStream instead, and its rows have no count of events.
+    One that eats packets is given a PacketStream instead, one that eats records a RecordStream; their rows have no
+    count of events.
 
     A recipe is a frozen dataclass whose fields each name, in `metadata["also"]`, the other values the contract
     tests shall try.
     """
 
     name: ClassVar[str]
-    eats: ClassVar[Literal["events", "packets"]]  # what kind of stream it measures
+    eats: ClassVar[Food]  # what kind of stream it measures
     needs: ClassVar[tuple[str, ...]]  # columns of it without which it is blind
     wants: ClassVar[Mapping[str, str]]  # column or kind -> what stays null without it
 

@@ -123,6 +123,54 @@ TRAFFIC = Table(
     },
     required=("actor", "since", "until", "interarrival", "lengths"),
 )
+RECORDS = Table(
+    "RECORDS",  # one row a message of a game client, decoded
+    {
+        "stream": pl.Int32,  # number of the file or connection
+        "client": pl.String,  # address:port, where a capture tells it
+        "session": pl.Int64,  # number of the play session: from one connect message to the next
+        "actor": pl.String,  # account; null before any connect message
+        "character": pl.String,
+        "at": TIME,  # null where a stream says no time
+        "id": pl.UInt16,
+        "function": pl.String,  # what the server does with it, by the packet table's name in lower case
+        "size": pl.Int32,
+        "x": pl.Int16,
+        "y": pl.Int16,
+        "target": pl.UInt32,
+        "action": pl.UInt8,
+        "item": pl.UInt16,  # place in the inventory or storage
+        "skill": pl.UInt16,
+        "amount": pl.Int64,
+    },
+    required=("session",),
+)
+SESSIONS = Table(
+    "SESSIONS",  # one row a play session, with the features of Cornelissen and its turns
+    {
+        "actor": pl.String,
+        "character": pl.String,
+        "since": TIME,
+        "until": TIME,
+        "packets": pl.Int64,
+        "valid": pl.Boolean,  # longer than ten minutes
+        "enough": pl.Boolean,  # enough was done to judge it
+        "packets_per_s": pl.Float64,
+        "move_dx": pl.Float64,
+        "move_dy": pl.Float64,
+        "move_distance": pl.Float64,
+        "move_gap_ms": pl.Float64,
+        "take_gap_ms": pl.Float64,
+        "turn_to_take_ms": pl.Float64,
+        "attack_to_take_ms": pl.Float64,
+        "continuous_attacks_per_s": pl.Float64,
+        "turn_mean_deg": pl.Float64,
+        "turn_circular_variance": pl.Float64,
+        "turn_back_share": pl.Float64,
+        "once_attacks_per_s": pl.Float64,
+    },
+    required=("packets", "valid", "enough"),
+)
 LABELS = Table(
     "LABELS",
     {
@@ -173,6 +221,19 @@ EVIDENCE = Table(
         "says": pl.String,
     },
     required=("actor", "since", "until", "detector", "feature"),
+)
+VERDICTS = Table(
+    "VERDICTS",
+    {
+        "actor": pl.String,
+        "since": TIME,
+        "until": TIME,
+        "probability": pl.Float64,
+        "alarm": pl.Float64,
+        "agree": pl.Int64,  # families of features that say bot, each on its own
+        "streak": pl.Int64,  # judged periods in a row, up to this one, that say bot
+    },
+    required=("actor", "since", "until", "agree", "streak"),
 )
 PROFILES = Table(
     "PROFILES",
@@ -267,6 +328,24 @@ class FramePackets:
         arrow = self.frame.select("actor", "at", "up", "size").to_arrow(compat_level=pl.CompatLevel.oldest())
         actors = arrow["actor"].cast(pa.string()).combine_chunks().dictionary_encode()
         yield from arrow.set_column(0, "actor", actors).to_batches(max_chunksize=self._batch)
+
+
+class FrameRecords:
+    """Decoded messages that already stand in memory, as a stream."""
+
+    def __init__(self, frame: pl.DataFrame, batch: int = 1 << 16) -> None:
+        self.frame = check(frame, RECORDS, "records")
+        self.rows = self.frame.height
+        self._batch = batch
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows in their order, `columns` only."""
+        arrow = self.frame.select(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
+        for place, name in enumerate(columns):
+            if RECORDS.columns[name] == pl.String:
+                coded = arrow[name].cast(pa.string()).combine_chunks().dictionary_encode()
+                arrow = arrow.set_column(place, name, coded)
+        yield from arrow.to_batches(max_chunksize=self._batch)
 
 
 # What pyarrow raises over a file that somebody else has damaged, its names not being text included.

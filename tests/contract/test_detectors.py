@@ -112,12 +112,15 @@ def test_scores_are_scores_and_null_only_where_there_was_too_little_play(fitted,
         assert scores[name].drop_nulls().is_between(0.0, 1.0).all()
 
 
-def test_a_higher_probability_never_has_a_higher_alarm(fitted, table):
+def test_among_players_of_one_style_a_higher_probability_never_has_a_higher_alarm(fitted, table):
     _, model = fitted
+    told = getattr(model, "styles", None)
+    style = pl.lit("all") if told is None else told.rule.tell(table)
 
-    scores = model.score(table).drop_nulls().sort("probability", "alarm", descending=[False, True])
+    scores = model.score(table).with_columns(style=style).drop_nulls()
 
-    assert scores["alarm"].is_sorted(descending=True) or scores["probability"].n_unique() == 1
+    for part in scores.sort("probability", "alarm", descending=[False, True]).partition_by("style"):
+        assert part["alarm"].is_sorted(descending=True) or part["probability"].n_unique() == 1
 
 
 def test_evidence_is_as_many_sentences_for_every_period(fitted, table):

@@ -6,14 +6,16 @@ import sys
 import click
 
 from gamewarden import __version__
-from gamewarden.cli import evaluating, logs, models, packets, settings, worlds
+from gamewarden.cli import evaluating, logs, models, packets, ragnarok, settings, shelf, verdicts, worlds
 from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Start here": (worlds.demo, worlds.world),
     "Game logs": (logs.lint, logs.read, logs.measure),
-    "Packets": (packets.watch,),
+    "Packets": (packets.watch, ragnarok.packets),
     "Finding bots": (models.fit, models.score, models.rank, models.explain),
+    "Models": (shelf.model,),
+    "Judging": (verdicts.judge, verdicts.budget),
     "How good is it": (evaluating.evaluate, worlds.reproduce),
     "Settings": (settings.config,),
 }

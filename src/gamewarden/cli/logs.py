@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gamewarden.cli import options
+from gamewarden.cli import options, ragnarok
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, one_under_the_other, progress, say
@@ -38,22 +38,35 @@ def lint(*, source: Path, reading: "Reading", present: Presentation) -> None:
 @click.argument("sources", nargs=-1, required=True, type=options.FILE, metavar="SOURCE…")
 @click.option("--to", "lake", type=options.FILE, required=True, metavar="DIR", help="The lake; made if need be.")
 @click.option("--keep-truncated", is_flag=True, help="Take what is whole of a packed file that ends early.")
+@click.option("--as", "game", type=click.Choice(["ragnarok"]), help="SOURCE holds what clients of this game said.")
+@options.ports
 @options.reading
+@ragnarok.decoding
 @options.table
 def read(
-    *, sources: tuple[Path, ...], lake: Path, keep_truncated: bool, reading: "Reading", present: Presentation
+    *,
+    sources: tuple[Path, ...],
+    lake: Path,
+    keep_truncated: bool,
+    game: str | None,
+    server_ports: tuple[int, ...],
+    reading: "Reading",
+    present: Presentation,
 ) -> None:
     """Read logs into a Parquet lake by day, each only once.
 
     CSV, JSON Lines and Parquet, each also gzipped or compressed with zstd. A source comes in whole or not at all; bad
     rows are counted by reason, and too many of them refuse the source. Reading a source again changes nothing.
+
+    With --as ragnarok a source is a packetstream, or a capture of --server-port, and its messages become events.
     """
     from gamewarden import pipeline
 
+    asked = replace(reading, keep_truncated=keep_truncated, game=game, server_ports=server_ports)
     added = []
     for source in sources:
         with progress(f"reading {source.name}") as done:
-            told = pipeline.read(source, lake, replace(reading, keep_truncated=keep_truncated), done)
+            told = pipeline.read(source, lake, asked, done)
         say(*(f"{source}: {line}" for line in told.remarks))
         added.append(told.frame)
     present.table(one_under_the_other(added))
@@ -64,6 +77,8 @@ def _measure_command(name: str) -> click.Command:
     from gamewarden.cli.recipes import chosen, options_of
 
     recipe = features.load(name)
+    if recipe.eats == "records":
+        return ragnarok.measure_command(name, recipe)
     read_as = options.packet_reading if recipe.eats == "packets" else options.reading
 
     @click.command(name, help=recipe.__doc__)
@@ -89,4 +104,4 @@ def _feature_names() -> tuple[str, ...]:
 
 @click.group(cls=PartGroup, names=_feature_names, make=_measure_command)
 def measure() -> None:
-    """Turn events or packets into numbers: one row an actor and period."""
+    """Turn events, packets or messages into numbers: one row an actor and period."""

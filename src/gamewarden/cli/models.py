@@ -18,14 +18,16 @@ _DETECTOR = click.option("--detector", help="Ask this detector; by default the o
 
 def _fit_command(name: str) -> click.Command:
     from gamewarden import pipeline
+    from gamewarden.cli.verdicts import fit_fusion
 
+    if name == fit_fusion.name:
+        return fit_fusion
     return _fit_events(name) if pipeline.food_of(name) == "events" else _fit_packets(name)
 
 
 def _fit_packets(name: str) -> click.Command:
     from gamewarden import detectors, pipeline
     from gamewarden.cli.recipes import chosen, options_of
-    from gamewarden.detectors.card import card_json, card_markdown
 
     detector = detectors.load(name)
 
@@ -54,7 +56,8 @@ def _fit_packets(name: str) -> click.Command:
             fitted = pipeline.fit_traces(recipe, traces, labels, to, reading=reading, progress=done)
         say(*fitted.remarks)
         model: Any = fitted.model
-        click.echo(card_json(model.card) if as_json else f"{model.text()}\n\n{card_markdown(model.card)}")
+        page = pipeline.page_of(model, to)
+        click.echo(page.json() if as_json else f"{model.text()}\n\n{page.markdown()}")
         say(f"The model is in {fitted.path}")
 
     return command
@@ -63,10 +66,10 @@ def _fit_packets(name: str) -> click.Command:
 def _fit_events(name: str) -> click.Command:
     from gamewarden import detectors, pipeline
     from gamewarden.cli.recipes import chosen, options_of
-    from gamewarden.detectors.card import card_json, card_markdown
 
     detector = detectors.load(name)
     feature = pipeline.feature_class_of(name)
+    styled = pipeline.styles_for
 
     @click.command(name, help=f"{detector.says}\n\nPrints the model's card; the model itself is one JSON file in --to.")
     @options.source
@@ -78,11 +81,12 @@ def _fit_events(name: str) -> click.Command:
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
     def command(*, source: Path, labels: Path, to: Path, reading: "Reading", as_json: bool, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
         seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading)
-        recipe = pipeline.detector_recipe(name, seen, chosen(detector, given))
+        recipe = pipeline.detector_recipe(name, seen, styled(detector, current()) | chosen(detector, given))
         with progress(f"fitting {name}") as done:
             fitted = pipeline.fit(recipe, source, labels, to, reading=reading, progress=done)
         say(*fitted.remarks)
-        click.echo((card_json if as_json else card_markdown)(fitted.model.card))
+        page = pipeline.page_of(fitted.model, to)
+        click.echo(page.json() if as_json else page.markdown())
         say(f"The model is in {fitted.path}")
 
     return command
@@ -91,7 +95,7 @@ def _fit_events(name: str) -> click.Command:
 def _detector_names() -> tuple[str, ...]:
     from gamewarden import detectors
 
-    return detectors.NAMES
+    return (*detectors.NAMES, "fusion")
 
 
 @click.group(cls=PartGroup, names=_detector_names, make=_fit_command)

@@ -140,7 +140,7 @@ def reading(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-_PORTS = click.option(
+ports = click.option(
     "--server-port", "server_ports", type=int, multiple=True, metavar="N", help="Port of the game; may be given again."
 )
 _ACCOUNTS = click.option(
@@ -152,7 +152,7 @@ _EMPTY = click.option("--include-empty", is_flag=True, help="Count packets witho
 def packets(function: Callable[..., None]) -> Callable[..., None]:
     """Adds --server-port, --accounts and --include-empty to a command that has `reading`."""
 
-    @_PORTS
+    @ports
     @_ACCOUNTS
     @_EMPTY
     @wraps(function)

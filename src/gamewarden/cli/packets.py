@@ -33,7 +33,7 @@ def _profile_options() -> list[click.Parameter]:
 @click.argument("source", type=options.FILE, metavar="SOURCE|-")
 @click.option("--state", type=options.FILE, metavar="FILE", help="Keep every player's state here, and go on from it.")
 @click.option("--out", type=options.FILE, metavar="FILE", help="Write decisions here, not to standard output.")
-@click.option("--models", type=options.FILE, metavar="DIR", help="Use the newest traffic model, not Table II.")
+@click.option("--models", type=options.FILE, metavar="DIR", help="Use the traffic model in force, not Table II.")
 @options.packet_reading
 def watch(
     *,

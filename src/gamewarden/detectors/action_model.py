@@ -1,28 +1,20 @@
 """A fitted linear machine over chunks of play: scoring and explaining with plain NumPy, nothing in it that can run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gamewarden.contracts import Card, Recipe, model_id
+from gamewarden.contracts import Recipe
 from gamewarden.detectors import action_sentences
 from gamewarden.detectors.action_vectors import DONE, StageOne, checked, counts_of, inputs
-from gamewarden.detectors.calibration import (
-    KEY,
-    Calibration,
-    Floats,
-    Reference,
-    plain_json,
-    short_options,
-    weak_here,
-)
+from gamewarden.detectors.calibration import KEY, Floats, Reference
+from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed
 from gamewarden.detectors.revival import action_fields
 from gamewarden.detectors.sentences import median
-from gamewarden.errors import ModelError
 from gamewarden.tables import EVIDENCE, check
 
 FLAGGED = 1.0  # the least margin of whoever the first stage flags: the bots' side of the machine's own margin
@@ -91,40 +83,13 @@ class Machine:
         return tuple(column.name.removeprefix(DONE) for column in self.columns)
 
 
-@dataclass(frozen=True)
-class ActionModel:
+@dataclass(frozen=True, kw_only=True)
+class ActionModel(CalibratedModel):
     """A fitted chunk classifier: plain numbers, nothing that can run."""
 
-    detector: str
-    recipe: Mapping[str, Any]
-    feature: Recipe
-    data: str  # digest of the training rows and labels
+    always_weak: ClassVar[tuple[str, ...]] = WEAKNESSES
+
     machine: Machine
-    strength: float
-    slope: float  # calibration: log-odds = slope × margin + offset
-    offset: float
-    reference: Reference
-    training: Mapping[str, Any]
-    validation: Mapping[str, Any]
-
-    @property
-    def id(self) -> str:
-        """`detector@digest` of both recipes and the training data."""
-        return model_id(self.detector, self.recipe, self.feature, self.data)
-
-    @property
-    def card(self) -> Card:
-        """What it is, what it was made from and how good it was."""
-        return Card(
-            id=self.id,
-            detector=self.detector,
-            recipe=self.recipe,
-            feature={"name": self.feature.name, **short_options(self.feature.options)},
-            parameters=self._parameters(),
-            training=self.training,
-            validation=self.validation,
-            weaknesses=(*WEAKNESSES, *weak_here(self.training, self.validation, self.reference.humans)),
-        )
 
     @property
     def base(self) -> float:
@@ -138,10 +103,8 @@ class ActionModel:
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
         """SCORES: one row a chunk in the table's order; too few actions give null, never a number."""
         table = checked(features, self.detector)
-        calibration = Calibration(self.slope, self.offset, self.reference)
-        return calibration.scores(
-            table, self.machine.decide_checked(table), self._enough(table), (self.detector, self.id)
-        )
+        margins = self.machine.decide_checked(table)
+        return self.calibration.scores(table, margins, self._enough(table), (self.detector, self.id))
 
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
         """EVIDENCE: a chunk after the other, in each the heaviest number first, the light ones together at the end.
@@ -161,31 +124,6 @@ class ActionModel:
             pl.lit(self.detector).alias("detector")
         )
         return check(joined.drop("row"), EVIDENCE, f"explain {self.detector}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
-        stage = self.machine.stage
-        return plain_json(
-            {
-                "id": self.id,
-                "detector": self.detector,
-                "recipe": self.recipe,
-                "feature": {"name": self.feature.name, "options": self.feature.options},
-                "data": self.data,
-                "columns": [
-                    {part.name: getattr(column, part.name) for part in fields(Column)}
-                    for column in self.machine.columns
-                ],
-                "intercept": self.machine.intercept,
-                "stage": None if stage is None else {part.name: getattr(stage, part.name) for part in fields(StageOne)},
-                "strength": self.strength,
-                "slope": self.slope,
-                "offset": self.offset,
-                "reference": {part.name: getattr(self.reference, part.name) for part in fields(Reference)},
-                "training": self.training,
-                "validation": self.validation,
-            }
-        )
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -207,8 +145,7 @@ class ActionModel:
                 "reference": Reference(**given["reference"]),
             }
         )
-        if model.id != values["id"]:
-            raise ModelError(f"model {values['id']!r}: its recipe and data make it {model.id!r}; fit it again")
+        refuse_misnamed(model, values)
         return model
 
     def _enough(self, table: pl.DataFrame) -> pl.Series:
@@ -258,20 +195,24 @@ class ActionModel:
     def _last_bin(self) -> int:
         return int(self.feature.options.get("t", 0))
 
-    def _parameters(self) -> dict[str, Any]:
+    def _learned(self) -> dict[str, Any]:
         stage = self.machine.stage
         return {
-            "strength": self.strength,
             "intercept": self.machine.intercept,
-            "calibration": {"slope": self.slope, "offset": self.offset},
             **({} if stage is None else {"rho": stage.rho}),
             "columns": {
                 column.name: {"mean": column.mean, "weight": column.weight, "typical": median(column.percentiles)}
                 for column in self.machine.columns
                 if column.weight
             },
-            "humans": self.reference.humans,
-            "smallest_alarm": 1 / (self.reference.humans + 1),
+        }
+
+    def _kept(self) -> dict[str, Any]:
+        machine = self.machine
+        return {
+            "columns": [asdict(column) for column in machine.columns],
+            "intercept": machine.intercept,
+            "stage": None if machine.stage is None else asdict(machine.stage),
         }
 
 

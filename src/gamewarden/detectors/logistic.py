@@ -18,6 +18,7 @@ from gamewarden.detectors.calibration import (
     Flags,
     Floats,
     Reference,
+    StyleReferences,
     plain_json,
     platt,
     validation_of,
@@ -26,6 +27,7 @@ from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too
 from gamewarden.detectors.logistic_model import COUNTS, SELF_SIM, Column, LogisticModel, checked, values
 from gamewarden.errors import ConfigError, FitError
 from gamewarden.labels import Labelled, label_periods
+from gamewarden.styles import Styles
 from gamewarden.tables import LABELS, check
 
 FOURTEEN = (
@@ -44,7 +46,7 @@ FOURTEEN = (
     "deposit_count",
     "log_count_per_min",
 )
-METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
+METHOD = 3  # grows when the same recipe and data would give other numbers, so that a name never means two models
 _CONSTANT = 1e-12  # a deviation this small beside its mean is rounding, not variation
 _GRID = np.linspace(0.0, 1.0, 101)
 _VALIDATED = "held-out periods, an actor or its group in one fold only; the strength was chosen on the same folds"
@@ -65,6 +67,7 @@ class _Logistic:
     calibration: str = field(default="platt", metadata={"also": ("none",)})
     least: int = field(default=5, metadata={"also": (2,)})
     seed: int = field(default=0, metadata={"also": (1,)})
+    styles: Styles = field(default=Styles(), metadata={"also": (Styles(learned=True), Styles(hardcore_hours=6.0))})
 
     def __post_init__(self) -> None:
         wrong = {
@@ -81,7 +84,7 @@ class _Logistic:
     def to_dict(self) -> dict[str, Any]:
         """The options as JSON values, without the feature's."""
         options = {option.name: getattr(self, option.name) for option in fields(self) if option.name != "feature"}
-        return plain_json({"method": METHOD, **options})
+        return plain_json({"method": METHOD, **options, "styles": self.styles.to_dict()})
 
     def fit(self, features: pl.DataFrame, labels: pl.DataFrame) -> "LogisticModel":
         """The model of these periods and labels, the same whatever the order of their rows.
@@ -108,7 +111,7 @@ class _Logistic:
             detector=self.name,
             recipe=self.to_dict(),
             feature=Recipe(self.feature.name, plain_json(self.feature.to_dict())),
-            data=_data_digest(table, labels, self.columns),
+            data=_data_digest(table, labels, self._seen(table)),
             columns=tuple(_column(name, at, learned, humans) for at, name in enumerate(used)),
             left_out=unused,
             strength=strength,
@@ -118,7 +121,13 @@ class _Logistic:
             reference=Reference.of(humans),
             training=training_of(rows, _left_out(labelled)),
             validation={**validation, "says": _VALIDATED, "folds": fold_count(rows, self.folds)},
+            styles=StyleReferences.of(self.styles, humans),
         )
+
+    def _seen(self, table: pl.DataFrame) -> tuple[str, ...]:
+        """All columns that make the model: those it weighs, and those that tell styles apart."""
+        styles = (self.styles.minutes, self.styles.kills, self.styles.level)
+        return (*self.columns, *(name for name in styles if name in table.columns))
 
     def _held_out(self, rows: pl.DataFrame, used: tuple[str, ...]) -> tuple[Floats, float]:
         """The decision value of each row from a model that never saw its group, and the strength that was chosen."""

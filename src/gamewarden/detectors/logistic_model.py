@@ -1,25 +1,18 @@
 """A fitted logistic regression: scoring and explaining with plain NumPy, nothing in it that can run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import Card, Recipe, model_id
-from gamewarden.detectors.calibration import (
-    KEY,
-    Calibration,
-    Floats,
-    Reference,
-    plain_json,
-    short_options,
-    weak_here,
-)
+from gamewarden.contracts import Recipe
+from gamewarden.detectors.calibration import KEY, Floats, Reference, StyleReferences
+from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed
 from gamewarden.detectors.revival import logistic_fields
 from gamewarden.detectors.sentences import Seen, median, says, window_word
-from gamewarden.errors import ModelError, TableError
+from gamewarden.errors import TableError
 from gamewarden.tables import EVIDENCE, FEATURES, check
 
 SELF_SIM = "self_sim"  # null here means: too little play to judge
@@ -64,48 +57,21 @@ class Column:
         return terms
 
 
-@dataclass(frozen=True)
-class LogisticModel:
+@dataclass(frozen=True, kw_only=True)
+class LogisticModel(CalibratedModel):
     """A fitted logistic regression: plain numbers, nothing that can run."""
 
-    detector: str
-    recipe: Mapping[str, Any]
-    feature: Recipe
-    data: str  # digest of the training rows and labels
+    always_weak: ClassVar[tuple[str, ...]] = WEAKNESSES
+
     columns: tuple[Column, ...]
     left_out: Mapping[str, str]  # feature -> why the model does not use it
-    strength: float
     intercept: float
-    slope: float  # calibration: log-odds = slope × decision + offset
-    offset: float
-    reference: Reference
-    training: Mapping[str, Any]
-    validation: Mapping[str, Any]
-
-    @property
-    def id(self) -> str:
-        """`detector@digest` of both recipes and the training data."""
-        return model_id(self.detector, self.recipe, self.feature, self.data)
-
-    @property
-    def card(self) -> Card:
-        """What it is, what it was made from and how good it was."""
-        return Card(
-            id=self.id,
-            detector=self.detector,
-            recipe=self.recipe,
-            feature={"name": self.feature.name, **short_options(self.feature.options)},
-            parameters=self._parameters(),
-            training=self.training,
-            validation=self.validation,
-            weaknesses=(*WEAKNESSES, *weak_here(self.training, self.validation, self.reference.humans)),
-        )
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
         """SCORES: one row a period in the table's order; too little play gives null, never a number."""
         table = self._table(features)
-        calibration = Calibration(self.slope, self.offset, self.reference)
-        return calibration.scores(table, self._decide(table), table[SELF_SIM].is_not_null(), (self.detector, self.id))
+        enough = table[SELF_SIM].is_not_null()
+        return self.calibration.scores(table, self._decide(table), enough, (self.detector, self.id))
 
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
         """EVIDENCE: a period after the other, in each the heaviest feature first.
@@ -129,29 +95,6 @@ class LogisticModel:
         """The log-odds of the average training row."""
         return self.slope * self.intercept + self.offset
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
-        return plain_json(
-            {
-                "id": self.id,
-                "detector": self.detector,
-                "recipe": self.recipe,
-                "feature": {"name": self.feature.name, "options": self.feature.options},
-                "data": self.data,
-                "columns": [
-                    {part.name: getattr(column, part.name) for part in fields(Column)} for column in self.columns
-                ],
-                "left_out": self.left_out,
-                "strength": self.strength,
-                "intercept": self.intercept,
-                "slope": self.slope,
-                "offset": self.offset,
-                "reference": {part.name: getattr(self.reference, part.name) for part in fields(Reference)},
-                "training": self.training,
-                "validation": self.validation,
-            }
-        )
-
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The model back from JSON values, each looked at before it is believed.
@@ -166,10 +109,10 @@ class LogisticModel:
                 "feature": Recipe(**given["feature"]),
                 "columns": tuple(Column(**column) for column in given["columns"]),
                 "reference": Reference(**given["reference"]),
+                "styles": StyleReferences.from_dict(given["styles"]) if "styles" in given else None,
             }
         )
-        if model.id != values["id"]:
-            raise ModelError(f"model {values['id']!r}: its recipe and data make it {model.id!r}; fit it again")
+        refuse_misnamed(model, values)
         return model
 
     def _table(self, features: pl.DataFrame) -> pl.DataFrame:
@@ -207,11 +150,9 @@ class LogisticModel:
         rows = zip(table[name], minutes, windows, strict=True)
         return [says(Seen(name, value, percentiles, window, period, count, unused)) for value, period, count in rows]
 
-    def _parameters(self) -> dict[str, Any]:
+    def _learned(self) -> dict[str, Any]:
         return {
-            "strength": self.strength,
             "intercept": self.intercept,
-            "calibration": {"slope": self.slope, "offset": self.offset},
             "columns": {
                 column.name: {
                     "log1p": column.log,
@@ -223,9 +164,11 @@ class LogisticModel:
                 for column in self.columns
             },
             "left_out": dict(self.left_out),
-            "humans": self.reference.humans,
-            "smallest_alarm": 1 / (self.reference.humans + 1),
         }
+
+    def _kept(self) -> dict[str, Any]:
+        columns = [asdict(column) for column in self.columns]
+        return {"columns": columns, "left_out": self.left_out, "intercept": self.intercept}
 
 
 def checked(features: pl.DataFrame, columns: tuple[str, ...], door: str) -> pl.DataFrame:

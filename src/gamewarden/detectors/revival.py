@@ -1,24 +1,26 @@
 """A stored model is believed only after every value in it was looked at."""
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any
 
-from gamewarden.errors import ModelError
+from gamewarden.facts import LARGEST, SMALLEST
+from gamewarden.facts import NUMBER as _NUMBER
+from gamewarden.facts import POSITIVE as _POSITIVE
+from gamewarden.facts import TEXT as _TEXT
+from gamewarden.facts import TRAINING as _TRAINING
+from gamewarden.facts import Fact as _Fact
+from gamewarden.facts import agree as _facts_agree
+from gamewarden.facts import count as _count
+from gamewarden.facts import finite as _finite
+from gamewarden.facts import look_at as _look_at_object
+from gamewarden.facts import look_at_reference as _look_at_reference
+from gamewarden.facts import look_at_styles as _look_at_styles
+from gamewarden.facts import rising as _rising
+from gamewarden.facts import text as _text
+from gamewarden.facts import whole as _whole
 
 PERCENTILES = 101
-LARGEST, SMALLEST = 1e15, 1e-15  # no number of a real model is beyond; sums and quotients of these stay finite
-_Check = Callable[[Any], bool]
-
-
-@dataclass(frozen=True)
-class _Fact:
-    """What a value must be: the test, and the words for it."""
-
-    holds: _Check
-    words: str
+__all__ = ["LARGEST", "PERCENTILES", "SMALLEST", "action_fields", "logistic_fields"]
 
 
 def logistic_fields(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -27,7 +29,9 @@ def logistic_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ModelError: a value is missing, superfluous, or not what it must be.
     """
-    _look_at(values, _LOGISTIC, _LOGISTIC_COLUMN)
+    _look_at(values, _LOGISTIC, _LOGISTIC_COLUMN, optional=("styles",))
+    if "styles" in values:
+        _look_at_styles(values.get("id"), values["styles"])
     used = [column["name"] for column in values["columns"]]
     _agree(
         values,
@@ -49,27 +53,24 @@ def action_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     names = [column["name"] for column in values["columns"]]
     facts = {"every column is there once": len(set(names)) == len(names)}
     if values["stage"] is not None:
-        _same_keys(values.get("id"), "stage", values["stage"], _STAGE)
-        for key, fact in _STAGE.items():
-            _must(values.get("id"), f"stage.{key}", values["stage"][key], fact)
+        _look_at_object(values.get("id"), "stage", values["stage"], _STAGE)
         kinds = {f"done_{kind}" for kind in values["stage"]["most"]}
         facts["the first stage knows the kinds of the columns"] = kinds == set(names)
     _agree(values, facts)
     return _with_tuples(values)
 
 
-def _look_at(values: Mapping[str, Any], model: "Mapping[str, _Fact]", columns: "Mapping[str, _Fact]") -> None:
+def _look_at(
+    values: Mapping[str, Any],
+    model: Mapping[str, _Fact],
+    columns: Mapping[str, _Fact],
+    optional: tuple[str, ...] = (),
+) -> None:
     name = values.get("id")
-    _same_keys(name, "the model", values, model)
-    for key, fact in model.items():
-        _must(name, key, values[key], fact)
+    _look_at_object(name, "the model", values, model, optional)
     for at, column in enumerate(values["columns"]):
-        _same_keys(name, f"columns[{at}]", column, columns)
-        for key, fact in columns.items():
-            _must(name, f"columns[{at}].{key}", column[key], fact)
-    _same_keys(name, "reference", values["reference"], _REFERENCE)
-    for key, fact in _REFERENCE.items():
-        _must(name, f"reference.{key}", values["reference"][key], fact)
+        _look_at_object(name, f"columns[{at}]", column, columns)
+    _look_at_reference(name, "reference", values["reference"])
 
 
 def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,68 +83,18 @@ def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _agree(values: Mapping[str, Any], more: Mapping[str, bool]) -> None:
     """What must hold between the values."""
-    reference = values["reference"]
     periods = values["training"]["periods"]
-    facts = {
-        **more,
-        "reference values and weights are equally many": len(reference["values"]) == len(reference["weights"]),
-        "reference weights add up to the humans": math.isclose(
-            math.fsum(reference["weights"]), reference["humans"], rel_tol=1e-6
-        ),
-        "training counts periods of both classes": periods.keys() == {"bot", "human"}
-        and all(map(_count, periods.values())),
-    }
-    for fact, holds in facts.items():
-        if not holds:
-            raise ModelError(f"model {values.get('id')!r}: it does not hold that {fact}; fit it again")
-
-
-def _same_keys(name: object, where: str, given: Any, wanted: Mapping[str, _Fact]) -> None:  # noqa: ANN401 - from a file
-    if not isinstance(given, Mapping):
-        raise ModelError(f"model {name!r}: {where} is {type(given).__name__}, not an object; fit it again")
-    missing, extra = sorted(wanted.keys() - given.keys()), sorted(given.keys() - wanted.keys())
-    if missing:
-        raise ModelError(f"model {name!r}: {where} lacks {', '.join(missing)}; fit it again")
-    if extra:
-        raise ModelError(f"model {name!r}: {where} holds {', '.join(extra)}, which no such model has; fit it again")
-
-
-def _must(name: object, where: str, value: Any, fact: _Fact) -> None:  # noqa: ANN401 - from a file
-    if not fact.holds(value):
-        raise ModelError(f"model {name!r}: {where} is not {fact.words}; fit it again")
-
-
-def _text(value: object) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def _finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
-
-
-def _count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
+    both = periods.keys() == {"bot", "human"} and all(map(_count, periods.values()))
+    _facts_agree(values.get("id"), {**more, "training counts periods of both classes": both})
 
 
 def _interval(value: object) -> bool:
     return isinstance(value, str) and value.startswith("i_") and value[2:].isdecimal()
 
 
-def _rising(value: object) -> bool:
-    return isinstance(value, list) and all(map(_finite, value)) and all(a <= b for a, b in pairwise(value))
-
-
 def _texts(value: object) -> bool:
     return isinstance(value, dict) and all(_text(key) and _text(text) for key, text in value.items())
 
-
-_TEXT = _Fact(_text, "a text")
-_NUMBER = _Fact(_finite, f"a finite number within ±{LARGEST:g}")
-_POSITIVE = _Fact(lambda v: _finite(v) and v >= SMALLEST, f"a finite number above {SMALLEST:g}")
 
 _SHARED: Mapping[str, _Fact] = {
     "id": _TEXT,
@@ -164,9 +115,7 @@ _SHARED: Mapping[str, _Fact] = {
     "slope": _POSITIVE,
     "offset": _NUMBER,
     "reference": _Fact(lambda v: isinstance(v, dict), "an object"),
-    "training": _Fact(
-        lambda v: isinstance(v, dict) and isinstance(v.get("periods"), dict), "counts with their periods"
-    ),
+    "training": _TRAINING,
     "validation": _Fact(lambda v: isinstance(v, dict) and _finite(v.get("auc")), "results with their AUC"),
 }
 _PERCENTILES = _Fact(lambda v: _rising(v) and len(v) == PERCENTILES, f"{PERCENTILES} rising numbers")
@@ -208,12 +157,4 @@ _STAGE: Mapping[str, _Fact] = {
         "counts by kind",
     ),
     "mean_over": _Fact(lambda v: v in ("performed", "all"), "performed or all"),
-}
-_REFERENCE: Mapping[str, _Fact] = {
-    "values": _Fact(_rising, "a row of rising numbers"),
-    "weights": _Fact(
-        lambda v: isinstance(v, list) and all(_finite(w) and 0 < w <= 1 for w in v),
-        "a row of numbers above 0, at most 1",
-    ),
-    "humans": _Fact(_count, "a whole number above 0"),
 }

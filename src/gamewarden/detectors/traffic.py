@@ -10,7 +10,9 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Feature, Recipe, digest, frame_digest
-from gamewarden.detectors.traffic_model import Reference, TrafficModel, plain_json
+from gamewarden.detectors.calibration import plain_json
+from gamewarden.detectors.learning import training_of
+from gamewarden.detectors.traffic_model import Reference, TrafficModel
 from gamewarden.detectors.traffic_search import Flags, Layout, Learned, Search, answers, cells, verdicts
 from gamewarden.errors import ConfigError, FitError, TableError
 from gamewarden.labels import Labelled, label_periods
@@ -123,7 +125,7 @@ def _checked(features: pl.DataFrame) -> pl.DataFrame:
 def _labelled(rows: pl.DataFrame, labels: pl.DataFrame) -> Labelled:
     """The windows with one verdict, and the trace each is of."""
     known = label_periods(rows.drop(_LISTS), labels, "fit traffic")
-    judged = known.rows.select(*_WINDOW, "bot", "group")
+    judged = known.rows.select(*_WINDOW, "bot", "source", "group")
     mixed = judged.group_by("group").agg(pl.col("bot").n_unique()).filter(pl.col("bot") > 1)
     if mixed.height:
         raise FitError(
@@ -169,9 +171,9 @@ def _layout(rows: pl.DataFrame, acn: int, acv: int, names: list[str]) -> Layout:
 
 
 def _digest(rows: pl.DataFrame) -> str:
-    """A digest of the windows, lists and all."""
+    """A digest of the windows, lists and all; who labelled them is in the labels' digest."""
     lists = [pl.col(name).cast(pl.List(pl.String)).list.join(",", ignore_nulls=False) for name in _LISTS]
-    return frame_digest(rows.with_columns(lists))
+    return frame_digest(rows.drop("source").with_columns(lists))
 
 
 def _reference(held_out: list[_HeldOut]) -> Reference:
@@ -201,14 +203,8 @@ def _typical(learned: Learned) -> dict[str, float]:
 
 def _training(labelled: Labelled, learned: Learned) -> dict[str, Any]:
     mine = labelled.rows.filter(acn=learned.layout.acn, acv=learned.layout.acv)
-    sides = {"bot": mine.filter("bot"), "human": mine.filter(~pl.col("bot"))}
-    return {
-        "since": mine["since"].min().isoformat(),  # type: ignore[union-attr]  # a FEATURES time is never null
-        "until": mine["until"].max().isoformat(),  # type: ignore[union-attr]  # the same
-        "traces": {side: part["group"].n_unique() for side, part in sides.items()},
-        "periods": {side: part.height for side, part in sides.items()},
-        "left_out": dict(labelled.left_out),
-    }
+    traces = {side: mine.filter(bot=bot)["group"].n_unique() for side, bot in (("bot", True), ("human", False))}
+    return {**training_of(mine, labelled.left_out), "traces": traces}
 
 
 def _validation(held_out: list[_HeldOut], usual: Layout, start: dict[str, Any]) -> dict[str, Any]:

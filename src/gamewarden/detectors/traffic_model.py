@@ -1,6 +1,5 @@
 """A trained traffic test: a profile, a tree as data, and how often its answers were right."""
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -11,12 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gamewarden.contracts import Card, Recipe, canonical_json, model_id
+from gamewarden.contracts import Card, Recipe, model_id
+from gamewarden.detectors.calibration import KEY, plain_json
+from gamewarden.detectors.fitted import refuse_misnamed
 from gamewarden.errors import ConfigError, ModelError, TableError
+from gamewarden.facts import TRAINING, finite, text
 from gamewarden.tables import EVIDENCE, SCORES, TRAFFIC, check
 from gamewarden.trees import TESTS, Tree, cell
 
-KEY = ("actor", "since", "until")
 _BIT = {"autocorrelation": 1, "interarrival": 2, "lengths": 4}
 _CELLS = 8
 
@@ -164,8 +165,7 @@ class TrafficModel:
                 "reference": Reference(reference["if_bot"], reference["if_human"], tuple(reference["humans"])),
             }
         )
-        if model.id != values["id"]:
-            raise ModelError(f"model {values['id']!r}: its recipe and data make it {model.id!r}; fit it again")
+        refuse_misnamed(model, values)
         return model
 
     def _table(self, features: pl.DataFrame) -> pl.DataFrame:
@@ -201,7 +201,7 @@ class TrafficModel:
             pl.lit(self.detector).alias("detector"),
             pl.lit(test).alias("feature"),
             pl.col(number).cast(pl.Float64).alias("value"),
-            pl.lit(self.typical[test]).alias("typical"),
+            pl.lit(self.typical[test], dtype=pl.Float64).alias("typical"),
             pl.Series("weight", weights),
             pl.Series("says", [self._sentence(test, row) for row in table.iter_rows(named=True)], dtype=pl.String),
         )
@@ -273,9 +273,8 @@ def _believe(values: Mapping[str, Any]) -> None:
 
 def _facts(values: Mapping[str, Any]) -> list[tuple[str, bool]]:
     reference, options = values["reference"], values["feature"].get("options")
-    recipes = [values[key].keys() == {"name", "options"} for key in ("feature", "details")]
     return [
-        ("its recipes are a name and options", all(recipes) and isinstance(options, dict)),
+        ("its recipes are a name and options", all(map(_is_recipe, (values["feature"], values["details"])))),
         ("its tree is one", isinstance(options, dict) and _is_tree(options.get("tree"))),
         ("its window is a number of packets", isinstance(options, dict) and isinstance(options.get("win"), int)),
         ("its reference is complete", reference.keys() == {"if_bot", "if_human", "humans"}),
@@ -289,8 +288,16 @@ def _facts(values: Mapping[str, Any]) -> list[tuple[str, bool]]:
             and bool(reference["humans"])
             and all(map(_share, reference["humans"])),
         ),
-        ("every test has a typical number", values["typical"].keys() == set(TESTS)),
+        (
+            "every test has a typical number",
+            values["typical"].keys() == set(TESTS) and all(map(finite, values["typical"].values())),
+        ),
+        (f"its training is {TRAINING.words}", TRAINING.holds(values["training"])),
     ]
+
+
+def _is_recipe(value: Mapping[str, Any]) -> bool:
+    return value.keys() == {"name", "options"} and text(value["name"]) and isinstance(value["options"], dict)
 
 
 def _share(value: object, *, open_ended: bool = False) -> bool:
@@ -305,9 +312,3 @@ def _is_tree(value: object) -> bool:
     except ConfigError:
         return False
     return True
-
-
-def plain_json(values: dict[str, Any]) -> dict[str, Any]:
-    """The values as JSON gives them back, so that a stored model equals the one that was stored."""
-    plain: dict[str, Any] = json.loads(canonical_json(values))
-    return plain

@@ -175,9 +175,16 @@ def plot_windows(windows: pl.DataFrame, path: Path, title: str = "") -> None:
 
 
 def plot_curves(
-    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], path: Path, title: str, axis_names: tuple[str, str]
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    path: Path,
+    title: str,
+    axis_names: tuple[str, str],
+    *,
+    heights: tuple[float, float] | None = None,
 ) -> None:
     """A line each name over a logarithmic axis, as the papers draw a measure over a parameter.
+
+    With `heights` several pictures can be compared by eye.
 
     Raises:
         WriteError: the place or the ending of the file cannot be used.
@@ -192,6 +199,8 @@ def plot_curves(
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
         axes.set(xlabel=axis_names[0], ylabel=axis_names[1], title=title)
+        if heights is not None:
+            axes.set_ylim(*heights)
         axes.legend(loc="best")
 
     save_picture(draw, path, (6.4, 4.0))

@@ -1,4 +1,4 @@
-"""Events and packets to numbers: one family of features a file, named in FEATURES."""
+"""Events, packets and records to numbers: one family of features a file, named in FEATURES."""
 
 from importlib import import_module
 from typing import cast
@@ -12,6 +12,7 @@ FEATURES = (
     ("activity", "gamewarden.features.activity", "Activity"),
     ("actions", "gamewarden.features.actions", "Actions"),
     ("traffic", "gamewarden.features.traffic", "TrafficTest"),
+    ("session", "gamewarden.features.session", "Sessions"),
 )
 NAMES = tuple(name for name, *_ in FEATURES)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import polars as pl
 
-from gamewarden.contracts import EventStream, Progress, no_progress
+from gamewarden.contracts import EventStream, Food, Progress, no_progress
 from gamewarden.errors import MeasureError
 from gamewarden.spans import HOUR, MINUTE, span_text
 from gamewarden.tables import TIME
@@ -69,7 +69,7 @@ class Actions:
     )
 
     name: ClassVar[str] = "actions"
-    eats: ClassVar[Literal["events", "packets"]] = "events"
+    eats: ClassVar[Food] = "events"
     needs: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
     wants: ClassVar[Mapping[str, str]] = {}
 

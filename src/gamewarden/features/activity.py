@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gamewarden.contracts import EventStream, Progress, no_progress
+from gamewarden.contracts import EventStream, Food, Progress, no_progress
 from gamewarden.errors import MeasureError
 from gamewarden.features.periods import Clock
 from gamewarden.spans import DAY, HOUR, LONGEST_PERIOD, span_text
@@ -35,7 +35,7 @@ class Activity:
     zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})
 
     name: ClassVar[str] = "activity"
-    eats: ClassVar[Literal["events", "packets"]] = "events"
+    eats: ClassVar[Food] = "events"
     needs: ClassVar[tuple[str, ...]] = ("actor", "at", "zone")
     wants: ClassVar[Mapping[str, str]] = {"ip": "addresses"}
 

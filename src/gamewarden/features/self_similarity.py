@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import EventStream, Progress, no_progress
+from gamewarden.contracts import EventStream, Food, Progress, no_progress
 from gamewarden.errors import ConfigError, MeasureError
 from gamewarden.spans import DAY, HOUR, LONGEST_PERIOD, MINUTE, parse_zone, span_text
 from gamewarden.tables import TIME
@@ -100,7 +100,7 @@ class SelfSimilarity:
     )
 
     name: ClassVar[str] = "self-similarity"
-    eats: ClassVar[Literal["events", "packets"]] = "events"
+    eats: ClassVar[Food] = "events"
     needs: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
     wants: ClassVar[Mapping[str, str]] = {
         "level": "main_char_level",

@@ -6,11 +6,11 @@ autocorrelation of data lengths, on interarrival times and on data lengths, and 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
-from gamewarden.contracts import PacketStream, Progress, no_progress
+from gamewarden.contracts import Food, PacketStream, Progress, no_progress
 from gamewarden.errors import ConfigError, MeasureError
 from gamewarden.spans import MINUTE, SECOND, span_text
 from gamewarden.tables import TRAFFIC
@@ -40,7 +40,7 @@ class TrafficTest:
     """One row a completed window of client packets: what the three tests and the tree say; by default Table II."""
 
     name: ClassVar[str] = "traffic"
-    eats: ClassVar[Literal["events", "packets"]] = "packets"
+    eats: ClassVar[Food] = "packets"
     needs: ClassVar[tuple[str, ...]] = ("actor", "at", "up", "size")
     wants: ClassVar[Mapping[str, str]] = {}
     tied: ClassVar[tuple[Mapping[str, int], ...]] = ({"win": 110, "acn": 9, "acv": 11},)  # what changes together

@@ -6,13 +6,13 @@ The test itself never keeps a window's packets; training has to, since each cand
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gamewarden.contracts import PacketStream, Progress, no_progress
+from gamewarden.contracts import Food, PacketStream, Progress, no_progress
 from gamewarden.errors import MeasureError
 from gamewarden.features.traffic import TrafficTest
 from gamewarden.tables import TIME, DataType
@@ -39,7 +39,7 @@ class TrafficDetails:
     """One row an actor, layout of sub-windows and completed window, with all that is in it."""
 
     name: ClassVar[str] = "traffic-details"
-    eats: ClassVar[Literal["events", "packets"]] = "packets"
+    eats: ClassVar[Food] = "packets"
     needs: ClassVar[tuple[str, ...]] = ("actor", "at", "up", "size")
     wants: ClassVar[Mapping[str, str]] = {}
 

@@ -4,6 +4,8 @@ A source becomes a stream of events or packets, these become features, features 
 a model become scores, and scores become a list of accounts to look at, each with its reasons.
 """
 
+from gamewarden.pipeline.budgeting import budget_alone, budget_of_models, budget_of_scores, costs_of_models
+from gamewarden.pipeline.comparing import Difference, compare, compare_on
 from gamewarden.pipeline.evaluating import (
     FEATURE_TRIED,
     Evaluated,
@@ -16,9 +18,29 @@ from gamewarden.pipeline.evaluating import (
 )
 from gamewarden.pipeline.explaining import Story, draw_story, explain
 from gamewarden.pipeline.fitting import Fitted, detector_recipe, fit, fit_traces, trace_recipe
+from gamewarden.pipeline.fusing import fit_fusion, styles_for, styles_of
+from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, judgement_summary
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
+from gamewarden.pipeline.sessions import (
+    character_names,
+    describe_table,
+    measure_sessions,
+    open_record_source,
+    session_sources,
+)
+from gamewarden.pipeline.shelving import (
+    Page,
+    history_of,
+    load_model,
+    models_in_short,
+    models_on,
+    needs_of,
+    page_of,
+    promote,
+    roll_back,
+)
 from gamewarden.pipeline.sources import (
     Reading,
     Told,
@@ -30,16 +52,28 @@ from gamewarden.pipeline.sources import (
     read,
     remarks_of,
 )
+from gamewarden.readers.records import is_packet_table
 
 __all__ = [
     "FEATURE_TRIED",
+    "Difference",
     "Evaluated",
     "Fitted",
+    "Judgement",
+    "Page",
     "Protocol",
     "Reading",
     "Story",
     "Told",
     "Wishes",
+    "budget_alone",
+    "budget_of_models",
+    "budget_of_scores",
+    "character_names",
+    "compare",
+    "compare_on",
+    "costs_of_models",
+    "describe_table",
     "detector_recipe",
     "detectors_to_try",
     "draw_evaluation",
@@ -50,19 +84,37 @@ __all__ = [
     "feature_class_of",
     "feature_recipe",
     "fit",
+    "fit_fusion",
     "fit_traces",
     "food_of",
+    "history_of",
+    "is_packet_table",
+    "judge",
+    "judgement_in_short",
+    "judgement_summary",
     "lint",
+    "load_model",
     "load_models",
     "measure",
+    "measure_sessions",
+    "models_in_short",
+    "models_on",
+    "needs_of",
     "open_packet_source",
+    "open_record_source",
     "open_source",
+    "page_of",
+    "promote",
     "rank",
     "ranking_in_short",
     "read",
     "remarks_of",
     "report_evaluation",
+    "roll_back",
     "score",
+    "session_sources",
+    "styles_for",
+    "styles_of",
     "trace_recipe",
     "traffic_profile",
 ]

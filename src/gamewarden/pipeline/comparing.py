@@ -1,195 +1,187 @@
-"""One log, one set of labels, several splits: measured once, searched for leaks, judged side by side."""
+"""How two models differ: in what they were made of, in what they learned, and in whom they would suspect."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from gamewarden.contracts import Detector, EventStream, Feature, Progress, no_progress
-from gamewarden.errors import FitError
-from gamewarden.evaluation.leaks import refuse_future, sanction_kinds, telling_kinds
-from gamewarden.evaluation.plans import TIME, Ground
-from gamewarden.evaluation.side_by_side import ALL, SideBySide, compare
-from gamewarden.evaluation.splits import middle_of
-from gamewarden.evaluation.ties import Seen, seen_in, ties_of
-from gamewarden.pipeline.measuring import measured
-from gamewarden.pipeline.sources import Told
-from gamewarden.store.models import stored
-from gamewarden.store.results import save_results
+from gamewarden.contracts import Card, Model, Progress, no_progress
+from gamewarden.detectors.card import value_text
+from gamewarden.errors import ModelError
+from gamewarden.pipeline.scoring import measure_for
+from gamewarden.pipeline.shelving import Kept, actors_of
+from gamewarden.pipeline.sources import Reading, Told
+from gamewarden.verdicts.fusion_model import FusionModel
 
-
-@dataclass(frozen=True)
-class Splitting:
-    """Which splits, and what they go by."""
-
-    names: tuple[str, ...]
-    group: str | None
-    folds: int
-    prevalence: float
-    cut: datetime | None = None
+# The parts of a card, and what each is called in a comparison.
+_PARTS = {
+    "recipe": "recipe",
+    "feature": "what they look at",
+    "training": "training data",
+    "parameters": "what they learned",
+    "validation": "results",
+}
+_ROW = {"part": pl.String, "what": pl.String, "first": pl.String, "second": pl.String, "change": pl.Float64}
+_NAMED = 4  # differences that a sentence names one by one
+_KEY = ["actor", "since", "until"]
+_APART = 0.1  # a difference of probability that a person would notice
 
 
 @dataclass(frozen=True)
-class Compared:
-    """The results side by side, the features they rest on, and what has to be said."""
+class Difference:
+    """Two models beside each other: in sentences, and every value that is not the same."""
 
-    result: SideBySide
-    seeing: tuple[Detector, ...]  # with their feature frozen
-    measured: Told
-    stream: EventStream
+    sentences: tuple[str, ...]
+    table: pl.DataFrame  # part, what, first, second, change
 
 
-def compare_splits(
-    seeing: Sequence[Detector],
-    events: EventStream,
-    labels: pl.DataFrame,
-    splitting: Splitting,
-    progress: Progress = no_progress,
-) -> Compared:
-    """Measure without what is only there because of a label, look for leaks, and judge under every split.
-
-    Raises:
-        FitError: a split cannot be made, or a feature knows the future.
-    """
-    by_character = getattr(seeing[0].feature, "by", "account") == "character"
-    seen = seen_in(events, "character" if by_character else "actor")
-    telling = sanction_kinds(seen.kinds["kind"].unique())
-    stream: EventStream = Without(events, telling) if telling else events
-    frozen = seeing[0].feature.freeze(stream)
-    told = measured(frozen, stream)
-    ground = Ground(told.frame, labels, ties_of(seen), splitting.group, splitting.cut, splitting.folds)
-    if {TIME, ALL} & set(splitting.names):
-        _refuse_future(frozen, stream, ground)
-    result = compare(seeing, ground, splitting.names, prevalence=splitting.prevalence, progress=progress)
-    warnings = (*_removed(telling), *telling_kinds(_others(seen, telling), ground.labelled().rows), *result.warnings)
-    return Compared(replace(result, warnings=warnings), tuple(seeing), told, stream)
+def compare(first: Kept, second: Kept) -> Difference:
+    """Where two models differ."""
+    cards = first.card, second.card
+    rows = [row for part in _PARTS for row in _differences(part, *cards)]
+    same_data = first.to_dict()["data"] == second.to_dict()["data"]
+    sentences = (
+        _detectors(*cards),
+        _made(rows, "recipe", "The recipe is the same."),
+        _made(rows, "what they look at", f"Both look at {cards[0].feature['name']}, measured in the same way."),
+        "Both learned from the same rows and labels." if same_data else _data(*cards),
+        _learned(rows),
+        _results(*cards, same_data=same_data),
+        *_weaknesses(*cards),
+    )
+    return Difference(tuple(filter(None, sentences)), pl.DataFrame(rows, schema=_ROW, orient="row"))
 
 
-def keep_results(compared: Compared, labels: pl.DataFrame, directory: Path) -> tuple[str, ...]:
-    """Put the results beside the models that were made of this recipe, log and labels; say which were and were not.
+def compare_on(
+    models: tuple[Kept, Kept], source: Path, listed_from: float, reading: Reading, progress: Progress = no_progress
+) -> Told:
+    """Who scores differently under two models: both probabilities and alarms, the largest difference first.
 
-    A model is known by its id, which the same recipe and data give again: results can lie beside no other model.
+    `listed_from` is the probability from which an account would be listed.
 
     Raises:
-        ModelError: there is no such directory.
-        WriteError: it cannot be written.
+        ModelError: one is a fusion, which scores no source by itself.
     """
-    there = {model.id for model in stored(directory)}
-    lines = []
-    for detector in compared.seeing:
-        made = _model_id(detector, compared, labels)
-        if made in there:
-            lines.append(
-                f"The results are kept in {save_results(directory, made, as_values(compared.result, detector))}"
-            )
-        else:
-            lines.append(
-                f"{directory} has no model of this recipe, log and labels ({made}), so no results of {detector.name} "
-                f"are kept; `gamewarden fit {detector.name} … --to {directory}` makes it"
-            )
+    for model in models:
+        if isinstance(model, FusionModel):
+            raise ModelError(f"{model.id} judges scores, not a source; compare the models it hears")
+    seeing = cast("tuple[Model, Model]", models)
+    measured = measure_for(seeing, source, reading, progress)
+    scores = [model.score(measured[model.card.id].frame) for model in seeing]
+    table = _side_by_side(*scores)
+    remarks = dict.fromkeys(line for told in measured.values() for line in told.remarks)
+    return Told(table, (*remarks, *_crossings(table, listed_from)))
+
+
+def _side_by_side(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
+    wanted = [*_KEY, "probability", "alarm"]
+    both = first.select(wanted).join(second.select(wanted), on=_KEY, how="full", coalesce=True, suffix="_second")
+    named = both.rename({"probability": "probability_first", "alarm": "alarm_first"})
+    change = (pl.col("probability_second") - pl.col("probability_first")).alias("change")
+    return (
+        named.with_columns(change)
+        .sort(pl.col("change").abs(), "actor", "since", descending=[True, False, False], nulls_last=True)
+        .select(*_KEY, "probability_first", "probability_second", "change", "alarm_first", "alarm_second")
+    )
+
+
+def _crossings(table: pl.DataFrame, listed_from: float) -> tuple[str, ...]:
+    judged = table.drop_nulls("change")
+    apart = judged.filter(pl.col("change").abs() > _APART).height
+    over = {side: (table[f"probability_{side}"] >= listed_from).fill_null(value=False) for side in ("first", "second")}
+    only = {side: int((over[side] & ~over[other]).sum()) for side, other in (("first", "second"), ("second", "first"))}
+    both = int((over["first"] & over["second"]).sum())
+    alone = table.height - judged.height
+    lines = [
+        f"{apart:,} of {judged.height:,} periods that both judge differ by more than {_APART} in probability",
+        f"From {listed_from} on both list {both:,}, only the first {only['first']:,}, the second {only['second']:,}",
+    ]
+    if alone:
+        lines.append(f"{alone:,} periods are judged by one at the most: too little evidence, or other periods")
     return tuple(lines)
 
 
-def as_values(result: SideBySide, detector: Detector) -> dict[str, Any]:
-    """What is kept beside a model: its own lines and the baselines', by split, and all that was said."""
-    others = [name for name in result.summary["detector"].unique() if name not in _names_of_detectors(result)]
-    mine = result.summary.filter(pl.col("detector").is_in([detector.name, *others]))
-    return {
-        "detector": detector.name,
-        "splits": mine.to_dicts(),
-        "families": [row | {"split": part.name} for part in result.parts for row in _rows(part.families, detector)],
-        "people": _rows(result.main.people, detector),
-        "alarms": _rows(result.main.promises, detector),
-        "labels": result.provenance.to_dicts(),
-        "warnings": list(result.warnings),
-        "notes": list(result.notes),
-    }
+def _differences(part: str, first: Card, second: Card) -> list[tuple[Any, ...]]:
+    ours, theirs = (_flat(asdict(card)[part]) for card in (first, second))
+    rows = []
+    for way in dict.fromkeys(chain(ours, theirs)):
+        left, right = ours.get(way), theirs.get(way)
+        if left != right:
+            texts = [None if value is None else value_text(value) for value in (left, right)]
+            rows.append((_PARTS[part], " ".join(way), *texts, _change(left, right)))
+    return rows
 
 
-def _rows(frame: pl.DataFrame, detector: Detector) -> list[dict[str, Any]]:
-    return frame.filter(detector=detector.name).drop("detector").to_dicts()
+def _flat(values: Mapping[str, Any], way: Sequence[str] = ()) -> dict[tuple[str, ...], Any]:
+    """Nested values as one level: the way to each, and what stands there."""
+    found: dict[tuple[str, ...], Any] = {}
+    for name, value in values.items():
+        here = (*way, str(name).replace("_", " ") if not way else str(name))
+        found |= _flat(value, here) if isinstance(value, Mapping) and value else {here: value}
+    return found
 
 
-def _names_of_detectors(result: SideBySide) -> list[str]:
-    from gamewarden.evaluation.breakdowns import detectors_in
-
-    return detectors_in(result.scores)
-
-
-def _model_id(detector: Detector, compared: Compared, labels: pl.DataFrame) -> str:
-    frozen = detector.feature.freeze(compared.stream)
-    same = frozen.to_dict() == compared.seeing[0].feature.freeze(compared.stream).to_dict()
-    table = compared.measured.frame if same else frozen.measure(compared.stream)
-    recipe: Any = detector
-    return str(replace(recipe, feature=frozen).fit(table, labels).card.id)
+def _change(left: object, right: object) -> float | None:
+    numbers = [value for value in (left, right) if isinstance(value, int | float) and not isinstance(value, bool)]
+    return float(numbers[1] - numbers[0]) if len(numbers) == len((left, right)) else None
 
 
-def _refuse_future(frozen: Feature, stream: EventStream, ground: Ground) -> None:
-    try:
-        cut = ground.cut or middle_of(ground.labelled().rows)
-    except FitError:
-        return  # the split itself will say that there is no later period
-    refuse_future(ground.features, frozen.measure(Before(stream, cut)), cut)
+def _detectors(first: Card, second: Card) -> str:
+    if first.id == second.id:
+        return f"Both are {first.id}: the same model."
+    if first.detector != second.detector:
+        return f"{first.id} and {second.id} are of different methods: their numbers do not compare one by one."
+    return f"{first.id} (first) and {second.id} (second) are both {first.detector}."
 
 
-def _removed(kinds: Sequence[str]) -> Iterator[str]:
-    if kinds:
-        yield (
-            f"Left out of the log before measuring: {', '.join(kinds)}. Such events are there because somebody was "
-            "already suspected, so they would give the label away."
-        )
+def _made(rows: Sequence[tuple[Any, ...]], part: str, same: str) -> str:
+    found = [row for row in rows if row[0] == part]
+    if not found:
+        return same
+    named = [f"{what} ({left or 'none'}, {right or 'none'})" for _, what, left, right, _ in found[:_NAMED]]
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    head = "The recipe differs" if part == "recipe" else "What they look at differs"
+    return f"{head} in {', '.join(named)}{more}."
 
 
-def _others(seen: Seen, removed: Sequence[str]) -> pl.DataFrame:
-    return seen.kinds.filter(~pl.col("kind").is_in(removed))
+def _data(first: Card, second: Card) -> str:
+    if _crowd(first) == _crowd(second):
+        return f"Both learned from {_crowd(first)}, but not from the same numbers or labels of theirs."
+    return f"The first learned from {_crowd(first)}, the second from {_crowd(second)}."
 
 
-class _Filtered:
-    """A stream without some of its rows."""
-
-    def __init__(self, events: EventStream, column: str) -> None:
-        self._events = events
-        self._column = column
-        self.columns = events.columns
-        self.rows: int | None = None
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the stream has beside its batches
-        return getattr(self._events, name)
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows that stay, in the source's order."""
-        needed = list(dict.fromkeys([*columns, self._column]))
-        for batch in self._events.batches(needed):
-            kept = batch.filter(self._stays(batch.column(self._column)))
-            if kept.num_rows:
-                yield kept.select(list(columns))
-
-    def _stays(self, values: pa.Array) -> pa.Array:
-        raise NotImplementedError
+def _crowd(card: Card) -> str:
+    bots, humans = ("?" if number is None else number for number in actors_of(card))
+    days = " – ".join(str(card.training.get(name, "?"))[:10] for name in ("since", "until"))
+    return f"{bots} bots and {humans} humans of {days}"
 
 
-class Without(_Filtered):
-    """The events of a stream but those of some kinds."""
+def _learned(rows: Sequence[tuple[Any, ...]]) -> str:
+    found = [row for row in rows if row[0] == "what they learned"]
+    weights = [row for row in found if row[1].endswith(" weight") and row[4] is not None]
+    if not found:
+        return "They learned the same numbers."
+    if not weights:
+        return f"{len(found)} learned numbers differ."
+    _, what, left, right, _ = max(weights, key=lambda row: abs(row[4]))
+    name = what.removeprefix("columns ").removesuffix(" weight")
+    return f"{len(found)} learned numbers differ; the weight that changes most is {name}'s ({left}, {right})."
 
-    def __init__(self, events: EventStream, kinds: Sequence[str]) -> None:
-        super().__init__(events, "kind")
-        self._kinds = pa.array(kinds, pa.string())
 
-    def _stays(self, values: pa.Array) -> pa.Array:
-        return pc.invert(pc.is_in(values.cast(pa.string()), self._kinds))
+def _results(first: Card, second: Card, *, same_data: bool) -> str:
+    ours, theirs = (card.validation.get("auc") for card in (first, second))
+    if ours is None or theirs is None:
+        return ""
+    own = "" if same_data else ", each on actors of its own data, so that the two do not compare directly"
+    return f"On held-out actors the AUC was {ours:.3f} and {theirs:.3f}{own}."
 
 
-class Before(_Filtered):
-    """The events of a stream up to a moment."""
-
-    def __init__(self, events: EventStream, moment: datetime) -> None:
-        super().__init__(events, "at")
-        self._moment = pa.scalar(moment, pa.timestamp("us", "UTC"))
-
-    def _stays(self, values: pa.Array) -> pa.Array:
-        return pc.less(values, self._moment)
+def _weaknesses(first: Card, second: Card) -> list[str]:
+    ours, theirs = first.weaknesses, second.weaknesses
+    return [
+        *(f"Only the first: {line}" for line in ours if line not in theirs),
+        *(f"Only the second: {line}" for line in theirs if line not in ours),
+    ]

@@ -16,10 +16,10 @@ from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, ByProbability, Lear
 from gamewarden.evaluation.plans import ACTOR, FARM
 from gamewarden.evaluation.side_by_side import SideBySide
 from gamewarden.evaluation.summaries import distinct_units
-from gamewarden.pipeline.comparing import Splitting, compare_splits, keep_results
 from gamewarden.pipeline.fitting import detector_recipe
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.sources import Reading, Watched, open_source
+from gamewarden.pipeline.splitting import Splitting, compare_splits, keep_results
 from gamewarden.provenance import without_model_made
 from gamewarden.readers.small import Labels, read_labels
 

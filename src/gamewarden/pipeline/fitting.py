@@ -14,7 +14,8 @@ from gamewarden.features.traffic_details import TrafficDetails
 from gamewarden.pipeline.measuring import measure, measured
 from gamewarden.pipeline.sources import Reading, open_for
 from gamewarden.readers.small import read_labels
-from gamewarden.store import models as shelf
+from gamewarden.store import models as stored_models
+from gamewarden.store import shelf
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def fit(
     seen = measured(frozen, events)
     recipe: Any = detector
     model: Model = replace(recipe, feature=frozen).fit(seen.frame, told.frame)
-    return Fitted(model, shelf.save(model, to), (*seen.remarks, *told.notes))
+    return kept(model, to, (*seen.remarks, *told.notes))
 
 
 def fit_traces(
@@ -77,7 +78,19 @@ def fit_traces(
         parts.append(_named_after_file(part.frame, source, known))
     _refuse_shared_actors(parts, traces)
     model = detector.fit(pl.concat(parts), told.frame)
-    return Fitted(model, shelf.save(model, to), (*remarks, *told.notes))
+    return kept(model, to, (*remarks, *told.notes))
+
+
+def kept(model: Model, directory: Path, remarks: Sequence[str]) -> Fitted:
+    """The model on the shelf, and what keeps it from being used, if anything does."""
+    path = stored_models.save(model, directory)
+    fitted = model.card
+    standing = next(one.id for one in shelf.in_force(directory) if one.detector == fitted.detector)
+    waits: tuple[str, ...] = ()
+    if standing != fitted.id:
+        promote = f"gamewarden model promote {fitted.id} --models {directory} --because …"
+        waits = (f"{standing} was promoted and stays in force; `{promote}` puts this model in its place",)
+    return Fitted(model, path, (*remarks, *waits))
 
 
 def _named_after_file(measured: pl.DataFrame, source: Path, known: set[str]) -> pl.DataFrame:

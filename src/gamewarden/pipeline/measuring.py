@@ -8,6 +8,7 @@ from typing import Any, cast
 from gamewarden import features
 from gamewarden.config import Config
 from gamewarden.contracts import Feature, Progress, Recipe, no_progress
+from gamewarden.errors import ModelError
 from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.pipeline.sources import Reading, Told, open_for, remarks_of
 from gamewarden.readers.small import read_vocabulary
@@ -31,8 +32,15 @@ def feature_recipe(name: str, options: Mapping[str, Any], config: Config, readin
 
 
 def feature_of(recipe: Recipe) -> Feature:
-    """The recipe back from what a model carries of it."""
-    return features.load(recipe.name).from_dict(recipe.options)
+    """The recipe back from what a model carries of it.
+
+    Raises:
+        ModelError: the model carries options that no such recipe has; only a file somebody has made up does.
+    """
+    try:
+        return features.load(recipe.name).from_dict(recipe.options)
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+        raise ModelError(f"model: {recipe.name} cannot be measured with its options ({error}); fit it again") from error
 
 
 def measure(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:

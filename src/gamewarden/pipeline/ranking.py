@@ -1,7 +1,7 @@
 """The list of accounts to look at, with their reasons."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
@@ -15,7 +15,7 @@ from gamewarden.pipeline.measuring import days_like, feature_of
 from gamewarden.pipeline.scoring import event_model
 from gamewarden.pipeline.sources import Reading, Told, Watched, open_source, remarks_of
 from gamewarden.readers.small import read_profiles
-from gamewarden.verdicts.chunks import roll_up
+from gamewarden.verdicts.chunks import Patience, prior_of, roll_up
 from gamewarden.verdicts.filters import Filter, parse_filter
 from gamewarden.verdicts.ranking import add_reasons
 from gamewarden.verdicts.ranking import rank as rank_scores
@@ -30,6 +30,7 @@ class Wishes:
     detector: str | None = None
     profiles: Path | None = None
     filters: tuple[Filter, ...] = field(default=())
+    patience: Patience = field(default=Patience())
 
     @classmethod
     def of(
@@ -64,6 +65,7 @@ class Wishes:
             detector,
             profiles,
             filters,
+            Patience(config.chunks.sure, config.chunks.flagged, config.chunks.discount),
         )
 
 
@@ -99,17 +101,19 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     suspects = listed.filter(pl.col("probability") >= wishes.probability)
     shown = suspects.head(wishes.top) if wishes.top else suspects
     if hasattr(feature, "chunk"):
-        shown = _with_time_to_detection(shown, scores)
+        shown = _with_time_to_detection(shown, scores, replace(wishes.patience, prior=prior_of(model.card)))
     periods = measured.join(shown.select("actor"), on="actor", how="semi")
     hidden = suspects.height - shown.height
     more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else _nobody(listed, suspects, wishes)
     return Told(add_reasons(shown, model.explain(periods)), (*remarks_of(events), *more))
 
 
-def _with_time_to_detection(ranking: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+def _with_time_to_detection(ranking: pl.DataFrame, scores: pl.DataFrame, patience: Patience) -> pl.DataFrame:
     """A ranking with what an actor's chunks add up to."""
     wanted = ("belief", "verdict", "streak", "chunks_until_sure", "minutes_until_sure")
-    return ranking.join(roll_up(scores).select("actor", *wanted), on="actor", how="left", maintain_order="left")
+    return ranking.join(
+        roll_up(scores, patience).select("actor", *wanted), on="actor", how="left", maintain_order="left"
+    )
 
 
 def _nobody(listed: pl.DataFrame, suspects: pl.DataFrame, wishes: Wishes) -> tuple[str, ...]:

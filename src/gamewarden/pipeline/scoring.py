@@ -12,20 +12,22 @@ from gamewarden.features.traffic import TrafficTest
 from gamewarden.pipeline.measuring import feature_of, measure
 from gamewarden.pipeline.sources import Reading, Told
 from gamewarden.readers.packets import is_capture
-from gamewarden.store import models as shelf
+from gamewarden.store import models as stored_models
+from gamewarden.store import shelf
+from gamewarden.verdicts.fusion_model import NAME as FUSION
 
 
 def load_models(directory: Path, detector: str | None = None) -> list[Model]:
-    """The newest model of each detector, those that see most first; or of one detector.
+    """The model in force of each detector, those that see most first; or of one detector.
 
     Raises:
         ModelError: there is no such model, or it is damaged.
     """
-    found = {stored.detector: stored for stored in shelf.newest(directory)}
+    found = {stored.detector: stored for stored in shelf.in_force(directory) if stored.detector != FUSION}
     if detector is not None and detector not in found:
         raise ModelError(f"{directory}: there is no model of {detector!r}, only of {', '.join(found)}")
     names = [name for name in (*detectors.NAMES, *found) if name in found] if detector is None else [detector]
-    return [detectors.revive(shelf.load(found[name].path)) for name in dict.fromkeys(names)]
+    return [detectors.revive(stored_models.load(found[name].path)) for name in dict.fromkeys(names)]
 
 
 def event_model(models: Path, detector: str | None) -> Model:
@@ -44,7 +46,7 @@ def event_model(models: Path, detector: str | None) -> Model:
 
 
 def traffic_profile(models: Path) -> TrafficTest:
-    """The profile of the newest traffic model of a directory.
+    """The profile of the traffic model in force of a directory.
 
     Raises:
         ModelError: there is none, or it is damaged.
@@ -54,24 +56,28 @@ def traffic_profile(models: Path) -> TrafficTest:
 
 
 def score(source: Path, models: Path, reading: Reading, progress: Progress = no_progress) -> Told:
-    """SCORES of every actor and period under the newest model of every detector that can see this source.
+    """SCORES of every actor and period under the model in force of every detector that can see this source.
 
     Raises:
         ModelError: no model judges what the source holds.
     """
-    measured: dict[str, Told] = {}
-    scores = []
-    for model in _seeing(load_models(models), source, models):
-        key = repr(model.feature)
-        if key not in measured:
-            measured[key] = measure(feature_of(model.feature), source, reading, progress)
-        scores.append(model.score(measured[key].frame))
-    frame = pl.concat(scores).sort("actor", "since", "detector")
+    found = seeing(load_models(models), source, models)
+    measured = measure_for(found, source, reading, progress)
+    frame = pl.concat([model.score(measured[model.card.id].frame) for model in found])
     remarks = dict.fromkeys(line for told in measured.values() for line in told.remarks)
-    return Told(frame, (*remarks, *_unsure(frame)))
+    return Told(frame.sort("actor", "since", "detector"), (*remarks, *_unsure(frame)))
 
 
-def _seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
+def measure_for(
+    models: Sequence[Model], source: Path, reading: Reading, progress: Progress = no_progress
+) -> dict[str, Told]:
+    """The FEATURES each model looks at, by the model's id; what several look at is measured once."""
+    recipes = {repr(model.feature): model.feature for model in models}
+    known = {key: measure(feature_of(recipe), source, reading, progress) for key, recipe in recipes.items()}
+    return {model.card.id: known[repr(model.feature)] for model in models}
+
+
+def seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
     """The models of what the source holds, where that shows from outside; else those of events before packets."""
     by_food: dict[str, list[Model]] = {}
     for model in models:

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from gamewarden import detectors, features
-from gamewarden.contracts import EventStream, Feature, PacketStream, Progress, no_progress
+from gamewarden.contracts import EventStream, Feature, Food, LogSource, PacketStream, Progress, no_progress
 from gamewarden.errors import ReadError
 from gamewarden.readers.lint import Lint, lint_events
 from gamewarden.readers.lint import lint as lint_file
@@ -31,6 +31,10 @@ class Reading:
     server_ports: tuple[int, ...] = ()  # of captures
     accounts: Path | None = None  # who used which address when, for captures
     include_empty: bool = False  # packets without payload
+    packet_db: Path | None = None  # what the messages of game clients mean; the thesis' profile without one
+    packet_version: int | None = None  # up to which version of it
+    strict: bool = False  # the first message that cannot be read ends its stream
+    game: str | None = None  # whose client messages a packetstream or capture holds, to be read as events
 
 
 @dataclass(frozen=True)
@@ -100,14 +104,14 @@ def feature_class_of(detector: str) -> type[Feature]:
     return features.load(detectors.SEES[detector])
 
 
-def food_of(detector: str) -> Literal["events", "packets"]:
+def food_of(detector: str) -> Food:
     """What a detector's feature is measured from."""
     return feature_class_of(detector).eats
 
 
 def read(source: Path, lake: Path, reading: Reading, progress: Progress = no_progress) -> Told:
     """Take a log file into a lake; one row of what came in, with what was wrong in it as remarks."""
-    file = _open_file(source, reading).numbered()
+    file = _open_log(source, reading)
     added = Lake(lake).add(cast("Any", Watched(file, progress)))
     remarks = remarks_of(file) if added.new else ()
     row = {
@@ -120,8 +124,26 @@ def read(source: Path, lake: Path, reading: Reading, progress: Progress = no_pro
     return Told(pl.DataFrame([row], schema_overrides={"note": pl.String}), remarks)
 
 
+def _open_log(source: Path, reading: Reading) -> LogSource:
+    if reading.game is None:
+        return _open_file(source, reading).numbered()
+    from gamewarden.pipeline.sessions import open_record_events
+
+    return open_record_events(source, reading)
+
+
+def _open_records(source: Path, reading: Reading) -> Any:  # noqa: ANN401  a RecordStream, opened by its own module
+    from gamewarden.pipeline.sessions import open_record_source
+
+    return open_record_source([source], reading)
+
+
 # How the source of each kind of stream is opened: what a feature eats, and who brings it.
-OPENERS: Mapping[str, Callable[[Path, Reading], Any]] = {"events": open_source, "packets": open_packet_source}
+OPENERS: Mapping[str, Callable[[Path, Reading], Any]] = {
+    "events": open_source,
+    "packets": open_packet_source,
+    "records": _open_records,
+}
 
 
 def open_for(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Any:  # noqa: ANN401  what the feature eats

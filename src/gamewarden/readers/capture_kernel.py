@@ -60,15 +60,22 @@ class Rules(NamedTuple):
     by_port: bool
     include_empty: bool
     only_up: bool
+    segments: bool  # the client's TCP segments with their bytes, copies and all, instead of packets
 
 
 class Rows(NamedTuple):
-    """The columns being filled."""
+    """The columns being filled; those after `size` are for segments alone, and empty without them."""
 
     end: npt.NDArray[np.int32]  # number of the client's end
     at: Ints
     up: Bytes
-    size: npt.NDArray[np.int32]
+    size: npt.NDArray[np.int32]  # of a segment: bytes that were captured
+    flow: npt.NDArray[np.int32]
+    seq: Ints
+    flags: Bytes
+    wire: npt.NDArray[np.int32]  # bytes the segment really had
+    begin: Ints  # where in the pool its bytes begin
+    pool: Bytes
 
 
 class Desk(NamedTuple):
@@ -79,11 +86,19 @@ class Desk(NamedTuple):
     by_port: bool
     include_empty: bool
     only_up: bool
+    segments: bool
     tally: Pointer
     end: Pointer
     at: Pointer
     up: Pointer
     size: Pointer
+    flow: Pointer
+    seq: Pointer
+    segment_flags: Pointer
+    wire: Pointer
+    begin: Pointer
+    pool: Pointer
+    most_begin: int  # from here on the pool might not have room for one more segment
     flows: FlowPointers
 
 
@@ -100,13 +115,20 @@ class Packet(NamedTuple):
     target_port: int
 
 
-def new_rows(capacity: int) -> Rows:
-    """Empty columns."""
+def new_rows(capacity: int, pool: int = 0) -> Rows:
+    """Empty columns; with a pool of so many bytes they have room for segments."""
+    own = capacity if pool else 0
     return Rows(
         np.empty(capacity, np.int32),
         np.empty(capacity, np.int64),
         np.empty(capacity, np.uint8),
         np.empty(capacity, np.int32),
+        np.empty(own, np.int32),
+        np.empty(own, np.int64),
+        np.empty(own, np.uint8),
+        np.empty(own, np.int32),
+        np.empty(own, np.int64),
+        np.empty(pool, np.uint8),
     )
 
 
@@ -118,11 +140,19 @@ def _desk(data: Bytes, rules: Rules, flows: Flows, tally: Ints, rows: Rows) -> D
         rules.by_port,
         rules.include_empty,
         rules.only_up,
+        rules.segments,
         pointer_to(tally),
         pointer_to(rows.end),
         pointer_to(rows.at),
         pointer_to(rows.up),
         pointer_to(rows.size),
+        pointer_to(rows.flow),
+        pointer_to(rows.seq),
+        pointer_to(rows.flags),
+        pointer_to(rows.wire),
+        pointer_to(rows.begin),
+        pointer_to(rows.pool),
+        len(rows.pool) - MOST_CAPTURED,
         flow_pointers(flows),
     )
 
@@ -388,6 +418,38 @@ def _goes_up(desk: Desk, packet: Packet, row: int, side: int, to_server: bool, t
 
 
 @part
+def _take_segment(desk: Desk, packet: Packet, end: int, at: int, count: int) -> int:
+    """One TCP segment to the server, with its bytes; the number of rows after it."""
+    row, side = _flow_and_side(desk, packet)
+    if not table.knows_client(desk.flows, row):
+        table.set_client(desk.flows, row, side)
+    first = packet.place + (np.int64(desk.data[packet.place + 12]) >> 4) * 4
+    captured: int = max(min(end - first, packet.payload), 0)
+    begin = desk.begin[count - 1] + desk.size[count - 1] if count > 0 else np.int64(0)
+    for place in range(captured):
+        desk.pool[begin + place] = desk.data[first + place]
+    desk.end[count] = table.client_end(desk.flows, row)
+    desk.at[count] = at
+    desk.up[count] = 1
+    desk.size[count] = captured
+    desk.flow[count] = row
+    desk.seq[count] = _net32(desk.data, packet.place + 4)
+    desk.segment_flags[count] = packet.flags
+    desk.wire[count] = packet.payload
+    desk.begin[count] = begin
+    desk.tally[DELIVERED] += 1
+    return count + 1
+
+
+@part
+def _full(desk: Desk, capacity: int, count: int) -> bool:
+    """Whether the next packet might not find room among the rows."""
+    if count == capacity:
+        return True
+    return desk.segments and count > 0 and desk.begin[count - 1] + desk.size[count - 1] > desk.most_begin
+
+
+@part
 def _take(desk: Desk, start: int, end: int, wire_end: int, link: int, at: int, count: int) -> int:
     """One captured packet; the number of rows after it."""
     tally = desk.tally
@@ -407,6 +469,11 @@ def _take(desk: Desk, start: int, end: int, wire_end: int, link: int, at: int, c
     if desk.only_up and desk.by_port and not to_server:
         tally[DOWNWARD] += 1
         return count
+    if desk.segments:
+        if not packet.is_tcp:
+            tally[NOT_TCP_UDP] += 1
+            return count
+        return _take_segment(desk, packet, end, at, count)
     row, side = _flow_and_side(desk, packet)
     told_by_port = from_server != to_server
     size = packet.payload
@@ -450,7 +517,7 @@ def scan_records(
     desk = _desk(data, rules, flows, tally, rows)
     bytes_ = desk.data
     while True:
-        if count == capacity:
+        if _full(desk, capacity, count):
             return offset, count, ROWS_FULL
         if table.lacks_room(desk.flows):
             return offset, count, NEEDS_ROOM
@@ -551,7 +618,7 @@ def scan_blocks(
     desk = _desk(data, rules, flows, tally, rows)
     bytes_ = desk.data
     while True:
-        if count == capacity:
+        if _full(desk, capacity, count):
             return offset, count, ROWS_FULL
         if table.lacks_room(desk.flows):
             return offset, count, NEEDS_ROOM

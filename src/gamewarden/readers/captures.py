@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from gamewarden.errors import ConfigError
@@ -30,6 +31,7 @@ from gamewarden.readers.flows import Ints, new_flows, with_more_room
 from gamewarden.readers.packet_schema import SCHEMA
 
 _BATCH_ROWS = 1 << 16
+_SEGMENT_POOL = 4 << 20
 
 SAYS = {
     kernel.PACKETS: "packets captured",
@@ -105,7 +107,15 @@ class CaptureStream:
         """All packets in the source's order; damage ends them and is told by `report`."""
         self.report = CaptureReport()
         with self._origin.opened() as source:
-            yield from _Reading(source, self._origin.name, self._rules, self._accounts, self.report).batches()
+            yield from CaptureReading(source, self._origin.name, self._rules, self._accounts, self.report).batches()
+
+
+def segment_reading(
+    source: ByteSource, name: str, server_ports: Sequence[int], report: CaptureReport
+) -> "CaptureReading":
+    """A reading whose rows are the TCP segments of clients with their bytes, copies and all."""
+    rules = _rules(server_ports, include_empty=False, only_up=True)._replace(segments=True)
+    return CaptureReading(source, name, rules, None, report, pool=_SEGMENT_POOL)
 
 
 def _rules(server_ports: Sequence[int], *, include_empty: bool, only_up: bool) -> kernel.Rules:
@@ -114,14 +124,21 @@ def _rules(server_ports: Sequence[int], *, include_empty: bool, only_up: bool) -
         if not 0 <= port < len(ports):
             raise ConfigError(f"server port {port} is not between 0 and 65535")
         ports[port] = 1
-    return kernel.Rules(ports, bool(server_ports), include_empty, only_up)
+    return kernel.Rules(ports, bool(server_ports), include_empty, only_up, segments=False)
 
 
-class _Reading:
+class CaptureReading:
     """One pass over a source: a window of bytes that moves along, and the rows being filled from it."""
 
     def __init__(
-        self, source: ByteSource, name: str, rules: kernel.Rules, accounts: Accounts | None, report: CaptureReport
+        self,
+        source: ByteSource,
+        name: str,
+        rules: kernel.Rules,
+        accounts: Accounts | None,
+        report: CaptureReport,
+        *,
+        pool: int = 0,
     ) -> None:
         self._source = source
         self._name = name
@@ -130,11 +147,17 @@ class _Reading:
         self._window = Window(source)
         self._flows = new_flows(secrets.randbits(62))
         self._ends = ClientEnds(accounts)
-        self._rows = kernel.new_rows(_BATCH_ROWS)
+        self._pool = pool
+        self._rows = kernel.new_rows(_BATCH_ROWS, pool)
         self._count = 0
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The packets, a batch when it is full or when the source makes us wait."""
+        for rows, count in self.fills():
+            yield self._batch(rows, count)
+
+    def fills(self) -> Iterator[tuple[kernel.Rows, int]]:
+        """The rows, and how many, when they are full or when the source makes us wait."""
         framing = self._framing()
         while framing is not None:
             status = self._scan(framing)
@@ -142,16 +165,25 @@ class _Reading:
                 self._flows = with_more_room(self._flows)
             elif status == kernel.NEEDS_BYTES:
                 if self._source.live and self._count:
-                    yield self._batch()
+                    yield self._taken()
                 if not self._window.fill():
                     break
             elif status == kernel.ROWS_FULL:
-                yield self._batch()
+                yield self._taken()
             elif not self._understood(framing, status):
                 break
         self._notice_cut(framing)
         if self._count:
-            yield self._batch()
+            yield self._taken()
+
+    def _taken(self) -> tuple[kernel.Rows, int]:
+        filled = self._rows, self._count
+        self._rows, self._count = kernel.new_rows(_BATCH_ROWS, self._pool), 0
+        return filled
+
+    def clients(self, ends: npt.NDArray[np.int32], at: Ints) -> pa.DictionaryArray:
+        """Who stands behind each of these ends."""
+        return self._ends.actors(self._flows, ends, at)
 
     def _framing(self) -> Framing | None:
         try:
@@ -189,12 +221,10 @@ class _Reading:
             )
         report.unmatched = self._ends.unmatched
 
-    def _batch(self) -> pa.RecordBatch:
-        count, rows = self._count, self._rows
-        self._rows, self._count = kernel.new_rows(_BATCH_ROWS), 0
+    def _batch(self, rows: kernel.Rows, count: int) -> pa.RecordBatch:
         at = rows.at[:count]
         columns = [
-            self._ends.actors(self._flows, rows.end[:count], at),
+            self.clients(rows.end[:count], at),
             pa.Array.from_buffers(SCHEMA.field("at").type, count, [None, pa.py_buffer(at)]),
             pa.array(rows.up[:count].view(np.bool_)),
             pa.array(rows.size[:count]),

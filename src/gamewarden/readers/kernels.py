@@ -17,7 +17,7 @@ from numba.np import arrayobj
 Pointer: TypeAlias = Any  # to the elements of an array
 
 
-_FILES = ("kernels.py", "flows.py", "capture_kernel.py", "client_ends.py")
+_FILES = ("kernels.py", "flows.py", "capture_kernel.py", "client_ends.py", "record_kernel.py")
 
 
 def kernel(function: Any) -> Any:  # noqa: ANN401 - numba's dispatchers have no types

@@ -14,8 +14,11 @@ from gamewarden.readers.packed import Unpacked
 from gamewarden.readers.tables import first_line_of, open_parquet, peek, unpacked_parquet
 from gamewarden.readers.tally import Tally, shorten
 from gamewarden.readers.times import Clock
-from gamewarden.tables import LABELS, PARQUET_FAULTS, PROFILES, TIME, Table, check
+from gamewarden.tables import LABELS, PARQUET_FAULTS, PROFILES, SCORES, TIME, Table, check
 
+_SCORED = Table(
+    "SCORES", {**SCORES.columns, "bot": pl.Boolean}, required=("actor", "since", "until", "detector"), open=True
+)
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _NUMBER = r"^[+-]?(?:0|[1-9]\d*)(?:\.\d+)?$"  # an id such as 007 stays text
 
@@ -63,6 +66,17 @@ def read_profiles(path: Path, zone: str | None = None) -> pl.DataFrame:
     if len(twice):
         raise ReadError(f"{path}: actor {twice[0]!r} has more than one row; a profile is one row an account")
     return frame
+
+
+def read_scores(path: Path, zone: str | None = None) -> pl.DataFrame:
+    """Scores that stand in a file: actor, since, until, detector, and alarm or probability; further columns are kept.
+
+    Raises:
+        ReadError: the file is no table, a column is missing, or a value does not fit its column.
+    """
+    text = read_table(path)
+    _demand(text, _SCORED, path)
+    return check(_typed(text, _SCORED, Clock(zone=zone), path), _SCORED, str(path))
 
 
 def read_vocabulary(path: Path) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """How good a model was, by split, in a file beside the model: `<model id>.results.json`, refused if it was changed."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,11 @@ SEAL = Seal("gamewarden-results", 1, "evaluation", "evaluate the model again", M
 # What an evaluation holds, and what each must be.
 _TABLES = ("splits", "families", "people", "alarms", "labels")
 _LINES = ("warnings", "notes")
+_BY_SPLIT = (
+    *("split", "detector", "bots", "humans", "auc", "auc_low", "auc_high", "tpr_at_1pct", "precision_at_1pct"),
+    *("prevalence", "ever_flagged", "hours_to_detection", "tied", "flatters"),
+)
+_BY_FAMILY = ("split", "family", "bots", "auc", "tpr", "tpr_low", "tpr_high")
 _SHARES = ("auc", "auc_low", "auc_high", "tpr_at_1pct", "tpr_at_0_1pct", "precision_at_1pct", "tied")
 
 
@@ -47,6 +52,24 @@ def load_results(directory: Path, model_id: str) -> dict[str, Any] | None:
     values = SEAL.open(path)
     _refuse(path, values, model_id)
     return values
+
+
+def results_in_short(results: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What a card shows of the results, by heading; accounts, not periods."""
+    by_split = [_shown(row, _BY_SPLIT) for row in results["splits"] if row["unit"] == "actor"]
+    families = [_shown(row, _BY_FAMILY) for row in results["families"]]
+    return {
+        "by split": by_split,
+        "by family": families,
+        "people flagged": results["people"],
+        "alarms": results["alarms"],
+        "labels": results["labels"],
+        "warnings": results["warnings"],
+    }
+
+
+def _shown(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: row.get(name) for name in names}
 
 
 def _refuse(path: Path, values: Mapping[str, Any], model_id: str) -> None:

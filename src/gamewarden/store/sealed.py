@@ -33,7 +33,9 @@ _DISGUISES = {
     b"PAR1": "a Parquet file",
 }
 _OLD_PICKLES = b"(cIFLSVN])}KMJGUXTi"  # what pickles of the protocols 0 and 1, which are nearly text, begin with
+_SHORTEST_OLD_PICKLE = 8  # bytes; less can run nothing
 _LONGEST_OLD_PICKLE = 1 << 20  # bytes; a longer one is no model either, and called not JSON
+_CUT_OFF = re.compile(r"[-+.a-zA-Z]{0,4}\s*")  # nothing, or the beginning of a number or of a word, and no more
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -111,7 +113,7 @@ class Seal:
             raise self.error(f"{path}: a number in it is too long to be one of a {self.body}") from error
 
     def _not_json(self, path: Path, text: str, error: json.JSONDecodeError) -> GamewardenError:
-        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated"):
+        if _CUT_OFF.fullmatch(text, error.pos) or error.msg.startswith("Unterminated"):
             return self.error(f"{path}: it ends early, at byte {len(text.encode()):,}; copy it again or {self.again}")
         return self.error(f"{path}:{error.lineno}: this is not JSON ({error.msg}), so no {self.body} or a damaged one")
 
@@ -141,7 +143,7 @@ def sha256(values: Mapping[str, Any]) -> str:
 
 def _is_old_pickle(content: bytes) -> bool:
     """Whether this reads as a pickle to its end; reading one that way names its steps and takes none."""
-    if not content or content[0] not in _OLD_PICKLES or len(content) > _LONGEST_OLD_PICKLE:
+    if not _SHORTEST_OLD_PICKLE <= len(content) <= _LONGEST_OLD_PICKLE or content[0] not in _OLD_PICKLES:
         return False
     from pickletools import genops
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from gamewarden.contracts import Card
 from gamewarden.errors import ConfigError
 from gamewarden.tables import SCORES, check
 
@@ -16,14 +17,14 @@ BOT, HUMAN, INSUFFICIENT = "bot", "human", "insufficient"
 
 @dataclass(frozen=True)
 class Patience:
-    """How chunks add up to a belief."""
+    """How chunks add up to a belief: the settings of [chunks], and the model's own prior."""
 
     sure: float = 0.99  # the belief from which an actor is called a bot, and its opposite a human
     flagged: float = 0.5  # the probability from which a chunk counts as flagged
     # Chunks of one actor are not independent: the same evening, the same habits. The discount is that of consecutive
     # windows of one session; what a chunk shares with the one before counts once.
     discount: float = 0.3
-    prior: float = 0.5  # the share of bots among those who trained the model: its probabilities suppose it
+    prior: float = 0.5  # the share of bots that the model's probabilities suppose: `prior_of` its card
 
     def __post_init__(self) -> None:
         for name in ("sure", "flagged", "prior"):
@@ -31,6 +32,12 @@ class Patience:
                 raise ConfigError(f"chunks: {name} {getattr(self, name)!r} is not a share between 0 and 1")
         if not 0 < self.discount <= 1:
             raise ConfigError(f"chunks: discount {self.discount!r} cannot be used; give a number above 0, at most 1")
+
+
+def prior_of(card: Card) -> float:
+    """The share of bots among the periods that trained a model: what its probabilities suppose."""
+    periods = card.training["periods"]
+    return float(periods["bot"] / (periods["bot"] + periods["human"]))
 
 
 def roll_up(scores: pl.DataFrame, patience: Patience | None = None) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """Who plays: every kind of human and of bot as data. Sources and reasons are in docs/world.md, by the same names."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 FOREVER = 1e6  # hours: a phase that lasts as long as the session
@@ -178,6 +178,8 @@ FORBIDDEN = Hand(
     burst=Around(0.08, 1.8),
     leap=Around(0.03, 1.6),
 )
+# A script's times with a disguise's range: what it does is varied, when it does it is not.
+WIDENED = replace(SCRIPT, variety=DISGUISED.variety, favourites=DISGUISED.favourites, aside=DISGUISED.aside)
 
 
 CASUAL = Persona(
@@ -486,6 +488,25 @@ OCCASIONAL = Persona(
         Phase((Bout("hunt", 1, Around(300, 1.3), SCRIPT),)),
     ),
 )
+# The farmer whose author answers to detectors of few actions, and to nothing else. It does not gather, so that its loot
+# compares with a farmer's.
+WIDE_MIMIC = Persona(
+    "wide-mimic",
+    bot=True,
+    schedule=FARMER.schedule,
+    habits=FARMER.habits,
+    phases=(
+        Phase(
+            (
+                Bout("hunt", 6, Around(60, 1.5), WIDENED),
+                Bout("quest", 1.5, Around(15, 1.5), WIDENED),
+                Bout("town", 1.5, Around(5, 1.5), WIDENED),
+                Bout("craft", 1.0, Around(10, 1.5), WIDENED),
+                Bout("roam", 0.4, Around(6, 1.5), WIDENED),
+            )
+        ),
+    ),
+)
 
 HUMANS = (CASUAL, HARD_CORE, GRINDER, TRADER, NEWBIE, SITTER, SHARER)
 BOTS = (
@@ -499,4 +520,5 @@ BOTS = (
     STAR_HUB,
     OCCASIONAL,
 )
-PERSONAS = (*HUMANS, *BOTS)
+CAST_BY_NAME = (WIDE_MIMIC,)  # in no game's mix: World.recast puts them on the stage
+PERSONAS = (*HUMANS, *BOTS, *CAST_BY_NAME)

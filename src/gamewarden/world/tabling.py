@@ -39,6 +39,12 @@ def actor_id(account: int) -> str:
     return f"u{account:07d}"
 
 
+def account_of(actor: str) -> int | None:
+    """The account of an id; None for what is no id."""
+    digits = actor[1:]
+    return int(digits) if digits.isdecimal() and actor == actor_id(int(digits)) else None
+
+
 def character_id(code: int) -> str:
     """The id of an account's first or second character, from 2 × account + (0 or 1)."""
     return f"{actor_id(code >> 1)}-c{(code & 1) + 1}"

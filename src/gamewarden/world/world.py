@@ -1,7 +1,7 @@
 """A whole synthetic game: its events in batches, its labels, who is who, and what the operator knows of them."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from gamewarden.world.games import Game, game_named
 from gamewarden.world.personas import PERSONAS
 from gamewarden.world.profiles import profiles_of
 from gamewarden.world.roster import Roster, farms_of, roster_of
-from gamewarden.world.tabling import Tabling, actor_id
+from gamewarden.world.tabling import Tabling, account_of, actor_id
 
 if TYPE_CHECKING:
     from gamewarden.world.agenda import Cast
@@ -46,6 +46,7 @@ class World:
     seed: int
     bots: float = 0.5
     start: datetime = MONDAY
+    recasts: tuple[tuple[str, str], ...] = ()  # accounts that play another persona than the mix gave them
     batch_rows: int = field(default=BATCH_ROWS, compare=False)
 
     def __post_init__(self) -> None:
@@ -69,7 +70,28 @@ class World:
     @cached_property
     def roster(self) -> Roster:
         """Who is who."""
-        return roster_of(self._game, self.accounts, self.bots, self.seed)
+        dealt = roster_of(self._game, self.accounts, self.bots, self.seed)
+        persona = dealt.persona.copy()
+        for actor, name in self.recasts:
+            persona[self._account(actor)] = _persona_code(name)
+        return replace(dealt, persona=persona)
+
+    def recast(self, personas: Mapping[str, str]) -> "World":
+        """The same world in which some accounts play another persona, with the same dice, partners and address.
+
+        Raises:
+            ConfigError: there is no such account or persona.
+        """
+        for actor, name in personas.items():
+            self._account(actor)
+            _persona_code(name)
+        return replace(self, recasts=tuple(sorted({**dict(self.recasts), **personas}.items())))
+
+    def _account(self, actor: str) -> int:
+        account = account_of(actor)
+        if account is None or account >= self.accounts:
+            raise ConfigError(f"world: there is no account {actor!r} among the {self.accounts:,}")
+        return account
 
     @property
     def _game(self) -> Game:
@@ -83,24 +105,39 @@ class World:
         """As `batches`, each with the number of accounts whose whole life it holds."""
         tabling = Tabling(self._game, self.roster)
         seq = 0
-        for accounts, rows in self._rows():
+        for accounts, rows in self._rows([(0, self.accounts)]):
             yield accounts, tabling.batch(rows, seq, columns)
             seq += len(rows)
 
-    def _rows(self) -> Iterator[tuple[int, npt.NDArray[np.void]]]:
+    def lives(self, actors: Sequence[str], columns: Sequence[str] = tuple(EVENTS.columns)) -> Iterator[pa.RecordBatch]:
+        """The events of some accounts alone, as they are among all the others but for `seq`.
+
+        Raises:
+            ConfigError: there is no such account.
+        """
+        accounts = [self._account(actor) for actor in actors]
+        tabling = Tabling(self._game, self.roster)
+        seq = 0
+        for _, rows in self._rows([(account, account + 1) for account in accounts]):
+            yield tabling.batch(rows, seq, columns)
+            seq += len(rows)
+
+    def _rows(self, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, npt.NDArray[np.void]]]:
+        """Whole accounts from each span's first up to its end."""
         from gamewarden.world.play import EVENT, play
         from gamewarden.world.rules import rulebook
 
         book, cast = rulebook(self._game), self._cast()
         log = np.empty(self.batch_rows, EVENT)
-        account = 0
-        while account < self.accounts:
-            upto, rows = play(book, cast, account, self.accounts, log)
-            if rows < 0:
-                log = np.empty(-rows, EVENT)
-            else:
-                yield upto - account, log[:rows]
-            account = upto
+        for first, end in spans:
+            account = first
+            while account < end:
+                upto, rows = play(book, cast, account, end, log)
+                if rows < 0:
+                    log = np.empty(-rows, EVENT)
+                else:
+                    yield upto - account, log[:rows]
+                account = upto
 
     def _cast(self) -> "Cast":
         from gamewarden.world.agenda import Cast
@@ -146,3 +183,10 @@ class World:
 def _in_range(name: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:
         raise ConfigError(f"world: {name} is {value}; it must lie from {least} to {most}")
+
+
+def _persona_code(name: str) -> int:
+    names = [persona.name for persona in PERSONAS]
+    if name not in names:
+        raise ConfigError(f"world: there is no persona {name!r}; choose one of {', '.join(names)}")
+    return names.index(name)

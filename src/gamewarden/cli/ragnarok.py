@@ -1,0 +1,132 @@
+"""Commands for what Ragnarok clients say: `packets`, and `measure session` over any number of streams."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gamewarden.cli import options
+from gamewarden.cli.settings import current
+from gamewarden.cli.show import Presentation, progress, say
+
+if TYPE_CHECKING:
+    from gamewarden.pipeline import Reading
+
+_SOURCES = click.argument("sources", nargs=-1, required=True, type=options.FILE, metavar="SOURCE…")
+
+
+def decoding(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds what says how client messages are decoded, to a command that has `reading`."""
+
+    @click.option("--packet-db", type=options.FILE, metavar="FILE", help="Packet table.  [default: the thesis']")
+    @click.option("--packet-version", type=int, metavar="N", help="Up to which version of the packet table.")
+    @click.option("--strict", is_flag=True, help="End a stream at the first message that cannot be read.")
+    @wraps(function)
+    def command(
+        *,
+        reading: "Reading",
+        packet_db: Path | None,
+        packet_version: int | None,
+        strict: bool,
+        **given: Any,  # noqa: ANN401  the command's own
+    ) -> None:
+        function(
+            reading=replace(reading, packet_db=packet_db, packet_version=packet_version, strict=strict),
+            **given,
+        )
+
+    return command
+
+
+def record_reading(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds all that says how client messages are read; the command gets `reading`."""
+    inner = decoding(function)
+
+    @options.ports
+    @wraps(inner)
+    def command(*, server_ports: tuple[int, ...], **given: Any) -> None:  # noqa: ANN401  the command's own
+        from gamewarden.pipeline import Reading
+
+        inner(reading=Reading(server_ports=server_ports), **given)
+
+    return command
+
+
+def measure_command(name: str, recipe: type) -> click.Command:
+    """The command that measures a feature of client messages, over any number of sources."""
+    from gamewarden.cli.recipes import chosen, options_of
+
+    @click.command(name, help=recipe.__doc__)
+    @_SOURCES
+    @options_of(recipe)
+    @record_reading
+    @options.table
+    def command(*, sources: tuple[Path, ...], reading: "Reading", present: Presentation, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
+        from gamewarden import pipeline
+
+        feature = pipeline.feature_recipe(name, chosen(recipe, given), current(), reading)
+        with progress(f"measuring {name}") as done:
+            told = pipeline.measure_sessions(feature, sources, reading, done)
+        say(*told.remarks)
+        present.table(told.frame)
+
+    return command
+
+
+@click.command
+@click.argument("sources", nargs=-1, required=True, type=options.FILE, metavar="TABLE|STREAM…")
+@click.option("--version", "version", type=int, metavar="N", help="Up to which version of the table.")
+@click.option("--names", type=options.FILE, metavar="FILE", help="Names of characters: character,name.")
+@click.option("--summary", is_flag=True, help="Only the sessions in words, not every message.")
+@record_reading
+@options.table
+def packets(
+    *,
+    sources: tuple[Path, ...],
+    version: int | None,
+    names: Path | None,
+    summary: bool,
+    reading: "Reading",
+    present: Presentation,
+) -> None:
+    """Say what a packet table means, or what a client did.
+
+    TABLE is a packet table of a Ragnarok server: one row an id, with its length, function and parts. STREAM is a
+    packetstream or a capture: every message in words, then each session. What a file is, its content says.
+    """
+    from gamewarden import pipeline
+
+    if len(sources) == 1 and pipeline.is_packet_table(sources[0]):
+        told = pipeline.describe_table(sources[0], version)
+        say(*told.remarks)
+        present.table(told.frame)
+        return
+    if version is not None:
+        raise click.UsageError("--version is for a packet table; name that of a stream with --packet-version")
+    _tell(sources, names, reading, present, summary=summary)
+
+
+def _tell(
+    sources: tuple[Path, ...], names: Path | None, reading: "Reading", present: Presentation, *, summary: bool
+) -> None:
+    from gamewarden import pipeline
+    from gamewarden.cli.trace import decoded_frame, session_sentences, trace_lines
+
+    stream = pipeline.open_record_source(sources, reading)
+    known = {} if names is None else pipeline.character_names(names)
+    if present.for_machines:
+        present.table(decoded_frame(stream))
+        say(*stream.remarks)
+        return
+    if not summary:
+        for line in trace_lines(stream, known):
+            click.echo(line)
+    feature = pipeline.feature_recipe("session", {}, current(), reading)
+    with progress("summing up") as done:
+        told = pipeline.measure_sessions(feature, sources, reading, done)
+    for sentence in session_sentences(told.frame, known):
+        click.echo(sentence)
+    say(*told.remarks)

@@ -1,0 +1,128 @@
+"""Commands for the models at hand: `model list`, `show`, `promote`, `roll-back`, `history`, `diff`."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gamewarden.cli import options
+from gamewarden.cli.settings import current
+from gamewarden.cli.show import Presentation, progress, say
+
+if TYPE_CHECKING:
+    from gamewarden.pipeline import Reading
+
+
+@click.group
+def model() -> None:
+    """The models at hand: which there are, which is in force, how two differ."""
+
+
+@model.command("list")
+@options.models
+@options.table
+def list_models(*, models: Path, present: Presentation) -> None:
+    """List the models of a directory, the newest file last.
+
+    The model in force judges: the promoted one of each detector, or the newest file where none was ever promoted.
+    """
+    from gamewarden import pipeline
+
+    table = pipeline.models_on(models)
+    present.table(table if present.for_machines else pipeline.models_in_short(table))
+
+
+@model.command
+@click.argument("id_", metavar="ID")
+@options.models
+@click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
+def show(*, id_: str, models: Path, as_json: bool) -> None:
+    """Show a model's card: what it needs, what it learned, from whom, how good it was and where it fails.
+
+    ID may be cut short as long as it names one model only, with or without the detector: account-day@3f or 3f2a.
+    """
+    from gamewarden import pipeline
+
+    page = pipeline.page_of(pipeline.load_model(models, id_), models)
+    click.echo(page.json() if as_json else page.markdown())
+
+
+def _reasoned(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds --because and --by; the command gets both, and the time."""
+
+    @click.option("--because", required=True, metavar="TEXT", help="Why; it is kept for ever.")
+    @click.option("--by", metavar="NAME", help="Who decided it.  [default: your login name]")
+    @wraps(function)
+    def command(*, by: str | None, **given: Any) -> None:  # noqa: ANN401  the command's own
+        function(by=by or _login(), at=datetime.now(UTC), **given)
+
+    return command
+
+
+def _login() -> str:
+    from getpass import getuser
+
+    try:
+        return getuser()
+    except (OSError, KeyError):  # a user without a name, as in a container
+        return "unnamed"
+
+
+@model.command
+@click.argument("id_", metavar="ID")
+@options.models
+@_reasoned
+def promote(*, id_: str, models: Path, because: str, by: str, at: datetime) -> None:
+    """Put a model into force; from then on no newer file takes its place by itself."""
+    from gamewarden import pipeline
+
+    click.echo(pipeline.promote(models, id_, because=because, by=by, at=at))
+
+
+@model.command("roll-back")
+@click.argument("detector")
+@options.models
+@_reasoned
+def roll_back(*, detector: str, models: Path, because: str, by: str, at: datetime) -> None:
+    """Take the latest promotion of a detector back: what was in force before it is in force again."""
+    from gamewarden import pipeline
+
+    click.echo(pipeline.roll_back(models, detector, because=because, by=by, at=at))
+
+
+@model.command
+@options.models
+@options.table
+def history(*, models: Path, present: Presentation) -> None:
+    """List who put which model into force, when and why; nothing is ever taken off this list."""
+    from gamewarden import pipeline
+
+    present.table(pipeline.history_of(models))
+
+
+@model.command
+@click.argument("first")
+@click.argument("second")
+@options.models
+@click.option("--on", "source", type=options.FILE, metavar="SOURCE", help="Also say who scores differently here.")
+@options.reading
+@options.packets
+@options.table
+def diff(
+    *, first: str, second: str, models: Path, source: Path | None, reading: "Reading", present: Presentation
+) -> None:
+    """Say how two models differ: what they were made of, what they learned, and with --on whom they would list."""
+    from gamewarden import pipeline
+
+    both = pipeline.load_model(models, first), pipeline.load_model(models, second)
+    difference = pipeline.compare(*both)
+    (say if present.for_machines else click.echo)("\n".join(difference.sentences))
+    present.table(difference.table)
+    if source is not None:
+        with progress("scoring") as done:
+            told = pipeline.compare_on(both, source, current().rank.probability, reading, done)
+        say(*told.remarks)
+        present.beside(told.frame, "scores")

@@ -1,0 +1,174 @@
+"""Commands for judging: `judge`, `budget`, and `fit fusion`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gamewarden.cli import options
+from gamewarden.cli.settings import current
+from gamewarden.cli.show import Presentation, progress, say
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gamewarden.pipeline import Reading
+
+_EVERY = click.option("--every", type=options.Span(), help="Length of one period.  [default: warden.toml]")
+
+
+@click.command
+@options.source
+@options.models
+@_EVERY
+@options.reading
+@options.packets
+@options.table
+def judge(*, source: Path, models: Path, every: int | None, reading: "Reading", present: Presentation) -> None:
+    """Judge every account and period by all detectors at once.
+
+    A fitted fusion is used where there is one of these models; otherwise alarms are combined in a way that holds
+    whatever the detectors have in common. A verdict is a reason to look or to ask, never a sanction.
+    """
+    from gamewarden import pipeline
+
+    with progress("judging") as done:
+        found = pipeline.judge(source, models, reading, config=current(), every=every, progress=done)
+    say(*found.remarks, *pipeline.judgement_summary(found))
+    present.table(found.verdicts if present.for_machines else pipeline.judgement_in_short(found))
+
+
+@click.command("fusion")
+@options.source
+@options.labels
+@options.models
+@click.option("--to", type=options.FILE, metavar="DIR", help="Where the fusion is kept.  [default: with the models]")
+@_EVERY
+@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Parts held out in turn.")
+@options.reading
+@click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
+def fit_fusion(
+    *,
+    source: Path,
+    labels: Path,
+    models: Path,
+    to: Path | None,
+    every: int | None,
+    folds: int,
+    reading: "Reading",
+    as_json: bool,
+) -> None:
+    """How much each detector's answer counts beside the others', as one verdict a period.
+
+    Every detector with a model in --models is fitted anew without a part of the labelled accounts, which it then
+    scores: the fusion learns from answers on strangers. Prints its card.
+    """
+    from gamewarden import pipeline
+    from gamewarden.verdicts.fusion import Fusion
+
+    config = current()
+    recipe = Fusion(folds=folds, styles=pipeline.styles_of(config))
+    with progress("fitting fusion") as done:
+        fitted = pipeline.fit_fusion(
+            source,
+            labels,
+            models,
+            to or models,
+            fusion=recipe,
+            config=config,
+            every=every,
+            reading=reading,
+            progress=done,
+        )
+    say(*fitted.remarks)
+    page = pipeline.page_of(fitted.model, to or models)
+    click.echo(page.json() if as_json else page.markdown())
+    say(f"The fusion is in {fitted.path}")
+
+
+class _Cost(click.ParamType[tuple[float, float]]):
+    """What a wrong accusation and a missed bot cost, as 10:1."""
+
+    name = "cost"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401  click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> tuple[float, float]:
+        """The two numbers."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            wrong, missed = map(float, value.split(":"))
+        except ValueError:
+            self.fail(f"{value!r} is not two numbers such as 10:1", param, ctx)
+        return wrong, missed
+
+
+@click.command
+@click.argument("scores", type=options.FILE, required=False)
+@click.option("--labels", type=options.FILE, metavar="FILE", help="Who in SCORES is known to be human: actor,bot.")
+@click.option(
+    "--models", type=options.FILE, metavar="DIR", help="Where fitted models are; their held-out humans count."
+)
+@click.option("--wrong-per-month", type=float, help="Wrong accusations a month that can be accepted.")
+@click.option("--players", type=click.IntRange(min=1), help="How many people play.")
+@click.option("--confidence", type=float, help="Per cent: how sure the promise must be.  [default: warden.toml]")
+@click.option("--cost", type=_Cost(), metavar="FP:FN", help="Instead: what a wrong accusation and a missed bot cost.")
+@click.option(
+    "--prevalence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Share of bots among players, for --cost.  [default: warden.toml]",
+)
+@options.reading
+@options.table
+def budget(
+    *,
+    scores: Path | None,
+    labels: Path | None,
+    models: Path | None,
+    wrong_per_month: float | None,
+    players: int | None,
+    confidence: float | None,
+    cost: tuple[float, float] | None,
+    prevalence: float | None,
+    reading: "Reading",
+    present: Presentation,
+) -> None:
+    """Find the threshold that keeps a budget of wrong accusations.
+
+    From the humans held out when the models of --models were fitted, or from SCORES of people no model had seen. Says
+    plainly when they are too few to promise it, and how many would be needed: then nothing above review is allowed.
+    """
+    from gamewarden import pipeline
+    from gamewarden.verdicts.budget import Budget
+
+    config = current()
+    if cost is not None:
+        if models is None:
+            raise click.UsageError("--cost needs --models: what their probabilities suppose decides")
+        share = config.evaluate.prevalence if prevalence is None else prevalence
+        _present_with_words(pipeline.costs_of_models(cost, share, models), present)
+        return
+    if wrong_per_month is None or players is None:
+        raise click.UsageError("give --wrong-per-month and --players, or --cost")
+    asked = Budget(wrong_per_month, players, config.budget.confidence if confidence is None else confidence)
+    if scores is not None:
+        _present_with_words(pipeline.budget_of_scores(asked, scores, labels, reading), present)
+    elif models is not None:
+        _present_with_words(pipeline.budget_of_models(asked, models), present)
+    else:
+        _present_with_words(pipeline.budget_alone(asked), present)
+
+
+def _present_with_words(frame: "pl.DataFrame", present: Presentation) -> None:
+    """The table for machines; for a person its sentences, then the numbers."""
+    if present.for_machines:
+        present.table(frame)
+        return
+    for model, says in frame.select("model", "says").iter_rows():
+        click.echo(f"{model}: {says}\n")
+    first = ("model", "humans", "days_watched", "alarm", "accused", "humans_needed", "above_review", "probability")
+    present.table(frame.select(name for name in first if name in frame.columns))

@@ -1,0 +1,99 @@
+"""What every model of calibrated decision values has in common: its name, its card, and how it is kept as JSON."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Protocol
+
+from gamewarden.contracts import Card, Recipe, model_id
+from gamewarden.detectors.calibration import (
+    Calibration,
+    Reference,
+    StyleReferences,
+    plain_json,
+    short_options,
+    weak_here,
+)
+from gamewarden.errors import ModelError
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibratedModel:
+    """A fitted method whose decision values were calibrated on held-out actors; what it learned is its own."""
+
+    always_weak: ClassVar[tuple[str, ...]]  # sentences that hold for every model of the method
+
+    detector: str
+    recipe: Mapping[str, Any]
+    feature: Recipe
+    data: str  # digest of the training rows and labels
+    strength: float
+    slope: float  # calibration: log-odds = slope × decision + offset
+    offset: float
+    reference: Reference
+    training: Mapping[str, Any]
+    validation: Mapping[str, Any]
+    styles: StyleReferences | None = None  # of people; none where the method cannot tell them apart
+
+    @property
+    def id(self) -> str:
+        """`detector@digest` of both recipes and the training data."""
+        return model_id(self.detector, self.recipe, self.feature, self.data)
+
+    @property
+    def card(self) -> Card:
+        """What it is, what it was made from and how good it was."""
+        return Card(
+            id=self.id,
+            detector=self.detector,
+            recipe=self.recipe,
+            feature={"name": self.feature.name, **short_options(self.feature.options)},
+            parameters={
+                "strength": self.strength,
+                "calibration": {"slope": self.slope, "offset": self.offset},
+                **self._learned(),
+                "humans": self.reference.humans,
+                **({} if self.styles is None else {"humans_by_style": self.styles.counts()}),
+                "smallest_alarm": 1 / (self.reference.humans + 1),
+            },
+            training=self.training,
+            validation=self.validation,
+            weaknesses=(*self.always_weak, *self._weak_here()),
+        )
+
+    @property
+    def calibration(self) -> Calibration:
+        """What turns a decision value into a probability and an alarm."""
+        return Calibration(self.slope, self.offset, self.reference, self.styles)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+        shared = {part.name: getattr(self, part.name) for part in fields(CalibratedModel) if part.name != "styles"}
+        plain = {"feature": asdict(self.feature), "reference": self.reference.to_dict()}
+        styles = {} if self.styles is None else {"styles": self.styles.to_dict()}
+        return plain_json({"id": self.id, **shared, **plain, **styles, **self._kept()})
+
+    def _weak_here(self) -> list[str]:
+        return weak_here(self.training, self.validation, self.reference.humans, self.styles)
+
+    def _learned(self) -> Mapping[str, Any]:
+        """What the method learned, for the card."""
+        raise NotImplementedError
+
+    def _kept(self) -> Mapping[str, Any]:
+        """What the method learned, as JSON values."""
+        raise NotImplementedError
+
+
+class _Named(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+def refuse_misnamed(model: _Named, values: Mapping[str, Any]) -> None:
+    """Stop over a model whose stored name is not the one its recipe and data make.
+
+    Raises:
+        ModelError: it is not.
+    """
+    if model.id != values["id"]:
+        raise ModelError(f"model {values['id']!r}: its recipe and data make it {model.id!r}; fit it again")

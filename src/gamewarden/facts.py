@@ -1,0 +1,173 @@
+"""What a value from a file must be before it is believed: the test, and the words for it."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from gamewarden.errors import ConfigError, ModelError
+from gamewarden.styles import STYLES, Styles
+
+LARGEST, SMALLEST = 1e15, 1e-15  # no number of a real model is beyond; sums and quotients of these stay finite
+_Check = Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What a value must be: the test, and the words for it."""
+
+    holds: _Check
+    words: str
+
+
+def same_keys(
+    name: object,
+    where: str,
+    given: Any,  # noqa: ANN401 - from a file
+    wanted: Mapping[str, Fact],
+    optional: tuple[str, ...] = (),
+) -> None:
+    """Refuse an object that lacks a key or holds one too many.
+
+    Raises:
+        ModelError: it does.
+    """
+    if not isinstance(given, Mapping):
+        raise ModelError(f"model {name!r}: {where} is {type(given).__name__}, not an object; fit it again")
+    missing, extra = sorted(wanted.keys() - given.keys()), sorted(given.keys() - wanted.keys() - {*optional})
+    if missing:
+        raise ModelError(f"model {name!r}: {where} lacks {', '.join(missing)}; fit it again")
+    if extra:
+        raise ModelError(f"model {name!r}: {where} holds {', '.join(extra)}, which no such model has; fit it again")
+
+
+def must(name: object, where: str, value: Any, fact: Fact) -> None:  # noqa: ANN401 - from a file
+    """Refuse a value that is not what it must be.
+
+    Raises:
+        ModelError: it is not.
+    """
+    if not fact.holds(value):
+        raise ModelError(f"model {name!r}: {where} is not {fact.words}; fit it again")
+
+
+def look_at(name: object, where: str, given: Any, facts: Mapping[str, Fact], optional: tuple[str, ...] = ()) -> None:  # noqa: ANN401 - from a file
+    """Refuse an object whose keys or values are not what they must be.
+
+    Raises:
+        ModelError: they are not.
+    """
+    same_keys(name, where, given, facts, optional)
+    for key, fact in facts.items():
+        must(name, key if where == "the model" else f"{where}.{key}", given[key], fact)
+
+
+def look_at_reference(name: object, where: str, given: Any) -> None:  # noqa: ANN401 - from a file
+    """Refuse reference humans that do not fit together.
+
+    Raises:
+        ModelError: they do not.
+    """
+    look_at(name, where, given, _REFERENCE)
+    facts = {
+        f"{where} values and weights are equally many": len(given["values"]) == len(given["weights"]),
+        f"{where} weights add up to the humans": math.isclose(
+            math.fsum(given["weights"]), given["humans"], rel_tol=1e-6
+        ),
+    }
+    agree(name, facts)
+
+
+def look_at_styles(name: object, given: Any) -> None:  # noqa: ANN401 - from a file
+    """Refuse reference humans by style that do not fit together.
+
+    Raises:
+        ModelError: they do not.
+    """
+    look_at(name, "styles", given, _STYLES)
+    try:
+        Styles.from_dict(given["rule"])
+    except (TypeError, ConfigError) as error:
+        raise ModelError(f"model {name!r}: styles.rule is no rule of styles ({error}); fit it again") from error
+    for style, reference in given["by_style"].items():
+        look_at_reference(name, f"styles.by_style.{style}", reference)
+
+
+def agree(name: object, facts: Mapping[str, bool]) -> None:
+    """Refuse what does not hold between values.
+
+    Raises:
+        ModelError: something does not.
+    """
+    for fact, holds in facts.items():
+        if not holds:
+            raise ModelError(f"model {name!r}: it does not hold that {fact}; fit it again")
+
+
+def text(value: object) -> bool:
+    """A text with something in it."""
+    return isinstance(value, str) and value != ""
+
+
+def finite(value: object) -> bool:
+    """A number of a size that models have."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
+
+
+def count(value: object) -> bool:
+    """A whole number above 0."""
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST
+
+
+def whole(value: object) -> bool:
+    """A whole number from 0 on."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
+
+
+def rising(value: object) -> bool:
+    """Numbers none of which is below the one before."""
+    return isinstance(value, list) and all(map(finite, value)) and all(a <= b for a, b in pairwise(value))
+
+
+def _time(value: object) -> bool:
+    try:
+        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _sides(value: object) -> bool:
+    return isinstance(value, dict) and value.keys() == {"bot", "human"} and all(map(whole, value.values()))
+
+
+def _training(value: object) -> bool:
+    """What a model was made from: from when to when, how many of both sides, and who labelled them."""
+    if not isinstance(value, dict) or not all(_time(value.get(name)) for name in ("since", "until")):
+        return False
+    sources = value.get("sources")
+    labelled = isinstance(sources, dict) and all(text(name) and _sides(sides) for name, sides in sources.items())
+    return labelled and all(_sides(value.get(name)) for name in ("actors", "periods"))
+
+
+def _rule(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(part, str | bool) or finite(part) for part in value.values())
+
+
+TEXT = Fact(text, "a text")
+NUMBER = Fact(finite, f"a finite number within ±{LARGEST:g}")
+POSITIVE = Fact(lambda v: finite(v) and v >= SMALLEST, f"a finite number above {SMALLEST:g}")
+TRAINING = Fact(_training, "since, until, and actors, periods and sources as counts of bot and human")
+_REFERENCE: Mapping[str, Fact] = {
+    "values": Fact(rising, "a row of rising numbers"),
+    "weights": Fact(
+        lambda v: isinstance(v, list) and all(finite(w) and 0 < w <= 1 for w in v),
+        "a row of numbers above 0, at most 1",
+    ),
+    "humans": Fact(count, "a whole number above 0"),
+}
+_STYLES: Mapping[str, Fact] = {
+    "rule": Fact(_rule, "an object with the borders of styles"),
+    "by_style": Fact(lambda v: isinstance(v, dict) and v.keys() <= set(STYLES), "reference humans by style"),
+}

@@ -1,0 +1,78 @@
+"""What every method does when it learns: from whom, who is held out, and what is written down of it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from gamewarden import folds as dealing
+from gamewarden.errors import FitError
+from gamewarden.reference import Flags, Floats
+
+_LEAST_GROUPS = 2  # one group cannot be held out and learned from
+
+
+def bots(rows: pl.DataFrame) -> Flags:
+    """Which labelled periods are a bot's."""
+    return rows["bot"].to_numpy()
+
+
+def groups(rows: pl.DataFrame) -> NDArray[np.str_]:
+    """Who is held out together, a period at a time."""
+    return rows["group"].to_numpy().astype(np.str_)
+
+
+def refuse_too_few(rows: pl.DataFrame, least: int, door: str, left_out: Mapping[str, int]) -> None:
+    """Stop before learning from next to nobody.
+
+    Raises:
+        FitError: too few labelled actors of a class with a measured period.
+    """
+    machines, humans = (rows.filter(bot=bot)["actor"].n_unique() for bot in (True, False))
+    parts = dealing.possible(groups(rows), bots(rows), least)
+    if min(machines, humans) < least or parts < _LEAST_GROUPS:
+        why = "; ".join(f"{reason}: {count}" for reason, count in left_out.items())
+        raise FitError(
+            f"{door}: {machines} labelled bots and {humans} labelled humans have a measured period; "
+            f"needed are {least} of each, in 2 groups at least; label more actors"
+            + (f" (left out: {why})" if why else "")
+        )
+
+
+def fold_count(rows: pl.DataFrame, folds: int) -> int:
+    """As many folds as asked for, or as groups allow."""
+    return dealing.possible(groups(rows), bots(rows), folds)
+
+
+def held_out(rows: pl.DataFrame, folds: int, seed: int, decide: Callable[[Flags], Floats]) -> Floats:
+    """The decision value of each row from a model that never saw its group.
+
+    `decide` learns from the rows outside the mask and answers for those inside.
+    """
+    fold = dealing.deal(groups(rows), bots(rows), fold_count(rows, folds), seed)
+    decisions = np.empty(rows.height)
+    for part in range(int(fold.max()) + 1):
+        decisions[fold == part] = decide(fold == part)
+    return decisions
+
+
+def training_of(rows: pl.DataFrame, left_out: Mapping[str, int]) -> dict[str, Any]:
+    """What a model was made from, for its card."""
+
+    def counts(measure: Callable[[pl.DataFrame], int]) -> dict[str, int]:
+        return {"bot": measure(rows.filter("bot")), "human": measure(rows.filter(~pl.col("bot")))}
+
+    by_source = rows.group_by("source", "bot").agg(pl.col("actor").n_unique()).sort("source", "bot")
+    sources: dict[str, dict[str, int]] = {}
+    for source, bot, actors in by_source.iter_rows():
+        sources.setdefault(source, {"bot": 0, "human": 0})["bot" if bot else "human"] = actors
+    return {
+        "since": rows["since"].min().isoformat(),  # type: ignore[union-attr]  # a FEATURES time is never null
+        "until": rows["until"].max().isoformat(),  # type: ignore[union-attr]  # the same
+        "actors": counts(lambda part: part["actor"].n_unique()),
+        "periods": counts(lambda part: part.height),
+        "sources": sources,
+        "left_out": dict(left_out),
+    }

@@ -1,0 +1,131 @@
+"""Learning how much each detector counts, from actors that none of them had seen."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+
+from gamewarden import detectors, folds
+from gamewarden.config import Config
+from gamewarden.contracts import Detector, Feature, Model, Progress, no_progress
+from gamewarden.errors import FitError
+from gamewarden.labels import label_periods
+from gamewarden.pipeline.fitting import Fitted, kept
+from gamewarden.pipeline.judging import speakers_of
+from gamewarden.pipeline.measuring import feature_of
+from gamewarden.pipeline.scoring import load_models, measure_for, seeing
+from gamewarden.pipeline.sources import Reading
+from gamewarden.readers.small import read_labels
+from gamewarden.spans import parse_span
+from gamewarden.styles import Styles
+from gamewarden.verdicts.fusion import Fusion
+from gamewarden.verdicts.fusion_model import FusionModel
+from gamewarden.verdicts.periods import Cut, played, roll_up, side_by_side
+
+_LEAST_MODELS = 2  # one voice needs no fusing
+
+
+def styles_of(config: Config) -> Styles:
+    """The borders between styles that the settings name."""
+    given = config.styles
+    return Styles(
+        given.hardcore_hours, given.grinder_kills, given.newbie_level, given.fewest, given.borders == "learned"
+    )
+
+
+def styles_for(recipe: type, config: Config) -> dict[str, Styles]:
+    """The option of a detector that compares people by style, from the settings; nothing for one that cannot."""
+    names = {option.name for option in fields(cast("Any", recipe))}
+    return {"styles": styles_of(config)} if "styles" in names else {}
+
+
+def fit_fusion(
+    source: Path,
+    labels: Path,
+    models: Path,
+    to: Path,
+    *,
+    fusion: Fusion,
+    config: Config,
+    every: int | None,
+    reading: Reading,
+    progress: Progress = no_progress,
+) -> Fitted:
+    """Learn how much each model in force counts, and keep the fusion.
+
+    Each detector's recipe is fitted anew without a part of the actors, whom it then scores, so that the fusion learns
+    from answers on strangers even where the models themselves knew these actors.
+
+    Raises:
+        FitError: there are fewer than two models, or too few labelled actors.
+    """
+    told = read_labels(labels, reading.zone)
+    found = seeing(load_models(models), source, models)
+    if len(found) < _LEAST_MODELS:
+        raise FitError(f"fit fusion: {models} has {len(found)} model for {source}; fit a second detector first")
+    measured = measure_for(found, source, reading, progress)
+    cut = Cut(every or parse_span(config.measure.every), reading.zone or "UTC")
+    features = {name: seen.frame for name, seen in measured.items()}
+    model = fuse(found, features, told.frame, fusion=fusion, cut=cut, discount=config.verdict.discount)
+    remarks = dict.fromkeys(line for seen in measured.values() for line in seen.remarks)
+    return kept(cast("Model", model), to, (*remarks, *told.notes))
+
+
+def fuse(
+    models: Sequence[Model],
+    features: dict[str, pl.DataFrame],
+    labels: pl.DataFrame,
+    *,
+    fusion: Fusion,
+    cut: Cut,
+    discount: float,
+) -> FusionModel:
+    """The fusion of these models, from what their recipes say of actors they had not seen."""
+    scores = pl.concat([_strangers_scores(model, features[model.card.id], labels, fusion) for model in models])
+    speakers = speakers_of(models)
+    table = side_by_side(roll_up(scores, speakers, cut, discount), played(features.values(), fusion.styles, cut))
+    return fusion.fit(table, labels, speakers, cut, discount)
+
+
+def recipe_of(model: Model) -> Detector:
+    """The recipe a model was made with, around its frozen feature."""
+    name = model.card.detector
+    recipe: Any = detectors.load(name)
+    given = {**model.card.recipe}
+    options: dict[str, Any] = {}
+    for option in fields(recipe):
+        if option.name in given:
+            value = given[option.name]
+            options[option.name] = (
+                Styles.from_dict(value)
+                if isinstance(option.default, Styles)
+                else tuple(value)
+                if isinstance(value, list)
+                else value
+            )
+    feature: Feature = feature_of(model.feature)
+    made: Detector = recipe(feature=feature, **options)
+    return made
+
+
+def _strangers_scores(model: Model, features: pl.DataFrame, labels: pl.DataFrame, fusion: Fusion) -> pl.DataFrame:
+    """SCORES of every labelled actor by the model's recipe, fitted without it, under the model's own name."""
+    recipe = recipe_of(model)
+    actors = (
+        label_periods(features, labels, "fit fusion")
+        .rows.group_by("actor")
+        .agg(pl.col("bot").max(), pl.col("group").first())
+        .sort("actor")
+    )
+    bot = actors["bot"].to_numpy()
+    groups = actors["group"].to_numpy().astype(np.str_)
+    fold = folds.deal(groups, bot, folds.possible(groups, bot, fusion.folds), fusion.seed)
+    parts = []
+    for part in range(int(fold.max()) + 1):
+        out = actors.filter(pl.Series(fold == part))["actor"].implode()
+        learned = recipe.fit(features.filter(~pl.col("actor").is_in(out)), labels.filter(~pl.col("actor").is_in(out)))
+        parts.append(learned.score(features.filter(pl.col("actor").is_in(out))))
+    return pl.concat(parts).with_columns(model=pl.lit(model.card.id))

@@ -1,0 +1,169 @@
+"""Packetstreams, captures and folders of them: as one stream of client messages, as sessions, as events."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gamewarden.contracts import Feature, LogSource, Progress, RecordStream, no_progress
+from gamewarden.errors import ConfigError, ReadError
+from gamewarden.pipeline.measuring import measured
+from gamewarden.pipeline.sources import Reading, Told, Watched
+from gamewarden.readers.record_events import RecordEvents
+from gamewarden.readers.records import holds_messages, open_records, packet_table
+from gamewarden.readers.small import read_table
+
+GAMES = ("ragnarok",)
+# Folders whose name says what stands in them, as the thesis' own tool had them.
+LABEL_FOLDERS: Mapping[str, bool | None] = {"players": False, "bots": True, "unknown": None}
+NAME_COLUMNS = ("character", "name")
+_NUMBERS = ("session", "stream")  # columns whose numbers a source counts by itself
+
+
+def session_sources(paths: Sequence[Path]) -> list[tuple[Path, bool | None]]:
+    """The packetstreams and captures among these paths, folders read recursively, with the label their folder gives.
+
+    The nearest folder called `players`, `bots` or `unknown` says it: human, bot, or not known, as anywhere else.
+    In a folder, hidden files and text such as labels and notes are passed over.
+
+    Raises:
+        ReadError: a path is not there, or a folder holds no messages.
+    """
+    found: list[tuple[Path, bool | None]] = []
+    for path in paths:
+        files = [path] if not path.is_dir() else _inside(path)
+        found += [(file, _label(file)) for file in files]
+    return found
+
+
+def _inside(folder: Path) -> list[Path]:
+    files = sorted(
+        file
+        for file in folder.rglob("*")
+        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+    )
+    kept = [file for file in files if holds_messages(file)]
+    if not kept:
+        raise ReadError(f"{folder}: holds no packetstream and no capture, only {len(files):,} other files")
+    return kept
+
+
+def _label(file: Path) -> bool | None:
+    named = [part.lower() for part in reversed(file.parts[:-1]) if part.lower() in LABEL_FOLDERS]
+    return LABEL_FOLDERS[named[0]] if named else None
+
+
+def open_record_source(sources: Sequence[Path], reading: Reading) -> "JoinedRecords":
+    """Packetstreams, captures and folders of them as one stream of client messages.
+
+    Raises:
+        ReadError: a source or the packet table cannot be read.
+        ConfigError: a capture without a port, or a version the table does not have.
+    """
+    db = packet_table(reading.packet_db, reading.packet_version)
+    files = [file for file, _ in session_sources(sources)]
+    return JoinedRecords(
+        {str(file): open_records(file, db, reading.server_ports, strict=reading.strict) for file in files}
+    )
+
+
+class JoinedRecords:
+    """The messages of several sources, one after the other, under numbers of their own."""
+
+    rows: int | None = None
+
+    def __init__(self, streams: Mapping[str, RecordStream]) -> None:
+        self._streams = streams
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the latest reading of each source counted."""
+        several = len(self._streams) > 1
+        return tuple(
+            f"{name}: {line}" if several and not line.startswith(name) else line
+            for name, stream in self._streams.items()
+            for line in getattr(stream, "remarks", ())
+        )
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Source by source; a number of a session or a stream never means two of them."""
+        used: dict[str, int] = dict.fromkeys(_NUMBERS, 0)
+        for stream in self._streams.values():
+            before = dict(used)
+            for batch in stream.batches(columns):
+                moved = _moved(batch, before)
+                used |= {name: max(used[name], _highest(moved, name) + 1) for name in _NUMBERS if name in columns}
+                yield moved
+
+
+def _moved(batch: pa.RecordBatch, by: Mapping[str, int]) -> pa.RecordBatch:
+    for name in (name for name in _NUMBERS if name in batch.schema.names):
+        column = batch.column(name)
+        moved = pc.add(column, pa.scalar(by[name], column.type))
+        batch = batch.set_column(batch.schema.get_field_index(name), name, moved)
+    return batch
+
+
+def _highest(batch: pa.RecordBatch, name: str) -> int:
+    found = pc.max(batch.column(name)).as_py()
+    return -1 if found is None else int(found)
+
+
+def measure_sessions(
+    feature: Feature, sources: Sequence[Path], reading: Reading, progress: Progress = no_progress
+) -> Told:
+    """SESSIONS of any number of packetstreams, captures and folders of them."""
+    return measured(feature, Watched(open_record_source(sources, reading), progress))
+
+
+def open_record_events(source: Path, reading: Reading) -> LogSource:
+    """A packetstream or a capture as a log of events.
+
+    Raises:
+        ReadError: the source or the packet table cannot be read.
+        ConfigError: the game is unknown, a capture without a port, or a version the table does not have.
+    """
+    if reading.game not in GAMES:
+        raise ConfigError(f"{source}: cannot be read as {reading.game!r}; there is {', '.join(GAMES)}")
+    db = packet_table(reading.packet_db, reading.packet_version)
+    records = open_records(source, db, reading.server_ports, strict=reading.strict)
+    return RecordEvents(source, records, db, list(reading.server_ports), reading.strict)
+
+
+def character_names(path: Path) -> dict[str, str]:
+    """Character id -> name, from a table `character,name`.
+
+    Raises:
+        ReadError: it cannot be read, or lacks a column.
+    """
+    frame = read_table(path)
+    if missing := [name for name in NAME_COLUMNS if name not in frame.columns]:
+        raise ReadError(f"{path}: lacks {', '.join(missing)}; a table of names has {', '.join(NAME_COLUMNS)}")
+    texts = frame.select(pl.col(NAME_COLUMNS).cast(pl.String)).drop_nulls()
+    return dict(texts.iter_rows())
+
+
+def describe_table(path: Path, version: int | None = None) -> Told:
+    """What a packet table says, one row an id, up to a version.
+
+    Raises:
+        ReadError: it cannot be read, or is none.
+        ConfigError: it has no such version.
+    """
+    db = packet_table(path, version)
+    rows = [
+        {
+            "id": f"0x{entry.id:04x}",
+            "length": entry.length,
+            "function": entry.function,
+            "parts": " ".join(f"{name}@{place}" for name, place in entry.fields.items())
+            or ":".join(str(place) for place in entry.positions if place)
+            or None,
+            "version": entry.version,
+        }
+        for entry in db.entries.values()
+    ]
+    schema = {"id": pl.String, "length": pl.Int32, "function": pl.String, "parts": pl.String, "version": pl.Int32}
+    return Told(pl.DataFrame(rows, schema=schema), tuple(db.lines()))

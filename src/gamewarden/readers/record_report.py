@@ -1,0 +1,55 @@
+"""What a reading of decoded messages counted: each byte as part of a message, of a tag, or skipped for a reason."""
+
+from dataclasses import dataclass, field
+
+from gamewarden.readers import record_kernel as kernel
+
+REASONS = {
+    kernel.UNKNOWN_ID: "after an id the packet table does not have",
+    kernel.ZERO_LENGTH: "after an id the packet table gives no length",
+    kernel.BAD_LENGTH: "after a length no message can have",
+    kernel.END_MARK: "after the mark that ends the stream",
+}
+CUT_OFF = "of a message that is cut off"
+AFTER_LOSS = "after bytes that were not captured, up to a place where messages begin"
+JOINED = "of a connection joined midway, up to a place where messages begin"
+
+
+@dataclass
+class RecordReport:
+    """Counts for people; `taken` + `tags` + all of `skipped` is every byte there was."""
+
+    source: str
+    messages: int = 0
+    sessions: int = 0
+    taken: int = 0
+    tags: int = 0
+    lost: int = 0  # bytes of TCP streams that were never captured
+    resumed: int = 0  # times that reading went on behind something that could not be read
+    skipped: dict[str, int] = field(default_factory=dict)
+    problem: str | None = None  # the first thing that could not be read, with its place
+    further: tuple[str, ...] = ()  # what the capture reader has to say
+
+    @property
+    def bytes(self) -> int:
+        """All bytes that were there."""
+        return self.taken + self.tags + sum(self.skipped.values())
+
+    def skip(self, count: int, reason: str) -> None:
+        """Account for bytes that could not be read."""
+        if count:
+            self.skipped[reason] = self.skipped.get(reason, 0) + count
+
+    def notice(self, what: str) -> None:
+        """Keep the first problem."""
+        if self.problem is None:
+            self.problem = f"{self.source}: {what}"
+
+    def lines(self) -> list[str]:
+        """The counts on one line, and the problem, if there is one, on another."""
+        said = [f"{self.messages:,} messages in {self.sessions:,} sessions, {self.taken:,} bytes"]
+        said += [f"{self.tags:,} bytes of tags"] * (self.tags > 0)
+        said += [f"{count:,} bytes skipped {reason}" for reason, count in self.skipped.items()]
+        said += [f"{self.lost:,} bytes not captured"] * (self.lost > 0)
+        said += [f"resumed {self.resumed:,} times"] * (self.resumed > 0)
+        return [line for line in (*self.further, ", ".join(said), self.problem) if line]

@@ -1,0 +1,69 @@
+"""Any source of decoded client messages, by its name: a packetstream or a capture, a file or standard input."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gamewarden.errors import ReadError
+from gamewarden.readers.byte_sources import Origin, peeked
+from gamewarden.readers.capture_blocks import looks_like_capture
+from gamewarden.readers.packet_db import PacketDb, looks_like_bytes, looks_like_packet_table, read_packet_db
+from gamewarden.readers.packet_profile import thesis_profile
+
+if TYPE_CHECKING:
+    from gamewarden.readers.record_captures import RecordCapture
+    from gamewarden.readers.record_streams import RecordFile
+
+_LOOKED_AT = 1 << 16
+
+
+def open_records(
+    source: str | Path,
+    db: PacketDb | Path | None = None,
+    server_ports: Sequence[int] = (),
+    *,
+    version: int | None = None,
+    strict: bool = False,
+) -> "RecordFile | RecordCapture":
+    """The messages of a packetstream or a capture, gzipped or not, read with a packet table or the thesis' profile.
+
+    What it is, its first bytes say. `-` is standard input. The stream's `report` accounts for every byte.
+
+    Raises:
+        ReadError: the source or the packet table cannot be read.
+        ConfigError: a capture without a port, or a version the table does not have.
+    """
+    table = packet_table(db, version)
+    origin = Origin(str(source))
+    head = origin.head()
+    if not head:
+        raise ReadError(f"{origin.name}: is empty; a packetstream or a capture has bytes")
+    if looks_like_capture(head):
+        from gamewarden.readers.record_captures import RecordCapture
+
+        return RecordCapture(origin, table, server_ports, strict=strict)
+    from gamewarden.readers.record_streams import RecordFile
+
+    return RecordFile(origin, table, strict=strict)
+
+
+def packet_table(db: PacketDb | Path | None, version: int | None = None) -> PacketDb:
+    """The packet table of a file, or the thesis' profile where there is none."""
+    if isinstance(db, PacketDb):
+        return db
+    return thesis_profile() if db is None else read_packet_db(db, version)
+
+
+def is_packet_table(path: Path) -> bool:
+    """Whether a file is a packet table and not a packetstream or a capture; standard input is not looked at."""
+    return path.is_file() and looks_like_packet_table(_beginning(path))
+
+
+def holds_messages(path: Path) -> bool:
+    """Whether a file can be a packetstream or a capture: it is not empty, and not text."""
+    return looks_like_bytes(_beginning(path))
+
+
+def _beginning(path: Path) -> bytes:
+    with Origin(str(path)).opened() as source:
+        return peeked(source, _LOOKED_AT)[0]

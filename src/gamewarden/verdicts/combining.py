@@ -1,0 +1,41 @@
+"""Several detectors' answers as one, without labels to learn from: valid whatever the detectors have in common.
+
+Twice a weighted mean of alarms is again an alarm, however the alarms depend on each other (Rüschendorf 1982; Vovk &
+Wang 2020), and a mean needs all of them to be low: one family of features that sees a human outweighs another that does
+not. Methods that follow the lowest alarm instead (Bonferroni, harmonic mean) would let one weak detector accuse.
+"""
+
+import polars as pl
+
+from gamewarden.verdicts.periods import KEY, discounted
+
+WHATEVER_DEPENDENCE = 2.0  # what a mean of alarms is multiplied by to be an alarm again
+
+
+def by_family(parts: pl.DataFrame) -> pl.DataFrame:
+    """One row an actor, period and family: detectors fed by the same evidence share one voice."""
+    return (
+        parts.group_by(*KEY, "family", maintain_order=True)
+        .agg(pl.col("evidence", "alarm", "prior").mean(), pl.col("rows").sum())
+        .with_columns(own_alarm=_alarm(pl.col("alarm"), pl.col("rows")))
+    )
+
+
+def combine(parts: pl.DataFrame, discount: float) -> pl.DataFrame:
+    """One row an actor and period: probability and alarm of all families at hand, each with the same weight."""
+    families = by_family(parts)
+    evidence = discounted(pl.col("evidence").sum(), pl.len(), discount)
+    prior = (pl.col("prior") / (1 - pl.col("prior"))).log().mean()
+    return (
+        families.group_by(KEY, maintain_order=True)
+        .agg(
+            (1 / (1 + (-(prior + evidence)).exp())).alias("probability"),
+            _alarm(pl.col("alarm").mean(), pl.col("rows").sum()).alias("alarm"),
+        )
+        .sort("actor", "since")
+    )
+
+
+def _alarm(mean: pl.Expr, rows: pl.Expr) -> pl.Expr:
+    """A lone alarm is one already."""
+    return pl.when(rows > 1).then((WHATEVER_DEPENDENCE * mean).clip(upper_bound=1.0)).otherwise(mean)

@@ -1,0 +1,127 @@
+"""Scores inside a period become one answer a detector: what overlaps counts once, what repeats counts less."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from gamewarden.spans import DAY
+from gamewarden.styles import Styles
+from gamewarden.tables import SCORES, TIME, check
+
+EDGE = 1e-6  # probabilities closer to certainty than a millionth say no more than that
+KEY = ("actor", "since", "until")
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """What has to be known of a model before its scores are added to others'."""
+
+    detector: str
+    family: str  # the feature it is fed by: detectors of one family see the same evidence
+    prior: float  # the share of bots its probabilities suppose
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where periods begin and end: multiples of `every` since 1970 on the clock of a zone."""
+
+    every: int  # microseconds
+    zone: str = "UTC"
+
+    @property
+    def text(self) -> str:
+        """The length as a calendar counts it: days keep their name across changes of the clock."""
+        return f"{self.every // DAY}d" if self.every % DAY == 0 else f"{self.every}us"
+
+    def borders(self, at: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+        """The beginning and the end of the period that holds a moment."""
+        begin = at.dt.convert_time_zone(self.zone).dt.truncate(self.text)
+        return begin.dt.convert_time_zone("UTC").cast(TIME), begin.dt.offset_by(self.text).dt.convert_time_zone(
+            "UTC"
+        ).cast(TIME)
+
+
+def log_odds(probability: pl.Expr) -> pl.Expr:
+    """Log-odds that stay finite."""
+    inside = probability.clip(EDGE, 1 - EDGE)
+    return (inside / (1 - inside)).log()
+
+
+def discounted(total: pl.Expr, parts: pl.Expr, discount: float) -> pl.Expr:
+    """A sum of evidence whose first part counts whole and every further one only `discount` of it."""
+    return total / parts * (1 + discount * (parts - 1).clip(lower_bound=0))
+
+
+def roll_up(scores: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Cut, discount: float) -> pl.DataFrame:
+    """One row an actor, period and detector that had enough evidence, sorted by these.
+
+    A score belongs to the period it ends in, so that a verdict rests on nothing that came after it. `evidence` is what
+    the scores add to the log-odds beyond the model's own prior; `alarm` is the mean of theirs, which counted twice is a
+    valid alarm whatever the dependence; `rows` how many there were.
+
+    Raises:
+        TableError: the scores lack a column.
+    """
+    known = pl.DataFrame(
+        [{"model": model, "family": speaker.family, "prior": speaker.prior} for model, speaker in speakers.items()],
+        schema={"model": pl.String, "family": pl.String, "prior": pl.Float64},
+    )
+    judged = check(scores, SCORES, "verdicts").drop_nulls("probability").join(known, on="model")
+    begin, end = cut.borders(pl.col("until") - pl.duration(microseconds=1))
+    placed = judged.with_columns(begin.alias("begin"), end.alias("end")).sort("detector", "actor", "since", "until")
+    group = ("actor", "begin", "end", "detector", "model", "family")
+    beyond_prior = log_odds(pl.col("probability")) - log_odds(pl.col("prior"))
+    return (
+        placed.with_columns(fresh=_fresh(group), beyond=beyond_prior)
+        .group_by(group, maintain_order=True)
+        .agg(
+            discounted((pl.col("fresh") * pl.col("beyond")).sum(), pl.col("fresh").sum(), discount).alias("evidence"),
+            pl.col("alarm").mean(),
+            pl.col("prior").mean(),
+            pl.len().cast(pl.Int64).alias("rows"),
+        )
+        .rename({"begin": "since", "end": "until"})
+        .sort("actor", "since", "detector")
+    )
+
+
+def _fresh(group: tuple[str, ...]) -> pl.Expr:
+    """The share of a score's time that no earlier one of its group has covered."""
+    covered = pl.col("until").cum_max().shift(1).over(group)
+    left = (pl.col("until") - covered).dt.total_microseconds() / (
+        (pl.col("until") - pl.col("since")).dt.total_microseconds().clip(lower_bound=1)
+    )
+    return pl.when(covered.is_null() | (covered <= pl.col("since"))).then(1.0).otherwise(left.clip(0.0, 1.0))
+
+
+def side_by_side(parts: pl.DataFrame, played: pl.DataFrame | None = None) -> pl.DataFrame:
+    """One row an actor and period: each model's evidence in a column of its name, null where it was silent.
+
+    `events` counts the scores; what tells styles apart is joined from `played`.
+    """
+    wide = parts.pivot(on="model", index=KEY, values="evidence")
+    counts = parts.group_by(KEY).agg(pl.col("rows").sum().alias("events"))
+    table = wide.join(counts, on=KEY).sort("actor", "since")
+    return table if played is None else table.join(played, on=KEY, how="left", maintain_order="left")
+
+
+def played(features: Iterable[pl.DataFrame], styles: Styles, cut: Cut) -> pl.DataFrame | None:
+    """What tells styles apart, an actor and period: time and kills added up, and the highest level.
+
+    Taken from the first table that has the time played; None where none has.
+    """
+    for table in features:
+        if styles.minutes in table.columns:
+            begin, end = cut.borders(pl.col("until") - pl.duration(microseconds=1))
+            added = [_added(name) for name in (styles.minutes, styles.kills) if name in table.columns]
+            level = [pl.col(styles.level).cast(pl.Float64).max()] if styles.level in table.columns else []
+            placed = table.select(pl.exclude("since", "until"), begin.alias("since"), end.alias("until"))
+            return placed.group_by(KEY).agg(*added, *level)
+    return None
+
+
+def _added(name: str) -> pl.Expr:
+    """A sum that is null where nothing was measured."""
+    column = pl.col(name).cast(pl.Float64)
+    return pl.when(column.count() > 0).then(column.sum()).alias(name)

@@ -1,0 +1,79 @@
+"""Two operating points: progressive for watching, conservative for anything a player could feel."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from gamewarden.errors import ConfigError
+from gamewarden.tables import VERDICTS, check
+from gamewarden.verdicts.combining import by_family
+from gamewarden.verdicts.periods import KEY
+
+CONSERVATIVE, PROGRESSIVE, NEITHER = "conservative", "progressive", "neither"
+
+
+@dataclass(frozen=True)
+class Points:
+    """From which alarm on an actor is watched, and from which on more may follow.
+
+    Progressive is an "or": the verdict's alarm is low enough, or one family's own is. Conservative is an "and": the
+    verdict's alarm is low enough, and so many families agree, each on its own.
+
+    Raises:
+        ConfigError: a border cannot be one, or the conservative point would be easier to reach than the progressive.
+    """
+
+    progressive: float = 0.05
+    conservative: float = 0.001
+    agree: int = 2
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.conservative <= self.progressive <= 1:
+            raise ConfigError(
+                f"verdict: the alarms {self.conservative!r} (conservative) and {self.progressive!r} (progressive) are "
+                "not shares that rise"
+            )
+        if self.agree < 1:
+            raise ConfigError(f"verdict: agree {self.agree!r} cannot be used; give 1 or more")
+
+    def reached(self, verdicts: pl.DataFrame) -> pl.Series:
+        """Which point each verdict reaches: conservative, progressive or neither; null where nothing was judged."""
+        strict = (pl.col("alarm") <= self.conservative) & (pl.col("agree") >= self.agree)
+        point = (
+            pl.when(pl.col("alarm").is_null())
+            .then(None)
+            .when(strict)
+            .then(pl.lit(CONSERVATIVE))
+            .when(self._says_bot())
+            .then(pl.lit(PROGRESSIVE))
+            .otherwise(pl.lit(NEITHER))
+        )
+        return verdicts.select(point.alias("point")).to_series()
+
+    def verdicts(self, fused: pl.DataFrame, parts: pl.DataFrame, everybody: pl.DataFrame) -> pl.DataFrame:
+        """VERDICTS of every actor and period in `everybody`, from the fused numbers and the detectors' parts."""
+        agreeing = (
+            by_family(parts)
+            .group_by(KEY)
+            .agg((pl.col("own_alarm") <= self.progressive).sum().cast(pl.Int64).alias("agree"))
+        )
+        rows = (
+            everybody.select(KEY)
+            .unique()
+            .join(fused, on=KEY, how="left")
+            .join(agreeing, on=KEY, how="left")
+            .with_columns(pl.col("agree").fill_null(0))
+            .sort("actor", "since")
+        )
+        return check(rows.with_columns(streak=self._streak()), VERDICTS, "verdicts")
+
+    def _says_bot(self) -> pl.Expr:
+        return (pl.col("alarm") <= self.progressive) | (pl.col("agree") >= 1)
+
+    def _streak(self) -> pl.Expr:
+        """Judged periods in a row that say bot; a period nobody could judge neither lengthens nor ends it."""
+        judged = pl.col("alarm").is_not_null()
+        said = (judged & self._says_bot()).fill_null(False)
+        ends = (judged & ~said).cum_sum().over("actor")
+        run = said.cast(pl.Int64).cum_sum().over("actor", ends)
+        return pl.when(judged & ~said).then(0).otherwise(run).cast(pl.Int64)

@@ -1,0 +1,199 @@
+"""A model file from a stranger: read, or refused with one line; nothing in it runs, hangs or crashes."""
+
+import copy
+import json
+import os
+import pickle
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gamewarden import detectors, pipeline
+from gamewarden.contracts import Recipe, model_id
+from gamewarden.detectors.actions import TwoStage
+from gamewarden.detectors.card import card_markdown
+from gamewarden.detectors.logistic import AccountDay
+from gamewarden.detectors.traffic import TrafficDetector
+from gamewarden.errors import GamewardenError, ModelError
+from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.traffic import TrafficTest
+from gamewarden.features.traffic_details import TrafficDetails
+from gamewarden.pipeline.measuring import feature_of
+from gamewarden.store import models, sealed
+from gamewarden.tables import FrameEvents, FramePackets
+from made_up import CHUNKS, account_days, action_chunks, action_log, labels_of
+from traces_made_up import trace_labels, traces
+
+PLACES = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """A model of each kind, and rows it can score."""
+    days = SelfSimilarity(min_windows=10).freeze(FrameEvents(action_log(hours=0.5)))
+    packets = traces(hours=0.2)
+    layouts = TrafficDetails(layouts=((19, 5),))
+    traffic = TrafficDetector(layouts).fit(layouts.measure(FramePackets(packets)), trace_labels())
+    return {
+        "account-day": (AccountDay(days).fit(account_days(), labels_of()), account_days(1, 1, 1)[:1]),
+        "actions-two-stage": (TwoStage(CHUNKS).fit(action_chunks(), labels_of(12, 14)), action_chunks(1, 1)[:1]),
+        "traffic": (traffic, TrafficTest.from_dict(traffic.feature.options).measure(FramePackets(packets))[:1]),
+    }
+
+
+@pytest.fixture
+def path(cases, tmp_path):
+    return models.save(cases["account-day"][0], tmp_path)
+
+
+def refusal(path):
+    with pytest.raises(ModelError) as caught:
+        detectors.revive(models.load(path))
+    return str(caught.value).replace(str(path), "FILE")
+
+
+class RunsOnLoad:
+    def __reduce__(self):
+        return (os.mkdir, ("it-ran",))
+
+
+def flipped(path):
+    whole = bytearray(path.read_bytes())
+    whole[whole.index(b'"intercept": ') + 15] ^= 1
+    path.write_bytes(whole)
+
+
+def disguised(path):
+    path.write_bytes(pickle.dumps(RunsOnLoad(), protocol=0))
+
+
+def named_wrongly(path):
+    envelope = json.loads(path.read_text())
+    envelope["model"]["id"] = "account-day@0123456789ab"
+    envelope["sha256"] = sealed.sha256(envelope["model"])
+    path.write_text(json.dumps(envelope))
+
+
+def newer(path):
+    path.write_text(path.read_text().replace('"version": 1', '"version": 2'))
+
+
+def cut_short(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def test_five_kinds_of_harm_have_five_different_lines(cases, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = []
+    for harm in (flipped, disguised, named_wrongly, newer, cut_short):
+        file = models.save(cases["account-day"][0], tmp_path)
+        harm(file)
+        lines.append(refusal(file))
+        file.unlink()
+
+    words = ("does not fit its sha256", "a Python pickle", "its recipe and data make it", "version is 2", "ends early")
+    for line, word in zip(lines, words, strict=True):
+        assert word in line
+        assert sum(word in other for other in lines) == 1
+    assert not (tmp_path / "it-ran").exists()
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
+def test_a_pickle_of_any_age_is_called_one_and_never_runs(path, protocol, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for harmful in (RunsOnLoad(), {"model": RunsOnLoad()}, [RunsOnLoad()] * 3, ("a", 1, RunsOnLoad())):
+        path.write_bytes(pickle.dumps(harmful, protocol=protocol))
+        assert "this is a Python pickle, which could run code" in refusal(path)
+
+    assert not (tmp_path / "it-ran").exists()
+
+
+@pytest.mark.parametrize("text", ["hello.", "(not a pickle).", "I am text.", "No.", "{", "[1, 2", "null", "3"])
+def test_text_is_not_called_a_pickle_for_nothing(path, text):
+    path.write_text(text)
+
+    assert "pickle" not in refusal(path)
+
+
+@PLACES
+@given(data=st.data())
+def test_a_file_with_any_bytes_exchanged_is_the_same_model_or_refused(cases, path, data):
+    model = cases["account-day"][0]
+    whole = path.read_bytes()
+    start = data.draw(st.integers(0, len(whole)))
+    end = start + data.draw(st.integers(0, 12))
+    other = path.with_name("other.json")
+    other.write_bytes(whole[:start] + data.draw(st.binary(max_size=12)) + whole[end:])
+
+    try:
+        same = detectors.revive(models.load(other)) == model
+    except ModelError:
+        same = True
+
+    assert same
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+def test_any_bytes_at_all_are_refused_with_one_line(tmp_path, content):
+    path = tmp_path / "any.json"
+    path.write_bytes(content)
+
+    with pytest.raises(ModelError) as caught:
+        models.load(path)
+
+    assert "\n" not in str(caught.value).replace("\\n", "")
+
+
+def places(values, path=()):
+    """Every place in nested JSON values."""
+    parts = values.items() if isinstance(values, dict) else enumerate(values[:2]) if isinstance(values, list) else ()
+    for key, part in parts:
+        yield (*path, key)
+        yield from places(part, (*path, key))
+
+
+NASTY = (
+    *(None, True, False, 0, -1, 1, 2.5, 1e308, -1e308, 5e-324, 10**20, -(10**20)),
+    *("", "x", "NaN", "../../x", "\x00", [], [None], [[]], [0, 1], ["a"], [1e308] * 3, {}, {"a": None}, {"": {}}),
+)
+
+
+def renamed(values):
+    """The values under the name that they make, as someone who knows the format would write them."""
+    trained_on = values.get("details") or values.get("feature")
+    try:
+        recipe = Recipe(trained_on["name"], trained_on["options"])
+        return {**values, "id": model_id(values["detector"], values["recipe"], recipe, values["data"])}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return values
+
+
+def exchanged(values, way, other):
+    """The values with another one at the end of the way."""
+    odd = copy.deepcopy(values)
+    holder = odd
+    for key in way[:-1]:
+        holder = holder[key]
+    holder[way[-1]] = copy.deepcopy(other)
+    return renamed(odd)
+
+
+@pytest.mark.parametrize("name", ["account-day", "actions-two-stage", "traffic"])
+def test_a_model_with_any_value_exchanged_is_refused_or_works(cases, name):
+    model, rows = cases[name]
+    values = model.to_dict()
+    for at, way in enumerate(places(values)):
+        for other in NASTY[at % 13 :: 13]:
+            try:
+                odd = detectors.revive(exchanged(values, way, other))
+                feature_of(odd.feature)
+                scores, evidence = odd.score(rows), odd.explain(rows)
+            except GamewardenError:
+                continue
+
+            assert scores["probability"].drop_nulls().is_between(0, 1).all()
+            assert evidence.height >= scores.height
+            assert card_markdown(odd.card, needs=pipeline.needs_of(odd.feature))
+            assert pipeline.compare(model, odd).sentences

@@ -1,0 +1,109 @@
+"""Real OpenKore bots on a real server: streams and tap decode to what was decoded independently."""
+
+import gzip
+import json
+import os
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import ragnarok_bytes as ro
+from gamewarden.features.session import Sessions
+from gamewarden.readers.packet_db import read_packet_db
+from gamewarden.readers.records import open_records
+from gamewarden.tables import FrameRecords
+
+DATA = os.environ.get("GAMEWARDEN_DATA")
+pytestmark = pytest.mark.skipif(not DATA, reason="GAMEWARDEN_DATA is not set: the Ragnarok traffic is not here")
+RIG = Path(DATA or ".") / "ragnarok" / "rig"
+SESSIONS = [
+    "000_bot01_farm_a_p53150",
+    "001_bot02_farm_b_p36044",
+    "002_bot03_farm_c_p36052",
+    "003_bot04_farm_d_p39716",
+    "004_bot05_farm_e_p39728",
+    "005_bot06_farm_f_p58958",
+    "006_bot07_mover_p56600",
+    "010_bot11_farm_clone1_p49274",
+    "014_man01_manual_like_a_p56632",
+    "016_man01_manual_like_a_p46714",
+]
+
+
+@cache
+def table():
+    return read_packet_db(RIG / "packet_table_20080527.txt")
+
+
+def decoded(path, ports=()):
+    stream = open_records(path, table(), ports)
+    return ro.decoded(stream), stream.report
+
+
+@cache
+def tap():
+    return decoded(RIG / "capture.pcap.gz", (5121,))
+
+
+@cache
+def truth(session):
+    return json.loads(gzip.decompress((RIG / "truth" / f"{session}.json.gz").read_bytes()))
+
+
+def from_source(source, session):
+    if source == "capture":
+        frame, report = tap()
+        return frame.filter(pl.col("client").str.ends_with(f":{truth(session)['client_port']}")), report
+    return decoded(RIG / source / f"{session}.adam")
+
+
+def rows(frame, function, *columns):
+    """(seconds, microseconds, …) of one function's messages."""
+    chosen = frame.filter(pl.col("function") == function)
+    times = chosen["at"].to_physical().to_list()
+    values = chosen.select(columns).rows()
+    return [[at // 1_000_000, at % 1_000_000, *row] for at, row in zip(times, values, strict=True)]
+
+
+@pytest.mark.parametrize("session", SESSIONS)
+@pytest.mark.parametrize("source", ["streams", "streams_per_segment", "capture"])
+def test_every_session_is_decoded_as_it_was_independently(source, session):
+    frame, report = from_source(source, session)
+    expected = truth(session)
+
+    ids = {f"0x{identity:04x}": count for identity, count in frame["id"].value_counts().iter_rows()}
+    names = {name.lower(): count for name, count in expected["packets_by_function"].items()}
+    functions = dict(frame["function"].value_counts().iter_rows())
+    assert ids == expected["packets_by_id"]
+    assert {name.replace("wismessage", "wis"): count for name, count in names.items()} == functions
+    assert rows(frame, "walktoxy", "x", "y") == expected["walk"]
+    assert rows(frame, "takeitem", "target") == expected["take_item"]
+    assert rows(frame, "actionrequest", "target", "action") == expected["action_request"]
+    assert frame["actor"].unique().to_list() == [str(expected["account_id"])]
+    assert frame["character"].unique().to_list() == [str(expected["char_id"])]
+    assert (report.skipped, report.lost, report.problem) == ({}, 0, None)
+
+
+def test_the_tap_and_the_streams_measure_alike():
+    streams = [decoded(RIG / "streams" / f"{session}.adam")[0] for session in SESSIONS]
+    apart = pl.concat([Sessions().measure(FrameRecords(frame)) for frame in streams]).sort("actor", "since")
+
+    together = Sessions().measure(FrameRecords(tap()[0]))
+
+    assert together.equals(apart)
+    assert together["valid"].all()
+    assert together.filter(~pl.col("enough"))["actor"].to_list() == ["2000006"]  # the mover neither fights nor loots
+
+
+def test_the_table_of_the_day_decodes_the_recording_too():
+    stream = open_records(RIG / "streams" / f"{SESSIONS[2]}.adam", RIG.parent / "packet_db_eathena_2008-06-11.txt")
+    walks = sum(
+        int((pl.Series(batch.column("function").cast(pa.string())) == "walktoxy").sum())
+        for batch in stream.batches(("function",))
+    )
+
+    assert walks == truth(SESSIONS[2])["n_walk"]
+    assert stream.report.skipped == {}
