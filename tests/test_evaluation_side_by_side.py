@@ -115,11 +115,23 @@ def test_each_family_is_caught_or_not_for_itself(result):
 
 
 def test_the_missed_are_estimated_beside_the_truth(result):
-    (row,) = result.main.missed.iter_rows(named=True)
+    (row,) = result.missed.iter_rows(named=True)
 
     assert row["detectors"] == "account-day + self-similarity"
     assert row["known"] == 24
     assert row["found"] <= row["estimated"]
+
+
+def test_accounts_that_nobody_labelled_are_searched_too_and_are_in_no_class():
+    told = labels(24, 30).filter(~pl.col("actor").is_in([f"bot{at:03}" for at in range(10)]))
+
+    seen = compare(BOTH, Ground(account_days(24, 30, 4), told, NO_TIES, folds=3), ("actor",), draws=5)
+
+    known, strangers = seen.missed.iter_rows(named=True)
+    assert (known["among"], known["known"]) == ("known bots, held out", 14)
+    assert (strangers["among"], strangers["known"]) == ("accounts without a label", None)
+    assert strangers["found"] <= 10
+    assert not set(seen.scores["actor"]) & {f"bot{at:03}" for at in range(10)}
 
 
 def test_a_threshold_flags_at_most_its_share_of_humans():

@@ -59,14 +59,19 @@ def detectors_in(scores: pl.DataFrame) -> list[str]:
     return [name for name in scores["detector"].unique(maintain_order=True).to_list() if name not in baselines]
 
 
-def flagged(scores: pl.DataFrame, fpr: float = FPR) -> pl.DataFrame:
-    """The scores with `flagged`: above the threshold of each detector that this share of the held-out humans passes."""
-    parts = []
+def thresholds(scores: pl.DataFrame, fpr: float = FPR) -> dict[str, float]:
+    """The threshold of each detector that this share of the held-out humans passes."""
+    found = {}
     for name in scores["detector"].unique(maintain_order=True):
         rows = scores.filter(detector=name)
-        evidence, bot = rows["evidence"].to_numpy(), rows["bot"].to_numpy()
-        parts.append(rows.with_columns(flagged=pl.Series(evidence >= threshold_at(evidence, bot, fpr))))
-    return pl.concat(parts)
+        found[name] = threshold_at(rows["evidence"].to_numpy(), rows["bot"].to_numpy(), fpr)
+    return found
+
+
+def flagged(scores: pl.DataFrame, fpr: float = FPR) -> pl.DataFrame:
+    """The scores with `flagged`: above the threshold of each detector that this share of the held-out humans passes."""
+    bound = pl.col("detector").replace_strict(thresholds(scores, fpr), return_dtype=pl.Float64)
+    return scores.with_columns(flagged=pl.col("evidence") >= bound)
 
 
 def by_family(actors: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:

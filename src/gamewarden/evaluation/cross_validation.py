@@ -91,10 +91,10 @@ def judge(
     recipes = [*detectors, *BASELINES]
     parts = []
     for split in splits:
-        parts += [_held_out(recipe, split, features, labels) for recipe in recipes]
+        parts += [held_out(recipe, split, features, labels) for recipe in recipes]
         progress(1)
-    held_out = pl.concat(parts)
-    scores = _judged_by_all(held_out)
+    together = pl.concat(parts)
+    scores = _judged_by_all(together)
     units = {"period": scores, "actor": by_actor(scores)}
     rows = [
         {"detector": recipe.name, "unit": unit, **results(part.filter(detector=recipe.name), prevalence, seed, draws)}
@@ -104,7 +104,7 @@ def judge(
     summary = pl.DataFrame(rows, infer_schema_length=None).with_columns(
         pl.col(pl.Null).cast(pl.Float64), folds=len(splits)
     )
-    return Judged(summary, scores, (held_out.height - scores.height) // len(recipes))
+    return Judged(summary, scores, (together.height - scores.height) // len(recipes))
 
 
 def _refuse(detectors: Sequence[Fits], prevalence: float) -> None:
@@ -127,7 +127,7 @@ def _grouped(labels: pl.DataFrame, groups: pl.DataFrame | None) -> pl.DataFrame:
     return known.drop("group").join(named, on="actor", how="left", maintain_order="left")
 
 
-def _held_out(recipe: Fits, split: Sides, features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+def held_out(recipe: Fits, split: Sides, features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """The scores of a fold's test periods by a model of its training periods."""
     known = labels.join(split.train, on="actor", how="semi")
     if split.cut is not None:

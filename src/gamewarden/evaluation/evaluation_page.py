@@ -199,10 +199,11 @@ def _provenance(result: SideBySide) -> Iterator[str]:
 
 
 def _missed(result: SideBySide) -> Iterator[str]:
-    missed = result.main.missed
+    missed = result.missed
     if not missed.height:
         return
     shown = missed.select(
+        "among",
         "detectors",
         pl.col("first").alias("first finds"),
         pl.col("second").alias("second finds"),
@@ -219,8 +220,9 @@ def _missed(result: SideBySide) -> Iterator[str]:
     yield from _titled("Bots that nobody found: capture and recapture", shown)
     yield (
         "<p>Two detectors that look independently overlap less the more bots there are; so the overlap estimates how "
-        "many both miss. Here the truth is known, and shows how far to trust it: detectors that see the same log "
-        "find the same bots, overlap too much, and the estimate comes out too low.</p>"
+        "many both miss. Among known bots the truth shows how far to trust it: detectors that see the same log "
+        "find the same bots, overlap too much, and the estimate comes out too low. Among accounts without a label some "
+        "people are flagged too, so that there it counts who looks like a bot.</p>"
     )
 
 

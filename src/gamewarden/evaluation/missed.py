@@ -5,7 +5,9 @@ never falls below the number already found. Detectors fed by the same log are no
 for one is hard for the other, so that the estimate is too low. It is a floor to argue with, not a census.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from math import exp, log, sqrt
 
 import polars as pl
@@ -49,19 +51,20 @@ def chapman(one: int, two: int, both: int) -> Estimate:
     return Estimate(found, total, found + missed / stretch, found + missed * stretch)
 
 
-def missed_between(flagged: pl.DataFrame, bots: int) -> pl.DataFrame:
-    """One row a pair of detectors: what each flags of `bots` known bots, and what that estimate makes of it.
+def missed_between(flagged: Mapping[str, set[str]], among: str, bots: int | None) -> pl.DataFrame:
+    """One row a pair of detectors: whom each flags `among` some accounts, and how many that makes in all.
 
-    `flagged` has one row a detector and flagged bot (detector, actor). As the true number is known here, the row also
-    shows how wrong the estimate is: `known` beside `estimated`.
+    `flagged` has the flagged accounts of each detector. Where the true number is known, the row also shows how wrong
+    the estimate is: `known` beside `estimated`.
     """
-    names = flagged["detector"].unique(maintain_order=True).to_list()
-    sets = {name: set(flagged.filter(detector=name)["actor"]) for name in names}
-    rows = [_row(one, two, sets[one], sets[two], bots) for place, one in enumerate(names) for two in names[place + 1 :]]
+    rows = [
+        {"among": among, **_row(one, two, flagged[one], flagged[two]), "known": bots}
+        for one, two in combinations(flagged, 2)
+    ]
     return pl.DataFrame(rows, schema=_SCHEMA)
 
 
-def _row(one: str, two: str, ones: set[str], twos: set[str], bots: int) -> dict[str, object]:
+def _row(one: str, two: str, ones: set[str], twos: set[str]) -> dict[str, object]:
     estimate = chapman(len(ones), len(twos), len(ones & twos))
     return {
         "detectors": f"{one} + {two}",
@@ -73,11 +76,11 @@ def _row(one: str, two: str, ones: set[str], twos: set[str], bots: int) -> dict[
         "estimated_low": estimate.low,
         "estimated_high": estimate.high,
         "missed": estimate.missed,
-        "known": bots,
     }
 
 
 _SCHEMA = {
+    "among": pl.String,
     "detectors": pl.String,
     "first": pl.Int64,
     "second": pl.Int64,

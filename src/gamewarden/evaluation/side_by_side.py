@@ -11,9 +11,9 @@ from gamewarden.evaluation import breakdowns
 from gamewarden.evaluation.baselines import Fits
 from gamewarden.evaluation.cross_validation import DRAWS, PREVALENCE, Judged, by_actor, judge
 from gamewarden.evaluation.leaks import actors_across, telling_columns, tied_across
-from gamewarden.evaluation.missed import missed_between
 from gamewarden.evaluation.people import styles_of
 from gamewarden.evaluation.plans import ACTOR, FARM, SAYS, Ground, Plan, bonds, family_of, plan
+from gamewarden.evaluation.strangers import missed_in
 from gamewarden.evaluation.summaries import LEVEL, caveats
 from gamewarden.provenance import UNNAMED, without_model_made
 
@@ -33,7 +33,6 @@ class Part:
     personas: pl.DataFrame
     promises: pl.DataFrame
     reliability: pl.DataFrame
-    missed: pl.DataFrame
 
     @property
     def name(self) -> str:
@@ -47,20 +46,26 @@ class SideBySide:
 
     summary: pl.DataFrame  # one row a split, detector and unit
     parts: tuple[Part, ...]
-    provenance: pl.DataFrame  # source, used, bots, humans
+    provenance: pl.DataFrame  # source, labels, bots, humans, tested
+    missed: pl.DataFrame  # a row a pair of detectors: what both miss, among known bots and among strangers
     warnings: tuple[str, ...]  # leaks that were found
     notes: tuple[str, ...]
 
     @property
     def main(self) -> Part:
-        """The split that headline and pictures show: by farm, else by actor, else the first that does not flatter."""
-        order = {FARM: 0, ACTOR: 1}
-        return min(self.parts, key=lambda part: (part.plan.flatters, order.get(part.name, len(order))))
+        """The split that headline and pictures show."""
+        return main_part(self.parts)
 
     @property
     def scores(self) -> pl.DataFrame:
         """The held-out scores of the split that the pictures show."""
         return self.main.scores
+
+
+def main_part(parts: Sequence[Part]) -> Part:
+    """By farm, else by actor, else the first that does not flatter."""
+    order = {FARM: 0, ACTOR: 1}
+    return min(parts, key=lambda part: (part.plan.flatters, order.get(part.name, len(order))))
 
 
 def compare(
@@ -103,8 +108,10 @@ def compare(
     summary = pl.concat([_with_split(part, clean) for part in parts], how="diagonal_relaxed")
     warnings = [*_leaks(clean, plans), *_left_out_warnings(people_say.left_out)]
     told = provenance(ground.labels, plans[0].labelled.rows)
-    notes = [*_notes(parts, prevalence), *refused]
-    return SideBySide(summary, tuple(parts), told, (*dict.fromkeys(warnings), *_unsourced(told)), tuple(notes))
+    main = main_part(parts)
+    missed = missed_in(detectors, main.scores, main.plan, clean)
+    notes = [*_notes(parts, prevalence), *_estimates(missed), *refused]
+    return SideBySide(summary, tuple(parts), told, missed, (*dict.fromkeys(warnings), *_unsourced(told)), tuple(notes))
 
 
 def _plans(ground: Ground, splits: Sequence[str]) -> tuple[list[Plan], list[str]]:
@@ -128,8 +135,6 @@ def _part(made: Plan, ground: Ground, judged: Judged) -> Part:
     actors = by_actor(scores)
     families = family_of(ground.labels)
     told = pl.DataFrame(schema={"actor": pl.String, "family": pl.String}) if families is None else families
-    marked = breakdowns.flagged(actors).filter("bot", pl.col("detector").is_in(breakdowns.detectors_in(scores)))
-    bots = int(actors.filter(detector=actors["detector"][0])["bot"].sum())
     return Part(
         made,
         judged.summary.join(breakdowns.time_to_detection(scores), on="detector", how="left", maintain_order="left"),
@@ -140,8 +145,17 @@ def _part(made: Plan, ground: Ground, judged: Judged) -> Part:
         breakdowns.by_human_group(scores, told.rename({"family": "style"})),
         breakdowns.by_promise(scores),
         breakdowns.by_probability(scores),
-        missed_between(marked.filter("flagged").select("detector", "actor"), bots),
     )
+
+
+def _estimates(missed: pl.DataFrame) -> Iterator[str]:
+    for row in missed.iter_rows(named=True):
+        high = "any number" if row["estimated_high"] is None else f"{row['estimated_high']:,.0f}"
+        truth = "" if row["known"] is None else f"; {row['known']:,} are there"
+        yield (
+            f"Among {row['among']}, {row['detectors']} flag {row['found']:,}, {row['both']:,} of them both; that makes "
+            f"{row['estimated']:,.0f} in all ({row['estimated_low']:,.0f} to {high}) if they were independent{truth}."
+        )
 
 
 def _with_split(part: Part, ground: Ground) -> pl.DataFrame:

@@ -53,7 +53,13 @@ class Protocol:
         splits: Sequence[str] = (),
         cut: datetime | None = None,
     ) -> Self:
-        """What the command line asks for, and warden.toml where it is silent."""
+        """What the command line asks for, and warden.toml where it is silent.
+
+        Raises:
+            ConfigError: pairs are to be held out, and splits of folds are asked for too.
+        """
+        if name == LEAVE_PAIR_OUT and (splits or cut):
+            raise ConfigError("evaluate: leave-pair-out holds out pairs and nothing else; leave --split and --cut out")
         return cls(
             group,
             config.evaluate.folds if folds is None else folds,
