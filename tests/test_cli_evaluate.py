@@ -86,6 +86,17 @@ def test_results_lie_beside_the_model_of_the_same_recipe_and_data_only(evaluated
     assert "has no model of this recipe, log and labels (self-similarity@" in evaluated.stderr
 
 
+def test_the_models_card_shows_its_results_by_split(evaluated, game):
+    del evaluated
+
+    shown = run("model", "show", "account-day", "--models", game / "models")
+
+    assert shown.returncode == 0, shown.stderr
+    assert "## Results: by split" in shown.stdout
+    assert "| random | account-day |" in shown.stdout
+    assert "| farm | dummy |" in shown.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [

@@ -17,6 +17,7 @@ from gamewarden.detectors.card import card_markdown
 from gamewarden.detectors.logistic import FOURTEEN, AccountDay, SelfSimilarityAlone
 from gamewarden.detectors.logistic_model import Column
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
+from json_made_up import json_values, places
 from made_up import DAY, START, GivenNumbers, account_days, labels_of
 
 NUMBERS = GivenNumbers()
@@ -421,23 +422,6 @@ def test_a_stored_value_that_cannot_be_is_refused(model, change, words):
 
     with pytest.raises(ModelError, match=words):
         detectors.revive(values)
-
-
-def places(values, path=()):
-    """Every place in nested JSON values."""
-    parts = values.items() if isinstance(values, dict) else enumerate(values[:3]) if isinstance(values, list) else ()
-    for key, part in parts:
-        yield (*path, key)
-        yield from places(part, (*path, key))
-
-
-json_values = st.recursive(
-    st.one_of(
-        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=4)
-    ),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)),
-    max_leaves=4,
-)
 
 
 @settings(max_examples=200, deadline=None)

@@ -70,8 +70,9 @@ class StyleReferences:
     """The same humans by play style: a row is compared with people who play as it does.
 
     Given its style, a new human's row is exchangeable with the rows of that style of the reference humans, whatever the
-    other styles look like, so that `alarm` holds style by style, for any number of humans. A style nobody had shows
-    nothing: its alarm is 1.
+    other styles look like, so that the share of humans of one's own style holds style by style, for any number of
+    humans. `alarm` is never below the share among all humans either: it holds within a style and as a whole, and people
+    of a kind the styles do not know are not accused for being rare in theirs. A style nobody had has the alarm 1.
     """
 
     rule: Styles
@@ -85,14 +86,12 @@ class StyleReferences:
         return cls(settled, {str(style): Reference.of(part) for (style,), part in sorted(parts.items())})
 
     def alarm(self, table: pl.DataFrame, decisions: Floats, pooled: Reference) -> Floats:
-        """The share of humans of a row's own style that look at least as bot-like, counting this one as one more."""
+        """The share of humans that look at least as bot-like: of a row's own style or of all, whichever is larger."""
         style = self.rule.tell(table).to_numpy()
         alarms = np.ones(decisions.size)
         for name, reference in self.by_style.items():
             own = np.flatnonzero(style == name)
-            alarms[own] = reference.alarm(decisions[own])
-            if reference.humans < self.rule.fewest:
-                alarms[own] = np.maximum(alarms[own], pooled.alarm(decisions[own]))
+            alarms[own] = np.maximum(reference.alarm(decisions[own]), pooled.alarm(decisions[own]))
         return alarms
 
     def to_dict(self) -> dict[str, Any]:

@@ -32,14 +32,13 @@ class Styles:
     hardcore_hours: float = 10.0  # a day
     grinder_kills: float = 2.0  # a minute online
     newbie_level: float = 15.0
-    fewest: int = 50  # a style of fewer humans never counts for less than all humans together
     learned: bool = False
     minutes: str = "total_use_time_min"
     kills: str = "npc_kill_count"
     level: str = "main_char_level"
 
     def __post_init__(self) -> None:
-        for name in ("hardcore_hours", "grinder_kills", "newbie_level", "fewest"):
+        for name in ("hardcore_hours", "grinder_kills", "newbie_level"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ConfigError(f"styles: {name} {getattr(self, name)!r} cannot be used; give a number from 0 on")
 

@@ -13,18 +13,21 @@ from gamewarden import detectors
 from gamewarden.contracts import Card
 from gamewarden.detectors import SEES
 from gamewarden.detectors.card import card_markdown
+from gamewarden.features.session import Sessions
 from gamewarden.pipeline import food_of
 from gamewarden.tables import EVIDENCE, SCORES, check
 from made_up import CHUNKS, GivenNumbers, account_days, action_chunks, labels_of
+from sessions_made_up import session_rows
 
-FEATURES = {"self-similarity": GivenNumbers(), "actions": CHUNKS}
+FEATURES = {"self-similarity": GivenNumbers(), "actions": CHUNKS, "session": Sessions()}
+QUICK = {"session-network": {"epochs": 60}}  # a network need not be finished to keep its promises
 
-OF_EVENTS = [name for name in detectors.NAMES if food_of(name) == "events"]
+OF_TABLES = [name for name in detectors.NAMES if food_of(name) != "packets"]
 
 
 def switches():
-    for name in OF_EVENTS:
-        recipe = detectors.load(name)(feature=FEATURES[SEES[name]])
+    for name in OF_TABLES:
+        recipe = detectors.load(name)(feature=FEATURES[SEES[name]], **QUICK.get(name, {}))
         yield pytest.param(recipe, id=name)
         for option in fields(recipe):
             for value in option.metadata.get("also", ()):
@@ -43,7 +46,10 @@ def tables():
     chunks = action_chunks(hours=1.0)
     few = np.random.default_rng(3).random(chunks.height) < 0.1
     chunks = chunks.with_columns(events=pl.when(pl.Series(few)).then(1).otherwise(pl.col("events")))
-    return {"self-similarity": days, "actions": chunks}
+    sessions = session_rows(bots=12, humans=14, each=2)
+    short = np.random.default_rng(3).random(sessions.height) < 0.1
+    sessions = sessions.with_columns(valid=~pl.Series(short), enough=~pl.Series(short[::-1]))
+    return {"self-similarity": days, "actions": chunks, "session": sessions}
 
 
 @pytest.fixture(scope="module", params=switches())
@@ -61,6 +67,8 @@ def unmeasured(recipe, table):
     """Which periods nobody can judge."""
     if SEES[recipe.name] == "actions":
         return table["events"] < recipe.enough
+    if SEES[recipe.name] == "session":
+        return ~table["valid"] | ~(table["enough"] | recipe.as_published)
     return table["self_sim"].is_null()
 
 

@@ -6,7 +6,7 @@ import sys
 import click
 
 from gamewarden import __version__
-from gamewarden.cli import evaluating, logs, models, packets, ragnarok, settings, shelf, verdicts, worlds
+from gamewarden.cli import evaluating, logs, maintenance, models, packets, ragnarok, settings, shelf, verdicts, worlds
 from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
@@ -17,6 +17,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Models": (shelf.model,),
     "Judging": (verdicts.judge, verdicts.budget),
     "How good is it": (evaluating.evaluate, worlds.reproduce),
+    "Is it still true": (maintenance.maintain, maintenance.backtest),
     "Settings": (settings.config,),
 }
 

@@ -1,11 +1,12 @@
 """Commands for finding bots: `fit`, `score`, `rank`, `explain`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gamewarden.cli import options
+from gamewarden.cli import options, ragnarok, sessions
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say
@@ -22,7 +23,8 @@ def _fit_command(name: str) -> click.Command:
 
     if name == fit_fusion.name:
         return fit_fusion
-    return _fit_events(name) if pipeline.food_of(name) == "events" else _fit_packets(name)
+    makers = {"events": _fit_events, "packets": _fit_packets, "records": sessions.fit_command}
+    return makers[pipeline.food_of(name)](name)
 
 
 def _fit_packets(name: str) -> click.Command:
@@ -108,12 +110,13 @@ def fit() -> None:
 @options.models
 @options.reading
 @options.packets
+@ragnarok.decoding
 @options.table
 def score(*, source: Path, models: Path, reading: "Reading", present: Presentation) -> None:
     """Score every account and period with every model.
 
-    A capture is scored by the models of packets, a lake by those of events; a table by whichever there are, those of
-    events first.
+    A capture is scored by the models of packets and of sessions, a lake by those of events, a packetstream or a folder
+    of them by those of sessions; a table by whichever there are, those of events first.
 
     `probability` is the calibrated chance of a bot, `alarm` the share of reference humans that look at least as
     bot-like. Both are empty where there is too little evidence to say.
@@ -163,7 +166,9 @@ def rank(*, source: Path, models: Path, reading: "Reading", present: Presentatio
 @options.models
 @_DETECTOR
 @options.plot
+@options.ports
 @options.reading
+@ragnarok.decoding
 @options.table
 def explain(
     *,
@@ -172,6 +177,7 @@ def explain(
     models: Path,
     detector: str | None,
     plot: Path | None,
+    server_ports: tuple[int, ...],
     reading: "Reading",
     present: Presentation,
 ) -> None:
@@ -179,8 +185,9 @@ def explain(
     from gamewarden import pipeline
     from gamewarden.cli.story import story_text
 
+    asked = replace(reading, server_ports=server_ports)
     with progress(f"looking at {actor}") as done:
-        story = pipeline.explain(actor, source, models, detector, reading=reading, progress=done)
+        story = pipeline.explain(actor, source, models, detector, reading=asked, progress=done)
     if plot is not None:
         pipeline.draw_story(story, plot)
         say(f"Its windows are drawn in {plot}")

@@ -32,15 +32,38 @@ def demo(place: Path, accounts: int, seed: int) -> None:
 @click.option("--days", type=click.IntRange(min=1), default=1, show_default=True, help="For how many days.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="One seed gives one world.")
 @click.option("--game", type=click.Choice(GAMES), default="lineage", show_default=True, help="Which game it resembles.")
+@click.option("--year", is_flag=True, help="A scripted year instead: one day of each of 52 weeks, a file each.")
+@click.option("--ragnarok", is_flag=True, help="Instead: what clients of a synthetic Ragnarok send in an evening.")
+@click.option("--sessions", type=click.IntRange(1), default=25, show_default=True, help="Of players; as many of bots.")
 @click.option("--packets", is_flag=True, help="Write packets and a capture of its first players too.")
 @click.option("--players", type=click.IntRange(min=1), default=40, show_default=True, help="How many of them.")
 @click.option("--minutes", type=click.IntRange(min=1), default=60, show_default=True, help="For how long, at most.")
 def world(
-    *, directory: Path, accounts: int, days: int, seed: int, game: str, packets: bool, players: int, minutes: int
+    *,
+    directory: Path,
+    accounts: int,
+    days: int,
+    seed: int,
+    game: str,
+    year: bool,
+    ragnarok: bool,
+    sessions: int,
+    packets: bool,
+    players: int,
+    minutes: int,
 ) -> None:
-    """Write a synthetic game: events, labels, profiles and the truth."""
+    """Write a synthetic game: events, labels, profiles and the truth.
+
+    With --ragnarok: packetstreams in players, bots and unknown, a capture of the same play, labels and the truth.
+    """
+    if ragnarok:
+        _write_ragnarok(directory, sessions, seed)
+        return
     from gamewarden.world import World, write, write_packets
 
+    if year:
+        _write_year(directory, accounts, seed, game)
+        return
     made = World(game, accounts, days, seed)
     with progress("playing", accounts) as done:
         write(made, directory, done)
@@ -49,6 +72,25 @@ def world(
         with progress("sending", players) as done:
             sending = write_packets(made, directory, players, minutes, done)
         say(f"Packets of {sending:,} players are in packets.parquet, capture.pcap and accounts.csv there")
+
+
+def _write_year(directory: Path, accounts: int, seed: int, game: str) -> None:
+    from gamewarden.world import Year, write_year
+
+    made = Year(accounts, seed, game)
+    with progress("playing weeks", 52) as done:
+        write_year(made, directory, done)
+    told = ", ".join(f"{name} in week {week}" for name, week in made.script.happenings.items())
+    say(f"A synthetic year of {game} with {accounts:,} accounts is in {directory}: {told}")
+
+
+def _write_ragnarok(directory: Path, sessions: int, seed: int) -> None:
+    from gamewarden.world.ragnarok import Ragnarok, write_ragnarok
+
+    made = Ragnarok(sessions, seed)
+    with progress("playing", len(made.cast)) as done:
+        played = write_ragnarok(made, directory, done)
+    say(f"{played:,} sessions of a synthetic Ragnarok are in {directory}: players, bots, unknown, and capture.pcap")
 
 
 def _reproduce_command(name: str) -> click.Command:

@@ -17,6 +17,8 @@ DETECTORS: tuple[tuple[str, str, str, str], ...] = (
     ("actions-frequency", "actions", "actions:Frequency", "action_model:ActionModel"),
     ("actions-two-stage", "actions", "actions:TwoStage", "action_model:ActionModel"),
     ("traffic", "traffic", "traffic:TrafficDetector", "traffic_model:TrafficModel"),
+    ("session-network", "session", "sessions:SessionNetwork", "session_model:SessionModel"),
+    ("session-angle", "session", "sessions:SessionAngle", "session_model:SessionModel"),
 )
 NAMES = tuple(name for name, *_ in DETECTORS)
 SEES = {name: feature for name, feature, *_ in DETECTORS}

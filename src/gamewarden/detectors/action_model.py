@@ -90,6 +90,7 @@ class ActionModel(CalibratedModel):
     always_weak: ClassVar[tuple[str, ...]] = WEAKNESSES
 
     machine: Machine
+    strength: float  # C of the support vector machine
 
     @property
     def base(self) -> float:
@@ -198,6 +199,7 @@ class ActionModel(CalibratedModel):
     def _learned(self) -> dict[str, Any]:
         stage = self.machine.stage
         return {
+            "strength": self.strength,
             "intercept": self.machine.intercept,
             **({} if stage is None else {"rho": stage.rho}),
             "columns": {
@@ -211,6 +213,7 @@ class ActionModel(CalibratedModel):
         machine = self.machine
         return {
             "columns": [asdict(column) for column in machine.columns],
+            "strength": self.strength,
             "intercept": machine.intercept,
             "stage": None if machine.stage is None else asdict(machine.stage),
         }

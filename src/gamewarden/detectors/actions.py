@@ -6,7 +6,7 @@ often each action is done (equation 7); `actions-interval` also how often each l
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +28,7 @@ from gamewarden.detectors.action_vectors import (
     table_digest_parts,
     thinned,
 )
+from gamewarden.detectors.asking import asked
 from gamewarden.detectors.calibration import CALIBRATIONS, Flags, Floats, Reference, plain_json, platt, validation_of
 from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too_few, training_of
 from gamewarden.errors import ConfigError, TableError
@@ -74,7 +75,7 @@ class _Chunks(ABC):
         for option, bad in wrong.items():
             if bad:
                 raise ConfigError(f"{self.name}: {option} {getattr(self, option)!r} cannot be used; {_NEEDED[option]}")
-        object.__setattr__(self, "feature", _asked(self.feature, self._asks()))
+        object.__setattr__(self, "feature", asked(self.feature, self._asks()))
 
     def to_dict(self) -> dict[str, Any]:
         """The options as JSON values, without the feature's."""
@@ -255,15 +256,6 @@ _NEEDED = {
     "calibration": f"choose one of {', '.join(CALIBRATIONS)}",
     "least": "give 2 or more",
 }
-
-
-def _asked(feature: Feature, asks: dict[str, Any]) -> Feature:
-    """The feature with the options a method cannot do without."""
-    known: Any = feature
-    names = {option.name for option in fields(known)} if is_dataclass(known) else set()
-    missing = {name: value for name, value in asks.items() if name in names and getattr(known, name) != value}
-    asked: Feature = replace(known, **missing) if missing else feature
-    return asked
 
 
 def _separate(values: Floats, bot: Flags, strength: float) -> tuple[Floats, float]:

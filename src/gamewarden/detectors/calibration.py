@@ -104,4 +104,6 @@ def _by_style(styles: StyleReferences | None) -> str:
     if styles is None:
         return "It cannot tell styles of play apart: its alarm holds for people as a whole, not for the busiest."
     least = ", ".join(f"1 in {humans + 1} for a {style}" for style, humans in styles.counts().items())
-    return f"Its alarm compares with people of the same style of play, so that it is at least {least}; 1 for any other."
+    return (
+        f"Its alarm compares with people of the same style of play too, so that it is at least {least}; 1 for others."
+    )

@@ -26,7 +26,6 @@ class CalibratedModel:
     recipe: Mapping[str, Any]
     feature: Recipe
     data: str  # digest of the training rows and labels
-    strength: float
     slope: float  # calibration: log-odds = slope × decision + offset
     offset: float
     reference: Reference
@@ -48,7 +47,6 @@ class CalibratedModel:
             recipe=self.recipe,
             feature={"name": self.feature.name, **short_options(self.feature.options)},
             parameters={
-                "strength": self.strength,
                 "calibration": {"slope": self.slope, "offset": self.offset},
                 **self._learned(),
                 "humans": self.reference.humans,

@@ -65,6 +65,7 @@ class LogisticModel(CalibratedModel):
 
     columns: tuple[Column, ...]
     left_out: Mapping[str, str]  # feature -> why the model does not use it
+    strength: float  # C of the regression
     intercept: float
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
@@ -152,6 +153,7 @@ class LogisticModel(CalibratedModel):
 
     def _learned(self) -> dict[str, Any]:
         return {
+            "strength": self.strength,
             "intercept": self.intercept,
             "columns": {
                 column.name: {
@@ -168,7 +170,8 @@ class LogisticModel(CalibratedModel):
 
     def _kept(self) -> dict[str, Any]:
         columns = [asdict(column) for column in self.columns]
-        return {"columns": columns, "left_out": self.left_out, "intercept": self.intercept}
+        parts = {name: getattr(self, name) for name in ("left_out", "strength", "intercept")}
+        return {"columns": columns, **parts}
 
 
 def checked(features: pl.DataFrame, columns: tuple[str, ...], door: str) -> pl.DataFrame:

@@ -149,6 +149,23 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     ),
     "What it hunts": ("npc_kill_count", "main_char_level"),
     "What it trades and stores": ("trade_get_count", "trade_give_count", "retrieve_count", "deposit_count"),
+    "How it moves": (
+        "move_dx",
+        "move_dy",
+        "move_distance",
+        "move_gap_ms",
+        "turn_mean_deg",
+        "turn_circular_variance",
+        "turn_back_share",
+    ),
+    "How it fights and loots": (
+        "take_gap_ms",
+        "turn_to_take_ms",
+        "attack_to_take_ms",
+        "continuous_attacks_per_s",
+        "once_attacks_per_s",
+    ),
+    "How much it sends": ("packets_per_s",),
 }
 OTHER_TOPIC = "What else it does"
 # Numbers of a chunk of play, by how their names begin.

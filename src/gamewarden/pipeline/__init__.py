@@ -23,7 +23,9 @@ from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, ju
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
+from gamewarden.pipeline.session_models import FittedSessions, fit_sessions, sessions_to_judge
 from gamewarden.pipeline.sessions import (
+    SummedUp,
     character_names,
     describe_table,
     measure_sessions,
@@ -59,11 +61,13 @@ __all__ = [
     "Difference",
     "Evaluated",
     "Fitted",
+    "FittedSessions",
     "Judgement",
     "Page",
     "Protocol",
     "Reading",
     "Story",
+    "SummedUp",
     "Told",
     "Wishes",
     "budget_alone",
@@ -85,6 +89,7 @@ __all__ = [
     "feature_recipe",
     "fit",
     "fit_fusion",
+    "fit_sessions",
     "fit_traces",
     "food_of",
     "history_of",
@@ -113,6 +118,7 @@ __all__ = [
     "roll_back",
     "score",
     "session_sources",
+    "sessions_to_judge",
     "styles_for",
     "styles_of",
     "trace_recipe",

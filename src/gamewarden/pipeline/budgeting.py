@@ -84,13 +84,9 @@ def _humans_of(model: Any) -> Humans | None:  # noqa: ANN401  a model of events,
     alarms, attainable = [], []
     for reference in own.values():
         values = np.asarray(reference.values)
-        found = reference.alarm(values)
-        lowest = 1 / (reference.humans + 1)
-        if styles is not None and reference.humans < styles.rule.fewest:
-            found = np.maximum(found, model.reference.alarm(values))
-            lowest = max(lowest, 1 / (model.reference.humans + 1))
+        found = np.maximum(reference.alarm(values), model.reference.alarm(values))
         alarms += found.tolist()
-        attainable += [lowest, *found.tolist()]
+        attainable += [1 / (reference.humans + 1), *found.tolist()]
     return Humans(model.card.id, alarms, attainable, model.reference.humans, _days_of(model.card))
 
 

@@ -1,6 +1,6 @@
 """How good detectors are on actors they have not seen."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -9,17 +9,18 @@ from typing import Self, cast
 import polars as pl
 
 from gamewarden.config import Config
-from gamewarden.contracts import Detector, EventStream, Feature, Progress, no_progress
+from gamewarden.contracts import Detector, Feature, Progress, no_progress
 from gamewarden.detectors import SEES
 from gamewarden.errors import ConfigError
 from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, ByProbability, Learns, PairsHeldOut, leave_pair_out
+from gamewarden.evaluation.metrics import Confusion
 from gamewarden.evaluation.plans import ACTOR, FARM
 from gamewarden.evaluation.side_by_side import SideBySide
 from gamewarden.evaluation.summaries import distinct_units
 from gamewarden.pipeline.fitting import detector_recipe
-from gamewarden.pipeline.measuring import measured
-from gamewarden.pipeline.sources import Reading, Watched, open_source
-from gamewarden.pipeline.splitting import Splitting, compare_splits, keep_results
+from gamewarden.pipeline.scoring import rows_to_judge
+from gamewarden.pipeline.sources import Reading, Told, open_for
+from gamewarden.pipeline.splitting import Splitting, compare_rows, compare_splits, keep_results
 from gamewarden.provenance import without_model_made
 from gamewarden.readers.small import Labels, read_labels
 
@@ -120,22 +121,43 @@ def evaluate(
         raise ConfigError(
             f"{labels}: has no column {protocol.group!r} to group by; it has {', '.join(told.frame.columns)}"
         )
-    events = Watched(open_source(source, reading), progress)
     seeing = [
         detector_recipe(name, feature, {})
         for name, seen in SEES.items()
         if seen == feature.name and name in (tried or SEES)
     ][::-1]
     if protocol.name == LEAVE_PAIR_OUT:
-        return _pairs(seeing, events, told, protocol)
-    compared = compare_splits(seeing, events, told.frame, protocol.splitting(told.frame))
+        seen = rows_to_judge(seeing[0].feature, source, reading, progress)
+        return _pairs(seeing, seen, told, protocol)
+    splitting = protocol.splitting(told.frame)
+    if feature.eats == "events":
+        events = open_for(feature, source, reading, progress)
+        compared = compare_splits(seeing, events, told.frame, splitting)
+    else:
+        seen = rows_to_judge(seeing[0].feature, source, reading, progress)
+        compared = compare_rows(seeing, seen, told.frame, splitting)
+    result = compared.result
     kept = () if models is None else keep_results(compared, told.frame, models)
-    said = (*compared.measured.remarks, *told.notes, *(f"WARNING: {line}" for line in compared.result.warnings))
-    return Evaluated(compared.result, compared.measured.frame, told.frame, (*said, *compared.result.notes, *kept))
+    said = (*compared.measured.remarks, *told.notes, *(f"WARNING: {line}" for line in result.warnings))
+    notes = (*said, *result.notes, *_at_cuts(result, seeing), *kept)
+    return Evaluated(result, compared.measured.frame, told.frame, notes)
 
 
-def _pairs(seeing: Sequence[Detector], events: EventStream, told: Labels, protocol: Protocol) -> Evaluated:
-    seen = measured(seeing[0].feature, events)
+def _at_cuts(result: SideBySide, seeing: Sequence[Detector]) -> Iterator[str]:
+    """How the held-out periods fall at the cut of each detector that weighs accusing a human against missing a bot."""
+    for detector in seeing:
+        cut: float | None = getattr(detector, "cut", None)
+        if cut is not None:
+            rows = result.scores.filter(detector=detector.name)
+            fall = Confusion.count((rows["probability"] >= cut).to_numpy(), rows["bot"].to_numpy())
+            yield f"{detector.name} at the cut of {cut:.3f}: FPR {_share(fall.fpr)}, recall {_share(fall.recall)}."
+
+
+def _share(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
+
+
+def _pairs(seeing: Sequence[Detector], seen: Told, told: Labels, protocol: Protocol) -> Evaluated:
     known = without_model_made(told.frame, [detector.name for detector in seeing])
     result = _pairs_held_out(seeing, seen.frame, known.frame, protocol)
     left_out = (f"Left out, {reason}: {count}." for reason, count in known.left_out.items())

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import polars as pl
 
+from gamewarden import features
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.pipeline.measuring import days_like, feature_of
-from gamewarden.pipeline.scoring import event_model
+from gamewarden.pipeline.scoring import event_model, model_for, rows_to_judge
 from gamewarden.pipeline.sources import OneActor, Reading, Watched, open_source
 
 
@@ -32,7 +33,10 @@ def explain(
     Raises:
         ReadError: the source has no event of this actor.
     """
-    model = event_model(models, detector)
+    model = model_for(source, models, detector)
+    if features.load(model.feature.name).eats == "records":
+        return _session_story(actor, source, model, reading, progress)
+    model = event_model(models, model.card.detector)
     feature = feature_of(model.feature)
     by = "character" if getattr(feature, "by", "account") == "character" else "actor"
     alone = OneActor(Watched(open_source(source, reading), progress), by, actor)
@@ -40,11 +44,26 @@ def explain(
     if not measured.height:
         raise ReadError(f"{source}: has no event of {by} {actor!r}")
     scores = model.score(measured)
-    highest = scores.sort("probability", "since", descending=[True, True], nulls_last=True).head(1)
-    period = measured.join(highest.select("actor", "since"), on=["actor", "since"], how="semi")
+    period = _highest(measured, scores)
     windows = days_like(feature).windows(alone, actor)
     inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
     return Story(actor, model, scores, model.explain(period), period, inside)
+
+
+def _session_story(actor: str, source: Path, model: Model, reading: Reading, progress: Progress) -> Story:
+    sessions = rows_to_judge(feature_of(model.feature), source, reading, progress).frame
+    mine = sessions.filter(actor=actor)
+    if not mine.height:
+        raise ReadError(f"{source}: has no session of actor {actor!r}")
+    scores = model.score(mine)
+    session = _highest(mine, scores)
+    return Story(actor, model, scores, model.explain(session), session, pl.DataFrame())
+
+
+def _highest(measured: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+    """The period that scores highest, of several the latest."""
+    highest = scores.sort("probability", "since", descending=[True, True], nulls_last=True).head(1)
+    return measured.join(highest.select("actor", "since"), on=["actor", "since"], how="semi")
 
 
 def draw_story(story: Story, path: Path) -> None:

@@ -31,9 +31,7 @@ _LEAST_MODELS = 2  # one voice needs no fusing
 def styles_of(config: Config) -> Styles:
     """The borders between styles that the settings name."""
     given = config.styles
-    return Styles(
-        given.hardcore_hours, given.grinder_kills, given.newbie_level, given.fewest, given.borders == "learned"
-    )
+    return Styles(given.hardcore_hours, given.grinder_kills, given.newbie_level, given.borders == "learned")
 
 
 def styles_for(recipe: type, config: Config) -> dict[str, Styles]:
@@ -69,7 +67,7 @@ def fit_fusion(
     measured = measure_for(found, source, reading, progress)
     cut = Cut(every or parse_span(config.measure.every), reading.zone or "UTC")
     features = {name: seen.frame for name, seen in measured.items()}
-    model = fuse(found, features, told.frame, fusion=fusion, cut=cut, discount=config.verdict.discount)
+    model = fuse(found, features, told.frame, fusion=fusion, cut=cut, discount=config.chunks.discount)
     remarks = dict.fromkeys(line for seen in measured.values() for line in seen.remarks)
     return kept(cast("Model", model), to, (*remarks, *told.notes))
 

@@ -18,7 +18,7 @@ from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.combining import combine
 from gamewarden.verdicts.fusion_model import NAME as FUSION
 from gamewarden.verdicts.fusion_model import FusionModel
-from gamewarden.verdicts.periods import KEY, Cut, Speaker, played, roll_up, side_by_side
+from gamewarden.verdicts.periods import KEY, Cut, Speaker, periods_of, played, roll_up, side_by_side
 from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
 
 
@@ -60,10 +60,10 @@ def judge(
     fusion, why_not = _fusion_of(models, found, every)
     cut = _cut(fusion, every, policy, reading)
     points = Points(policy.verdict.progressive, policy.verdict.conservative, policy.verdict.agree)
-    discount = policy.verdict.discount if fusion is None else float(fusion.feature.options["discount"])
+    discount = policy.chunks.discount if fusion is None else float(fusion.feature.options["discount"])
     parts = roll_up(scores, speakers_of(found), cut, discount)
-    fused = combine(parts, discount) if fusion is None else _fused(fusion, parts, features, cut)
-    verdicts = points.verdicts(fused, parts, _periods(scores, cut))
+    fused = combine(parts, policy.verdict.discount) if fusion is None else _fused(fusion, parts, features, cut)
+    verdicts = points.verdicts(fused, parts, periods_of(scores, cut))
     return Judgement(
         verdicts=verdicts,
         scores=scores,
@@ -132,12 +132,6 @@ def _fused(fusion: FusionModel, parts: pl.DataFrame, features: Mapping[str, pl.D
     return fusion.fuse(side_by_side(parts, known)).drop_nulls("alarm")
 
 
-def _periods(table: pl.DataFrame, cut: Cut) -> pl.DataFrame:
-    """The period that each row ends in."""
-    begin, end = cut.borders(pl.col("until") - pl.duration(microseconds=1))
-    return table.select("actor", begin.alias("since"), end.alias("until"))
-
-
 def _evidence(
     models: Sequence[Model], features: Mapping[str, pl.DataFrame], verdicts: pl.DataFrame, points: Points, cut: Cut
 ) -> pl.DataFrame:
@@ -146,7 +140,7 @@ def _evidence(
     parts = []
     for model in models:
         table = features[model.card.id]
-        behind = _periods(table, cut).with_row_index("row").join(reached, on=KEY, how="semi")["row"].sort()
+        behind = periods_of(table, cut).with_row_index("row").join(reached, on=KEY, how="semi")["row"].sort()
         parts.append(model.explain(table[behind]))
     nothing = check(pl.DataFrame(schema=dict(EVIDENCE.columns)), EVIDENCE, "judge")
     return pl.concat([nothing, *parts])

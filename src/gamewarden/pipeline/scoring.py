@@ -1,19 +1,22 @@
 """From a source and a shelf of models to scores."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from gamewarden import detectors, features
-from gamewarden.contracts import Model, Progress, no_progress
+from gamewarden.contracts import Feature, Model, Progress, no_progress
 from gamewarden.errors import ModelError
 from gamewarden.features.traffic import TrafficTest
 from gamewarden.pipeline.measuring import feature_of, measure
+from gamewarden.pipeline.session_models import sessions_to_judge
 from gamewarden.pipeline.sources import Reading, Told
 from gamewarden.readers.packets import is_capture
+from gamewarden.readers.records import is_packetstream
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
+from gamewarden.store.lake import Lake
 from gamewarden.verdicts.fusion_model import NAME as FUSION
 
 
@@ -39,8 +42,8 @@ def event_model(models: Path, detector: str | None) -> Model:
     found = load_models(models, detector)[0]
     if features.load(found.feature.name).eats != "events":
         raise ModelError(
-            f"{models}: {found.card.id} judges packets, a window at a time; `gamewarden score` and `gamewarden watch` "
-            "use it, lists and explanations need a detector of events"
+            f"{models}: {found.card.id} judges {features.load(found.feature.name).eats}; `gamewarden score` uses it, "
+            "this needs a detector of events"
         )
     return found
 
@@ -68,12 +71,29 @@ def score(source: Path, models: Path, reading: Reading, progress: Progress = no_
     return Told(frame.sort("actor", "since", "detector"), (*remarks, *_unsure(frame)))
 
 
+def rows_to_judge(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:
+    """What a detector of this feature is shown of a source."""
+    if feature.eats == "records":
+        return sessions_to_judge(feature, [source], reading, progress)
+    return measure(feature, source, reading, progress)
+
+
+def model_for(source: Path, models: Path, detector: str | None) -> Model:
+    """The model asked for, or the one that sees most of what the source holds.
+
+    Raises:
+        ModelError: there is none.
+    """
+    found = load_models(models, detector) if detector else seeing(load_models(models), source, models)
+    return next((model for model in found if features.load(model.feature.name).eats != "packets"), found[0])
+
+
 def measure_for(
     models: Sequence[Model], source: Path, reading: Reading, progress: Progress = no_progress
 ) -> dict[str, Told]:
     """The FEATURES each model looks at, by the model's id; what several look at is measured once."""
     recipes = {repr(model.feature): model.feature for model in models}
-    known = {key: measure(feature_of(recipe), source, reading, progress) for key, recipe in recipes.items()}
+    known = {key: rows_to_judge(feature_of(recipe), source, reading, progress) for key, recipe in recipes.items()}
     return {model.card.id: known[repr(model.feature)] for model in models}
 
 
@@ -82,10 +102,22 @@ def seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
     by_food: dict[str, list[Model]] = {}
     for model in models:
         by_food.setdefault(features.load(model.feature.name).eats, []).append(model)
-    food = "events" if source.is_dir() else "packets" if is_capture(source) else next(iter(by_food))
-    if food not in by_food:
-        raise ModelError(f"{shelf}: judges {', '.join(by_food)} and {source} holds {food}; fit a detector of {food}")
-    return by_food[food]
+    held = _held(source, by_food) or tuple(by_food)[:1]
+    if not any(food in by_food for food in held):
+        needed = " or ".join(held)
+        raise ModelError(
+            f"{shelf}: judges {', '.join(by_food)} and {source} holds {needed}; fit a detector of {needed}"
+        )
+    return [model for food in held for model in by_food.get(food, ())]
+
+
+def _held(source: Path, judged: Container[str]) -> tuple[str, ...]:
+    """What a source holds, where that shows from outside; a capture holds packets, and messages of clients in them."""
+    if source.is_dir():
+        return ("events",) if Lake.is_at(source) or "records" not in judged else ("records",)
+    if is_capture(source):
+        return ("packets", "records")
+    return ("records",) if is_packetstream(source) else ()
 
 
 def _unsure(scores: pl.DataFrame) -> tuple[str, ...]:

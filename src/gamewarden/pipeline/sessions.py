@@ -9,11 +9,13 @@ import pyarrow.compute as pc
 
 from gamewarden.contracts import Feature, LogSource, Progress, RecordStream, no_progress
 from gamewarden.errors import ConfigError, ReadError
+from gamewarden.features.session import Sessions
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.sources import Reading, Told, Watched
 from gamewarden.readers.record_events import RecordEvents
 from gamewarden.readers.records import holds_messages, open_records, packet_table
 from gamewarden.readers.small import read_table
+from gamewarden.tables import RECORDS
 
 GAMES = ("ragnarok",)
 # Folders whose name says what stands in them, as the thesis' own tool had them.
@@ -26,16 +28,13 @@ def session_sources(paths: Sequence[Path]) -> list[tuple[Path, bool | None]]:
     """The packetstreams and captures among these paths, folders read recursively, with the label their folder gives.
 
     The nearest folder called `players`, `bots` or `unknown` says it: human, bot, or not known, as anywhere else.
-    In a folder, hidden files and text such as labels and notes are passed over.
+    In a folder, hidden files and text such as labels and notes are passed over. A file named twice is there once.
 
     Raises:
         ReadError: a path is not there, or a folder holds no messages.
     """
-    found: list[tuple[Path, bool | None]] = []
-    for path in paths:
-        files = [path] if not path.is_dir() else _inside(path)
-        found += [(file, _label(file)) for file in files]
-    return found
+    found = [file for path in paths for file in (_inside(path) if path.is_dir() else [path])]
+    return [(file, _label(file)) for file in dict.fromkeys(found)]
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -109,6 +108,29 @@ def _moved(batch: pa.RecordBatch, by: Mapping[str, int]) -> pa.RecordBatch:
 def _highest(batch: pa.RecordBatch, name: str) -> int:
     found = pc.max(batch.column(name)).as_py()
     return -1 if found is None else int(found)
+
+
+class SummedUp:
+    """Messages that pass by once, as from standard input, and are measured as they pass."""
+
+    def __init__(self, stream: JoinedRecords) -> None:
+        self._stream = stream
+        self._fold = Sessions().fold()
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All columns of the messages."""
+        for batch in self._stream.batches(tuple(RECORDS.columns)):
+            self._fold.push(batch.select(list(self._fold.columns)))
+            yield batch
+
+    def read(self, progress: Progress = no_progress) -> None:
+        """Let them all pass."""
+        for batch in self.batches():
+            progress(batch.num_rows)
+
+    def sessions(self) -> pl.DataFrame:
+        """SESSIONS of what has passed, in the order they began."""
+        return self._fold.frame()
 
 
 def measure_sessions(

@@ -16,7 +16,7 @@ from gamewarden.evaluation.leaks import refuse_future, sanction_kinds, telling_k
 from gamewarden.evaluation.plans import TIME, Ground
 from gamewarden.evaluation.side_by_side import ALL, SideBySide, compare
 from gamewarden.evaluation.splits import middle_of
-from gamewarden.evaluation.ties import Seen, seen_in, ties_of
+from gamewarden.evaluation.ties import NO_TIES, Seen, seen_in, ties_of
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.sources import Told
 from gamewarden.store.models import stored
@@ -41,7 +41,7 @@ class Compared:
     result: SideBySide
     seeing: tuple[Detector, ...]  # with their feature frozen
     measured: Told
-    stream: EventStream
+    stream: EventStream | None = None  # what was measured, where it were events
 
 
 def compare_splits(
@@ -70,6 +70,19 @@ def compare_splits(
     return Compared(replace(result, warnings=warnings), tuple(seeing), told, stream)
 
 
+def compare_rows(
+    seeing: Sequence[Detector], told: Told, labels: pl.DataFrame, splitting: Splitting, progress: Progress = no_progress
+) -> Compared:
+    """Judge what was measured from packets or messages: no event shows ties there, or what came because of a label.
+
+    Raises:
+        FitError: a split cannot be made.
+    """
+    ground = Ground(told.frame, labels, NO_TIES, splitting.group, splitting.cut, splitting.folds)
+    result = compare(seeing, ground, splitting.names, prevalence=splitting.prevalence, progress=progress)
+    return Compared(result, tuple(seeing), told)
+
+
 def keep_results(compared: Compared, labels: pl.DataFrame, directory: Path) -> tuple[str, ...]:
     """Put the results beside the models that were made of this recipe, log and labels; say which were and were not.
 
@@ -80,9 +93,11 @@ def keep_results(compared: Compared, labels: pl.DataFrame, directory: Path) -> t
         WriteError: it cannot be written.
     """
     there = {model.id for model in stored(directory)}
+    if compared.stream is None:
+        return ("Results are kept beside models of events only, whose ids this evaluation can make again.",)
     lines = []
     for detector in compared.seeing:
-        made = _model_id(detector, compared, labels)
+        made = _model_id(detector, compared.stream, compared, labels)
         if made in there:
             lines.append(
                 f"The results are kept in {save_results(directory, made, as_values(compared.result, detector))}"
@@ -121,10 +136,10 @@ def _names_of_detectors(result: SideBySide) -> list[str]:
     return detectors_in(result.scores)
 
 
-def _model_id(detector: Detector, compared: Compared, labels: pl.DataFrame) -> str:
-    frozen = detector.feature.freeze(compared.stream)
-    same = frozen.to_dict() == compared.seeing[0].feature.freeze(compared.stream).to_dict()
-    table = compared.measured.frame if same else frozen.measure(compared.stream)
+def _model_id(detector: Detector, stream: EventStream, compared: Compared, labels: pl.DataFrame) -> str:
+    frozen = detector.feature.freeze(stream)
+    same = frozen.to_dict() == compared.seeing[0].feature.freeze(stream).to_dict()
+    table = compared.measured.frame if same else frozen.measure(stream)
     recipe: Any = detector
     return str(replace(recipe, feature=frozen).fit(table, labels).card.id)
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from gamewarden.readers import record_kernel as kernel
 from gamewarden.readers.byte_sources import Origin, Window
 from gamewarden.readers.packet_db import PacketDb
-from gamewarden.readers.record_batches import BATCH_ROWS, Desk, Layout
+from gamewarden.readers.record_batches import BATCH_ROWS, Desk, layout_of
 from gamewarden.readers.record_report import CUT_OFF, REASONS, RecordReport
 
 TAG = b"ADAM"
@@ -26,7 +26,7 @@ class RecordFile:
     def __init__(self, origin: Origin, db: PacketDb, *, strict: bool = False, batch: int = BATCH_ROWS) -> None:
         self.report = RecordReport(origin.name)
         self._origin = origin
-        self._layout = Layout(db)
+        self._layout = layout_of(db)
         self._strict = strict
         self._batch = batch
 

@@ -64,6 +64,13 @@ def holds_messages(path: Path) -> bool:
     return looks_like_bytes(_beginning(path))
 
 
+def is_packetstream(path: Path) -> bool:
+    """Whether a file begins with the time tag of a packetstream; a stream without tags is not told from other bytes."""
+    from gamewarden.readers.record_streams import TAG
+
+    return path.is_file() and _beginning(path).startswith(TAG)
+
+
 def _beginning(path: Path) -> bytes:
     with Origin(str(path)).opened() as source:
         return peeked(source, _LOOKED_AT)[0]

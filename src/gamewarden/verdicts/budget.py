@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from gamewarden.chances import chance_of_at_most, upper_bound
 from gamewarden.errors import ConfigError
 
 MONTH_DAYS = 30.0
@@ -155,29 +156,3 @@ def cost_threshold(cost: tuple[float, float], prevalence: float, prior: float) -
         raise ConfigError(f"budget: costs {wrong:g}:{missed:g} at a prevalence of {prevalence:g} cannot be used")
     odds = wrong / missed * (1 - prevalence) / prevalence * prior / (1 - prior)
     return odds / (1 + odds)
-
-
-def chance_of_at_most(accused: int, humans: int, rate: float) -> float:
-    """The binomial chance that at most so many of the humans are accused where each is with this rate."""
-    if accused >= humans or rate <= 0:
-        return 1.0
-    if rate >= 1:
-        return 0.0
-    log_p, log_q = math.log(rate), math.log1p(-rate)
-    whole = math.lgamma(humans + 1)
-    return min(
-        1.0,
-        math.fsum(
-            math.exp(whole - math.lgamma(k + 1) - math.lgamma(humans - k + 1) + k * log_p + (humans - k) * log_q)
-            for k in range(accused + 1)
-        ),
-    )
-
-
-def upper_bound(accused: int, humans: int, doubt: float) -> float:
-    """The highest rate that this many accused among the humans leave possible (Clopper & Pearson 1934, one-sided)."""
-    low, high = accused / humans, 1.0
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if chance_of_at_most(accused, humans, middle) > doubt else (low, middle)
-    return high

@@ -11,6 +11,7 @@ from gamewarden.tables import SCORES, TIME, check
 
 EDGE = 1e-6  # probabilities closer to certainty than a millionth say no more than that
 KEY = ("actor", "since", "until")
+_LAST_MOMENT = pl.col("until") - pl.duration(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,14 @@ class Cut:
     def borders(self, at: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
         """The beginning and the end of the period that holds a moment."""
         begin = at.dt.convert_time_zone(self.zone).dt.truncate(self.text)
-        return begin.dt.convert_time_zone("UTC").cast(TIME), begin.dt.offset_by(self.text).dt.convert_time_zone(
-            "UTC"
-        ).cast(TIME)
+        end = begin.dt.offset_by(self.text)
+        return begin.dt.convert_time_zone("UTC").cast(TIME), end.dt.convert_time_zone("UTC").cast(TIME)
+
+
+def periods_of(table: pl.DataFrame, cut: Cut) -> pl.DataFrame:
+    """Actor, since and until of the period that each row ends in."""
+    begin, end = cut.borders(_LAST_MOMENT)
+    return table.select("actor", begin.alias("since"), end.alias("until"))
 
 
 def log_odds(probability: pl.Expr) -> pl.Expr:
@@ -68,7 +74,7 @@ def roll_up(scores: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Cut, dis
         schema={"model": pl.String, "family": pl.String, "prior": pl.Float64},
     )
     judged = check(scores, SCORES, "verdicts").drop_nulls("probability").join(known, on="model")
-    begin, end = cut.borders(pl.col("until") - pl.duration(microseconds=1))
+    begin, end = cut.borders(_LAST_MOMENT)
     placed = judged.with_columns(begin.alias("begin"), end.alias("end")).sort("detector", "actor", "since", "until")
     group = ("actor", "begin", "end", "detector", "model", "family")
     beyond_prior = log_odds(pl.col("probability")) - log_odds(pl.col("prior"))
@@ -113,7 +119,7 @@ def played(features: Iterable[pl.DataFrame], styles: Styles, cut: Cut) -> pl.Dat
     """
     for table in features:
         if styles.minutes in table.columns:
-            begin, end = cut.borders(pl.col("until") - pl.duration(microseconds=1))
+            begin, end = cut.borders(_LAST_MOMENT)
             added = [_added(name) for name in (styles.minutes, styles.kills) if name in table.columns]
             level = [pl.col(styles.level).cast(pl.Float64).max()] if styles.level in table.columns else []
             placed = table.select(pl.exclude("since", "until"), begin.alias("since"), end.alias("until"))

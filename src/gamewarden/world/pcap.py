@@ -28,13 +28,17 @@ def write_pcap(packets: pl.DataFrame, path: Path, server: str = SERVER) -> pl.Da
     """Write PACKETS as a microsecond pcap: Ethernet, IPv4, TCP with valid checksums, each actor one connection.
 
     An actor named like an IPv4 end (`192.0.2.7:50000`) has that address, any other gets one of its own. Rows keep their
-    order; before an actor's first packet stand a SYN and its answer at the same time. Payloads are zeros. Returns
-    `address, port, from, until, account`, the table that leads back from addresses to actors.
+    order; before an actor's first packet stand a SYN and its answer at the same time. Payloads are the bytes of the
+    column `payload`, where there is one, and zeros otherwise. Returns `address, port, from, until, account`, the table
+    that leads back from addresses to actors.
 
     Raises:
-        WriteError: a packet is larger than IPv4 allows or was sent before 1970, or the place cannot be written.
+        WriteError: a packet is larger than IPv4 allows or was sent before 1970, its payload is of another size, or the
+            place cannot be written.
     """
     rows = check(packets, PACKETS, "write_pcap")
+    if "payload" in packets.columns:
+        rows = rows.with_columns(packets["payload"].cast(pl.Binary))
     _refuse_unwritable(rows, path)
     actors = rows["actor"].unique(maintain_order=True).to_list()
     ends = _ends(actors)
@@ -56,6 +60,8 @@ def write_pcap(packets: pl.DataFrame, path: Path, server: str = SERVER) -> pl.Da
 def _refuse_unwritable(rows: pl.DataFrame, path: Path) -> None:
     if rows.filter((pl.col("size") < 0) | (pl.col("size") > _LARGEST)).height:
         raise WriteError(f"{path}: a packet has fewer than 0 or more than {_LARGEST} bytes; IPv4 cannot carry it")
+    if "payload" in rows.columns and not (rows["payload"].bin.size() == rows["size"]).all():
+        raise WriteError(f"{path}: a payload has another number of bytes than its packet's size; give it whole")
     seconds = rows["at"].dt.epoch("s")
     if rows.height and not seconds.is_between(0, 2**32 - 1).all():
         raise WriteError(f"{path}: a packet was sent before 1970 or after 2106; a pcap cannot say so")
@@ -89,7 +95,7 @@ def _segments(rows: pl.DataFrame, actors: list[str]) -> pl.DataFrame:
     """One row a TCP segment, with the handshakes: actor number, at, up, size, flags, seq and ack."""
     numbers = pl.DataFrame({"actor": actors, "end": range(len(actors))}, schema={"actor": pl.String, "end": pl.Int64})
     data = (
-        rows.select("actor", pl.col("at").dt.epoch("us"), "up", pl.col("size").cast(pl.Int64))
+        rows.select("actor", pl.col("at").dt.epoch("us"), "up", pl.col("size").cast(pl.Int64), _payload(rows))
         .join(numbers, on="actor", how="left", maintain_order="left")
         .with_row_index("row")
         .with_columns(flags=pl.lit(_PUSH_ACK, pl.Int64), step=pl.lit(2, pl.Int64))
@@ -99,6 +105,7 @@ def _segments(rows: pl.DataFrame, actors: list[str]) -> pl.DataFrame:
         first.with_columns(
             up=pl.lit(step == 0),
             size=pl.lit(0, pl.Int64),
+            payload=pl.lit(None, pl.Binary),
             flags=pl.lit((_SYN, _SYN_ACK)[step], pl.Int64),
             step=pl.lit(step, pl.Int64),
         )
@@ -121,8 +128,13 @@ def _segments(rows: pl.DataFrame, actors: list[str]) -> pl.DataFrame:
             seq=pl.when("up").then("before_up").otherwise("before_down"),
             ack=pl.when(pl.col("step") == 0).then(0).when("up").then("before_down").otherwise("before_up"),
         )
-        .select("end", "at", "up", "size", "flags", "seq", "ack")
+        .select("end", "at", "up", "size", "flags", "seq", "ack", "payload")
     )
+
+
+def _payload(rows: pl.DataFrame) -> pl.Expr:
+    """The bytes of each packet; null for zeros."""
+    return pl.col("payload") if "payload" in rows.columns else pl.lit(None, pl.Binary).alias("payload")
 
 
 def _write(file: BinaryIO, segments: pl.DataFrame, ends: Words, server: tuple[int, int]) -> None:
@@ -142,6 +154,9 @@ def _records(segments: pl.DataFrame, ends: Words, server: tuple[int, int], numbe
     starts = np.cumsum(size + heads.shape[1]) - (size + heads.shape[1])
     out = np.zeros(int((size + heads.shape[1]).sum()), np.uint8)
     out[starts[:, None] + np.arange(heads.shape[1])] = heads
+    for start, payload in zip((starts + heads.shape[1]).tolist(), segments["payload"], strict=True):
+        if payload:
+            out[start : start + len(payload)] = np.frombuffer(payload, np.uint8)
     return out
 
 
@@ -164,9 +179,17 @@ def _frames(segments: pl.DataFrame, ends: Words, server: tuple[int, int], number
     tcp[:, 2:4], tcp[:, 4:6] = _halves(segments["seq"].to_numpy()), _halves(segments["ack"].to_numpy())
     tcp[:, 6] = 5 << 12 | segments["flags"].to_numpy()
     tcp[:, 7] = 0xFFFF
-    # The pseudo header: addresses, protocol, length. Payloads are zeros and add nothing.
-    tcp[:, 8] = _checksum(tcp.sum(axis=1) + ip[:, 6:10].sum(axis=1) + 6 + size + _TCP)
+    # The pseudo header: addresses, protocol, length. A payload of zeros adds nothing.
+    said = np.array([_words(payload) for payload in segments["payload"]], np.int64)
+    tcp[:, 8] = _checksum(tcp.sum(axis=1) + ip[:, 6:10].sum(axis=1) + 6 + size + _TCP + said)
     return words
+
+
+def _words(payload: bytes | None) -> int:
+    """The sum of the payload's 16-bit words, an odd last byte followed by zero."""
+    if not payload:
+        return 0
+    return int(np.frombuffer(payload + b"\0" * (len(payload) % 2), ">u2").sum(dtype=np.int64))
 
 
 def _halves(numbers: Words) -> Words:

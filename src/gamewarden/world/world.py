@@ -124,20 +124,9 @@ class World:
 
     def _rows(self, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, npt.NDArray[np.void]]]:
         """Whole accounts from each span's first up to its end."""
-        from gamewarden.world.play import EVENT, play
         from gamewarden.world.rules import rulebook
 
-        book, cast = rulebook(self._game), self._cast()
-        log = np.empty(self.batch_rows, EVENT)
-        for first, end in spans:
-            account = first
-            while account < end:
-                upto, rows = play(book, cast, account, end, log)
-                if rows < 0:
-                    log = np.empty(-rows, EVENT)
-                else:
-                    yield upto - account, log[:rows]
-                account = upto
+        return rows_of(rulebook(self._game), self._cast(), spans, self.batch_rows)
 
     def _cast(self) -> "Cast":
         from gamewarden.world.agenda import Cast
@@ -178,6 +167,27 @@ class World:
 
         levels = first_levels(rulebook(self._game), np.uint64(self.seed), self.roster.persona)
         return profiles_of(self.roster.persona, levels, self.start, self.seed)
+
+
+def rows_of(
+    book: npt.NDArray[np.void],
+    cast: "Cast",
+    spans: Sequence[tuple[int, int]],
+    batch_rows: int = BATCH_ROWS,
+) -> Iterator[tuple[int, npt.NDArray[np.void]]]:
+    """The kernel's rows of whole accounts from each span's first up to its end, with the number of accounts played."""
+    from gamewarden.world.play import EVENT, play
+
+    log = np.empty(batch_rows, EVENT)
+    for first, end in spans:
+        account = first
+        while account < end:
+            upto, rows = play(book, cast, account, end, log)
+            if rows < 0:
+                log = np.empty(-rows, EVENT)
+            else:
+                yield upto - account, log[:rows]
+            account = upto
 
 
 def _in_range(name: str, value: float, least: float, most: float) -> None:

@@ -1,0 +1,57 @@
+"""`fit` for detectors of play sessions: streams, captures and folders of them, labelled by folder or by a table."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gamewarden.cli import options, ragnarok
+from gamewarden.cli.settings import current
+from gamewarden.cli.show import Presentation, progress, say
+
+if TYPE_CHECKING:
+    from gamewarden.pipeline import Reading
+
+
+def fit_command(name: str) -> click.Command:
+    """The command that trains this detector of sessions."""
+    from gamewarden import detectors, pipeline
+    from gamewarden.cli.recipes import chosen, options_of
+
+    detector = detectors.load(name)
+    feature = pipeline.feature_class_of(name)
+
+    @click.command(
+        name,
+        help=f"{detector.says}\n\nSOURCE is a packetstream, a capture or a folder of them, read recursively. Files in "
+        "folders called players and bots are labelled by them, those in unknown are judged by the new model; or "
+        "--labels says who is who. Prints the model's card, then what it says of the unknown ones.",
+    )
+    @click.argument("sources", nargs=-1, required=True, type=options.FILE, metavar="SOURCE…")
+    @click.option("--labels", type=options.FILE, metavar="FILE", help="Who is known: actor,bot …  [default: folders]")
+    @click.option("--to", type=options.FILE, required=True, metavar="DIR", help="Where the model is kept.")
+    @options_of(feature)
+    @options_of(detector)
+    @ragnarok.record_reading
+    @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
+    def command(
+        *,
+        sources: tuple[Path, ...],
+        labels: Path | None,
+        to: Path,
+        reading: "Reading",
+        as_json: bool,
+        **given: Any,  # noqa: ANN401  each recipe brings options of its own
+    ) -> None:
+        seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading)
+        recipe = pipeline.detector_recipe(name, seen, chosen(detector, given))
+        with progress(f"fitting {name}") as done:
+            told = pipeline.fit_sessions(recipe, sources, labels, to, reading=reading, progress=done)
+        say(*told.fitted.remarks)
+        page = pipeline.page_of(told.fitted.model, to)
+        click.echo(page.json() if as_json else page.markdown())
+        if told.unknown.height and not as_json:
+            Presentation(None, as_json=False).table(told.unknown, "Sessions nobody has labelled")
+        say(f"The model is in {told.fitted.path}")
+
+    return command

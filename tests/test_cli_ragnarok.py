@@ -1,0 +1,180 @@
+"""Ragnarok at the command line: packet tables and streams told, sessions measured, a tap read as events."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import ragnarok_bytes as ro
+from capture_bytes import pcap
+from gamewarden.errors import ReadError
+from gamewarden.pipeline.sessions import session_sources
+from test_readers_packet_db import TEXT
+from test_readers_record_captures import PORT, frames_of
+
+DATA = os.environ.get("GAMEWARDEN_DATA")
+SECOND = 1_000_000
+AT = 1_700_000_000 * SECOND
+COLUMNS = (
+    "actor,character,since,until,packets,valid,enough,packets_per_s,move_dx,move_dy,move_distance,move_gap_ms,take_gap_ms,"
+    "turn_to_take_ms,attack_to_take_ms,continuous_attacks_per_s,turn_mean_deg,turn_circular_variance,turn_back_share,"
+    "once_attacks_per_s"
+)
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "gamewarden", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def done(*arguments):
+    """Run a command that must succeed."""
+    ended = run(*arguments)
+    assert ended.returncode == 0, ended.stderr
+    return ended
+
+
+def stream(character, minutes=11):
+    """A client that walks to and fro, fights and loots."""
+    acts = (
+        (ro.walk(150 + n % 7, 200), ro.action(7, 110_014), ro.face(), ro.take(n))[n % 4]
+        for n in range(int(minutes * 60))
+    )
+    said = [ro.connect(character - 148_000, character), *acts]
+    return b"".join(ro.tag(AT + n * SECOND) + message for n, message in enumerate(said))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Streams in folders that say who they are, a note among them, and one capture."""
+    place = tmp_path_factory.mktemp("streams")
+    for name, character in (("bots/a.adam", 150_001), ("bots/deep/b.adam", 150_002), ("players/c.adam", 150_003)):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(stream(character))
+    (place / "unknown").mkdir()
+    (place / "unknown/tap.pcap").write_bytes(pcap(frames_of([(0, ro.connect(7, 8) + ro.walk(1, 2)), (34, ro.take())])))
+    (place / "bots/notes.txt").write_text("recorded on a rainy day\n")
+    (place / "bots/.hidden").write_bytes(stream(150_009))
+    (place / "names.csv").write_text("character,actor,name\n150001,2001,Arvenko\n")
+    return place
+
+
+def test_folders_say_who_is_a_bot_and_text_is_passed_over(folder):
+    found = [(path.relative_to(folder).as_posix(), bot) for path, bot in session_sources([folder])]
+
+    assert found == [
+        ("bots/a.adam", True),
+        ("bots/deep/b.adam", True),
+        ("players/c.adam", False),
+        ("unknown/tap.pcap", None),
+    ]
+    assert session_sources([folder / "bots/notes.txt"]) == [(folder / "bots/notes.txt", True)]
+
+
+def test_a_folder_without_messages_is_refused(tmp_path):
+    (tmp_path / "notes.txt").write_text("nothing")
+
+    with pytest.raises(ReadError, match="no packetstream"):
+        session_sources([tmp_path])
+
+
+def test_sessions_of_several_sources_have_exactly_the_promised_columns(folder, tmp_path):
+    out = tmp_path / "sessions.csv"
+
+    ended = done("measure", "session", folder, folder / "bots/a.adam", "--server-port", PORT, "--out", out)
+
+    lines = out.read_text().splitlines()
+    assert lines[0] == COLUMNS
+    assert [line.split(",")[0] for line in lines[1:]] == ["2001", "2002", "2003", "7"]  # a file named twice counts once
+    assert lines[1].startswith("2001,150001,2023-11-14T22:13:20.000000Z,2023-11-14T22:24:20.000000Z,661,true,true,")
+    assert lines[-1].split(",")[4:7] == ["3", "false", "false"]
+    assert "661 messages in 1 sessions" in ended.stderr
+
+
+def test_a_stream_is_told_line_by_line_and_summed_up(folder):
+    told = done("packets", folder / "bots/a.adam", "--names", folder / "names.csv").stdout.splitlines()
+
+    assert told[:5] == [
+        "-- Arvenko (character 150001 of account 2001)",
+        "22:13:20.000 connect",
+        "22:13:21.000 walk to (150, 200)",
+        "22:13:22.000 attack (continuous) 110014",
+        "22:13:23.000 turn round",
+    ]
+    assert told[5] == "22:13:24.000 take item 3"
+    assert told[-1].startswith("Arvenko (character 150001 of account 2001): 661 messages from 2023-11-14 22:13:20 UTC")
+    assert told[-1].endswith("Long enough, and enough was done to judge it.")
+
+
+def test_a_table_is_told_apart_from_a_stream_and_shown(tmp_path):
+    (tmp_path / "table").write_text(TEXT)
+
+    rows = json.loads(done("packets", tmp_path / "table", "--version", 7, "--json").stdout)
+
+    assert {"id": "0x00a7", "length": 8, "function": "walktoxy", "parts": "place@5", "version": 7} in rows
+
+
+def test_a_stream_for_machines_is_the_table_of_its_messages(folder):
+    rows = json.loads(done("packets", folder / "bots/a.adam", "--json").stdout)
+
+    assert len(rows) == 661
+    assert rows[1]["function"] == "walktoxy"
+    assert (rows[1]["x"], rows[1]["y"]) == (150, 200)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("measure", "session", "nowhere.adam"), "nowhere.adam"),
+        (("measure", "session", "tap.pcap"), "--server-port"),
+        (("measure", "session", "a.adam", "--packet-db", "notes.txt"), "names no packet"),
+        (("packets", "a.adam", "--packet-db", "table", "--packet-version", "3"), "none up to 3"),
+    ],
+    ids=["no file", "no port", "no table", "no version"],
+)
+def test_what_cannot_be_read_is_said_in_one_line(arguments, says, tmp_path):
+    (tmp_path / "a.adam").write_bytes(ro.tick())
+    (tmp_path / "notes.txt").write_text("nothing\n")
+    (tmp_path / "table").write_text(TEXT)
+    (tmp_path / "tap.pcap").write_bytes(pcap([]))
+    named = [tmp_path / word if (tmp_path / word).exists() or word.endswith(".adam") else word for word in arguments]
+
+    ended = run(*named)
+
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1), ended.stderr
+    assert says in ended.stderr
+
+
+@pytest.mark.skipif(not DATA, reason="GAMEWARDEN_DATA is not set: the Ragnarok traffic is not here")
+def test_the_logs_detectors_run_on_a_real_tap(tmp_path):
+    rig = Path(DATA) / "ragnarok/rig"
+    lake, out = tmp_path / "lake", tmp_path / "out.parquet"
+
+    ended = done(
+        "read", rig / "capture.pcap.gz", "--as", "ragnarok", "--to", lake, "--server-port", 5121,
+        "--packet-db", rig / "packet_table_20080527.txt",
+    )  # fmt: skip
+    done("measure", "self-similarity", lake, "--out", out)
+
+    truth = json.loads((rig / "truth_summary.json").read_text())["sessions"]
+    measured = pl.read_parquet(out)
+    assert "72,574 messages in 10 sessions" in ended.stderr
+    assert measured["actor"].to_list() == sorted({str(session["account_id"]) for session in truth})
+    assert measured["self_sim"].null_count() == 0
+    offered = {str(session["account_id"]): session["packets_by_id"].get("0x00e8", 0) for session in truth}
+    assert dict(measured.select("actor", "trade_give_count").iter_rows()) == offered
+    done("measure", "actions", lake, "--chunk", "15m", "--out", out)
+    assert pl.read_parquet(out).height > 9
+
+
+def test_a_stream_from_standard_input_is_told_in_one_pass():
+    command = [sys.executable, "-m", "gamewarden", "packets", "-", "--summary"]
+
+    ended = subprocess.run(command, input=stream(150_001), capture_output=True, check=False)
+
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.decode().startswith("character 150001 of account 2001: 661 messages")
