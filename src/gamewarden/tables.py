@@ -183,6 +183,7 @@ LABELS = Table(
         "source": pl.String,
         "votes": pl.Int32,
         "group": pl.String,  # who belongs together (a player, a farm) and is held out together
+        "at": TIME,  # when the label was given: it judges nothing that ended later
     },
     required=("actor", "bot"),
     open=True,

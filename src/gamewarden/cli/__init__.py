@@ -7,6 +7,7 @@ import click
 
 from gamewarden import __version__
 from gamewarden.cli import evidence, logs, maintenance, models, packets, ragnarok, settings, shelf, verdicts, worlds
+from gamewarden.cli import evaluating, logs, maintenance, models, packets, ragnarok, settings, shelf, verdicts, worlds
 from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
@@ -17,6 +18,8 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Judging": (verdicts.judge, verdicts.budget, evidence.verify),
     "Models": (shelf.model,),
     "How good is it": (models.evaluate, worlds.reproduce),
+    "Judging": (verdicts.judge, verdicts.budget),
+    "How good is it": (evaluating.evaluate, worlds.reproduce),
     "Is it still true": (maintenance.maintain, maintenance.backtest),
     "Settings": (settings.config,),
 }

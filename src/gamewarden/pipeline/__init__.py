@@ -15,6 +15,7 @@ from gamewarden.pipeline.evaluating import (
     draw_evaluation,
     evaluate,
     evaluation_in_short,
+    report_evaluation,
 )
 from gamewarden.pipeline.explaining import Story, draw_story, explain
 from gamewarden.pipeline.fitting import Fitted, detector_recipe, fit, fit_traces, trace_recipe
@@ -121,6 +122,7 @@ __all__ = [
     "read",
     "record",
     "remarks_of",
+    "report_evaluation",
     "roll_back",
     "score",
     "session_sources",
