@@ -28,7 +28,6 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Finding bots": (models.fit, models.score, models.rank, models.explain),
     "Judging": (verdicts.judge, verdicts.budget, evidence.verify),
     "Models": (shelf.model,),
-    "Judging": (verdicts.judge, verdicts.budget),
     "How good is it": (evaluating.evaluate, worlds.reproduce),
     "Is it still true": (maintenance.maintain, maintenance.backtest),
     "Settings": (settings.config,),
