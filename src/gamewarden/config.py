@@ -87,6 +87,49 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Maintain:
+    """How a model is watched, retrained and validated (algorithms of Lee et al., NDSS 2016, with its gaps filled)."""
+
+    period: str = _setting("1d", "The length of one period of the watch; 1w evens weekdays out.")
+    compare_with: int = _setting(1, "Which period before X_t compares with; 7 with days is the same weekday.")
+    correlation: str = _setting("pearson", "How scores of two periods are compared: pearson or spearman.")
+    transform: str = _setting(
+        "none", "none draws X_t itself, fisher its atanh: advised where X_t is usually above 0.9."
+    )
+    sides: str = _setting("both", "both retrains outside either limit, as published; lower only below the lower one.")
+    weight: float = _setting(0.2, "λ: how much the newest period weighs in Z_t.")
+    width: float = _setting(3.0, "L: the width of the limits in deviations.")
+    sigma_floor: float = _setting(0.005, "The least σ₀; with many actors a weekend would alarm without it.")
+    common_actors: int = _setting(100, "Fewer actors than this in both periods give no X_t.")
+    baseline: int = _setting(20, "Periods in control after which the limits are settled.")
+    provisional: int = _setting(8, "Periods from which there are limits at all, marked provisional.")
+    missing: int = _setting(3, "Periods without X_t in a row after which the operator is told.")
+    consecutive: int = _setting(2, "Signals in a row after which the operator is told.")
+    flag: float = _setting(0.5, "The probability from which an actor counts as flagged when two models are compared.")
+    window_least: int = _setting(4, "A new model learns from at least so many of the newest periods.")
+    window_most: int = _setting(8, "And from at most so many, if fewer hold too few labelled actors.")
+    labelled: int = _setting(50, "Labelled actors of each class without which no new model is fitted.")
+    held_out: float = _setting(0.3, "The share of labelled actors that no retraining ever learns from.")
+    auc_floor: float = _setting(0.85, "The held-out AUC below which a new model is invalid.")
+    auc_slack: float = _setting(0.02, "How far below the old model's AUC on the same actors a new one may be.")
+    share_least: float = _setting(0.5, "A valid model flags at least this multiple of what the old one flags.")
+    share_most: float = _setting(2.0, "And at most this multiple.")
+
+
+@dataclass(frozen=True)
+class Notify:
+    """Whom maintenance calls, and how often at the most."""
+
+    urls_from: str = _setting(
+        "GAMEWARDEN_NOTIFY",
+        "The environment variable with the apprise addresses, separated by spaces; while it is empty nobody is told.",
+    )
+    gap: str = _setting("6h", "The same reason is not told again within this time.")
+    most_a_day: int = _setting(10, "More messages than this in 24 hours are held back.")
+    names: str = _setting("never", "never keeps account names out of messages; allowed names the most affected.")
+
+
+@dataclass(frozen=True)
 class Config:
     """All settings, by section."""
 
@@ -98,6 +141,8 @@ class Config:
     chunks: Chunks = field(default_factory=Chunks)
     verdict: Verdict = field(default_factory=Verdict)
     budget: Budget = field(default_factory=Budget)
+    maintain: Maintain = field(default_factory=Maintain)
+    notify: Notify = field(default_factory=Notify)
 
 
 SECTIONS: Mapping[str, type] = {
@@ -109,6 +154,8 @@ SECTIONS: Mapping[str, type] = {
     "chunks": Chunks,
     "verdict": Verdict,
     "budget": Budget,
+    "maintain": Maintain,
+    "notify": Notify,
 }
 _BORDERS = ("given", "learned")
 
@@ -206,6 +253,7 @@ def _refuse_impossible(config: Config, source: str) -> None:
     for name, share in shares.items():
         if not 0 <= share <= 1:
             raise ConfigError(f"{source} {name} = {share}; it is a share between 0 and 1")
+    _refuse_impossible_upkeep(config.maintain, config.notify, source)
     if config.styles.borders not in _BORDERS:
         raise ConfigError(f"{source} [styles] borders = {config.styles.borders!r}; it is {' or '.join(_BORDERS)}")
     if not 0 < config.budget.confidence < 100:  # noqa: PLR2004  per cent
@@ -214,3 +262,42 @@ def _refuse_impossible(config: Config, source: str) -> None:
         )
     if config.evaluate.folds < 2:  # noqa: PLR2004  holding one part out needs a second one
         raise ConfigError(f"{source} [evaluate] folds = {config.evaluate.folds}; it must be at least 2")
+
+
+_CHOICES = {
+    "correlation": ("pearson", "spearman"),
+    "transform": ("none", "fisher"),
+    "sides": ("both", "lower"),
+    "names": ("never", "allowed"),
+}
+
+
+def _refuse_impossible_upkeep(maintain: Maintain, notify: Notify, source: str) -> None:
+    parse_span(maintain.period)
+    parse_span(notify.gap)
+    for section, part in (("maintain", maintain), ("notify", notify)):
+        for name, choices in _CHOICES.items():
+            if (value := getattr(part, name, choices[0])) not in choices:
+                raise ConfigError(f"{source} [{section}] {name} = {value!r}; choose {' or '.join(choices)}")
+    limits: Mapping[str, tuple[float, float]] = {
+        "weight": (0.01, 1),
+        "width": (0.1, 10),
+        "sigma_floor": (0, 1),
+        "provisional": (3, maintain.baseline),
+        "compare_with": (1, 366),
+        "window_least": (1, maintain.window_most),
+        "labelled": (2, 1_000_000),
+        "held_out": (0.05, 0.9),
+        "flag": (0, 1),
+        "auc_floor": (0, 1),
+        "auc_slack": (0, 1),
+        "share_least": (0, maintain.share_most),
+        "common_actors": (3, 1_000_000_000),
+        "missing": (1, 1_000),
+        "consecutive": (1, 1_000),
+    }
+    for name, (least, most) in limits.items():
+        if not least <= (value := getattr(maintain, name)) <= most:
+            raise ConfigError(f"{source} [maintain] {name} = {value}; it must lie from {least} to {most}")
+    if notify.most_a_day < 0:
+        raise ConfigError(f"{source} [notify] most_a_day = {notify.most_a_day}; it must be at least 0")

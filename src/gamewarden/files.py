@@ -1,6 +1,7 @@
 """Files that are whole or not there: written under a temporary name, then renamed."""
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -53,6 +54,22 @@ def write_text(path: Path, text: str) -> None:
     """Write a whole text file, or leave what was there."""
     with whole_file(path) as draft:
         draft.write_text(text, encoding="utf-8")
+
+
+def hold_alone(handle: int, place: Path, doing: str) -> None:
+    """Keep other processes out for as long as this file is open.
+
+    Raises:
+        WriteError: another one is in already.
+    """
+    if sys.platform == "win32":
+        return  # no advisory locks: there it is on people not to do it twice at once
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise WriteError(f"{place}: another process is {doing}; wait for it to end") from error
 
 
 def unwritable(path: Path, error: OSError) -> WriteError:

@@ -32,6 +32,7 @@ def demo(place: Path, accounts: int, seed: int) -> None:
 @click.option("--days", type=click.IntRange(min=1), default=1, show_default=True, help="For how many days.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="One seed gives one world.")
 @click.option("--game", type=click.Choice(GAMES), default="lineage", show_default=True, help="Which game it resembles.")
+@click.option("--year", is_flag=True, help="A scripted year instead: one day of each of 52 weeks, a file each.")
 @click.option("--ragnarok", is_flag=True, help="Instead: what clients of a synthetic Ragnarok send in an evening.")
 @click.option("--sessions", type=click.IntRange(1), default=25, show_default=True, help="Of players; as many of bots.")
 @click.option("--packets", is_flag=True, help="Write packets and a capture of its first players too.")
@@ -44,6 +45,7 @@ def world(
     days: int,
     seed: int,
     game: str,
+    year: bool,
     ragnarok: bool,
     sessions: int,
     packets: bool,
@@ -59,6 +61,9 @@ def world(
         return
     from gamewarden.world import World, write, write_packets
 
+    if year:
+        _write_year(directory, accounts, seed, game)
+        return
     made = World(game, accounts, days, seed)
     with progress("playing", accounts) as done:
         write(made, directory, done)
@@ -67,6 +72,16 @@ def world(
         with progress("sending", players) as done:
             sending = write_packets(made, directory, players, minutes, done)
         say(f"Packets of {sending:,} players are in packets.parquet, capture.pcap and accounts.csv there")
+
+
+def _write_year(directory: Path, accounts: int, seed: int, game: str) -> None:
+    from gamewarden.world import Year, write_year
+
+    made = Year(accounts, seed, game)
+    with progress("playing weeks", 52) as done:
+        write_year(made, directory, done)
+    told = ", ".join(f"{name} in week {week}" for name, week in made.script.happenings.items())
+    say(f"A synthetic year of {game} with {accounts:,} accounts is in {directory}: {told}")
 
 
 def _write_ragnarok(directory: Path, sessions: int, seed: int) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import pyarrow.parquet as pq
 
 from gamewarden.contracts import Content, LogSource
 from gamewarden.errors import ReadError, WriteError
-from gamewarden.files import unwritable
+from gamewarden.files import hold_alone, unwritable
 from gamewarden.spans import DAY, to_micros
 from gamewarden.store import manifest as manifests
 from gamewarden.store.manifest import MANIFEST, PART, Known, Manifest, Part
@@ -71,6 +70,12 @@ class Lake:
     def sources(self) -> tuple[Known, ...]:
         """What has been read into it."""
         return manifests.load(self.directory).sources
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """The first and the last moment of its events in microseconds, or nothing while it is empty."""
+        parts = manifests.load(self.directory).parts
+        return (min(part.since for part in parts), max(part.last for part in parts)) if parts else None
 
     def events(
         self, since: datetime | None = None, until: datetime | None = None, actors: Collection[str] | None = None
@@ -129,7 +134,7 @@ class Lake:
         try:
             self._refuse_strange_ground()
             with (self.directory / _LOCK).open("a") as lock:
-                _lock(lock.fileno(), self.directory)
+                hold_alone(lock.fileno(), self.directory, "writing to this lake")
                 if not self.is_at(self.directory):
                     manifests.save(Manifest(), self.directory)
                 known = manifests.load(self.directory)
@@ -527,14 +532,3 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _lock(handle: int, directory: Path) -> None:
-    if sys.platform == "win32":
-        return  # no advisory locks: there it is on people not to write twice at once
-    import fcntl
-
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise WriteError(f"{directory}: another process is writing to this lake; wait for it to end") from error

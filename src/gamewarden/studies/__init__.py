@@ -9,6 +9,7 @@ STUDIES: tuple[tuple[str, str], ...] = (
     ("lee", "gamewarden.studies.lee"),
     ("hilaire", "gamewarden.studies.hilaire"),
     ("thawonmas", "gamewarden.studies.thawonmas"),
+    ("maintenance", "gamewarden.studies.maintenance"),
     ("cornelissen", "gamewarden.studies.cornelissen"),
 )
 NAMES = tuple(name for name, _ in STUDIES)

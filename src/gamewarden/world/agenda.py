@@ -46,6 +46,10 @@ class Cast(NamedTuple):
     persona: npt.NDArray[np.int64]
     first_partner: npt.NDArray[np.int64]
     partner: npt.NDArray[np.int64]
+    chapter: int = 0  # the same accounts with the same habits on other days: only what chance decides differs
+
+
+CHAPTER = 1 << 32  # between the dice of two chapters; the purposes of fixed numbers are far smaller
 
 
 @jit
@@ -59,11 +63,16 @@ def own(table: Array, row: Number, seed: Number, account: Number, salt: Number, 
 def plan(rules: Record, cast: Record, account: Number, person: Array, spans: Array, me: Record) -> Number:
     """The sessions of an account that touch the world's days, as pairs of seconds; returns how many.
 
-    The day before the world begins is planned too, so that a session may reach into the first day.
+    The day before the world begins is planned too, so that a session may reach into the first day. An account with a
+    negative persona is not there.
     """
-    own(rules.person, cast.persona[account], cast.seed, account, 100, person)
+    own(rules.person, max(cast.persona[account], 0), cast.seed, account, 100, person)
+    if cast.persona[account] < 0:
+        return 0
     me.dice = key(cast.seed, account, 1)
     home_hour = person[START] + person[START_SPREAD] * bell(me) - SEOUL
+    if cast.chapter > 0:
+        me.dice = key(cast.seed, account, 1 + CHAPTER * cast.chapter)
     n = 0
     free = -2.0 * DAY
     for day in range(-1, cast.days):
@@ -113,7 +122,7 @@ def _meet(
     """The trades of a pair (one < two) in the eyes of the first; returns how many."""
     horizon = cast.days * DAY
     common = _common(spans[0], spans[1], horizon)
-    dice.dice = key(cast.seed, one + 1_000_003, two)
+    dice.dice = key(cast.seed, one + 1_000_003, two + CHAPTER * cast.chapter)
     n = min(len(out), times(dice, rate * common / 3600.0))
     for i in range(n):
         out[i].t = _moment(spans[0], spans[1], horizon, chance(dice) * common)

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from gamewarden.world.agenda import DAY, MOST_SESSIONS, Cast, first_level, meetings_of, own, plan
+from gamewarden.world.agenda import CHAPTER, DAY, MOST_SESSIONS, Cast, first_level, meetings_of, own, plan
 from gamewarden.world.dice import Array, Number, Record, about, among, bell, chance, jit, key, unit
 from gamewarden.world.rules import (
     ASIDE_ROUTINE,
@@ -380,7 +380,7 @@ def _begin(rules: Record, cast: Record, me: Record, account: Number) -> None:
     me.seed, me.start = cast.seed, cast.start
     me.account, me.persona, me.session = account, persona, 0
     me.next_meeting, me.round, me.cheating = 0, 0, False
-    me.dice = key(cast.seed, account, 2)
+    me.dice = key(cast.seed, account, 2 + CHAPTER * cast.chapter)
     for phase in range(rules.personas[persona].first, rules.personas[persona].end):
         for bout in range(rules.phases[phase].first, rules.phases[phase].end):
             hand = rules.bouts[bout].hand
@@ -402,6 +402,9 @@ def _play(rulebook: Array, cast: Record, account: Number, stop: Number, log: Arr
     spans = np.empty((MOST_SESSIONS * (cast.days + 1), 2))
     done = 0
     while account < stop:
+        if cast.persona[account] < 0:
+            account += 1
+            continue
         online = spans[: plan(rules, cast, account, me.person, spans, shadow)]
         meetings = meetings_of(rules, cast, account, me.person, online, shadow)
         _begin(rules, cast, me, account)

@@ -41,6 +41,7 @@ _THINGS: Mapping[str, tuple[str, ...]] = {
     "craft": ("blade", "robe", "ring", "brew", "arrow", "plate", "lamp", "boot"),
     "feat": ("climb", "duel", "voyage", "siege", "feast", "race", "collection", "rescue"),
 }
+_REWORKED = "-ii"
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,21 @@ class Vocabulary:
     """
 
     families: Mapping[str, int]
+    reworked: tuple[str, ...] = ()  # families whose kinds a patch has given new names
+
+    def patched(self, reworked: tuple[str, ...], growth: float) -> "Vocabulary":
+        """The vocabulary after a patch: some families under new names, and all of those larger."""
+        grown = {family: round(size * growth) if family in reworked else size for family, size in self.families.items()}
+        return Vocabulary(grown, reworked)
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """All names; a kind's code is its place."""
-        named = [_named(family, i) for family, size in self.families.items() for i in range(size)]
+        named = [
+            f"{_named(family, i)}{_REWORKED if family in self.reworked else ''}"
+            for family, size in self.families.items()
+            for i in range(size)
+        ]
         return (*RESERVED, *named)
 
     @property

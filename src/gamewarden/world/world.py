@@ -17,7 +17,7 @@ from gamewarden.tables import EVENTS, LABELS, check
 from gamewarden.world.games import Game, game_named
 from gamewarden.world.personas import PERSONAS
 from gamewarden.world.profiles import profiles_of
-from gamewarden.world.roster import Roster, roster_of
+from gamewarden.world.roster import Roster, farms_of, roster_of
 from gamewarden.world.tabling import Tabling, account_of, actor_id
 
 if TYPE_CHECKING:
@@ -124,20 +124,9 @@ class World:
 
     def _rows(self, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, npt.NDArray[np.void]]]:
         """Whole accounts from each span's first up to its end."""
-        from gamewarden.world.play import EVENT, play
         from gamewarden.world.rules import rulebook
 
-        book, cast = rulebook(self._game), self._cast()
-        log = np.empty(self.batch_rows, EVENT)
-        for first, end in spans:
-            account = first
-            while account < end:
-                upto, rows = play(book, cast, account, end, log)
-                if rows < 0:
-                    log = np.empty(-rows, EVENT)
-                else:
-                    yield upto - account, log[:rows]
-                account = upto
+        return rows_of(rulebook(self._game), self._cast(), spans, self.batch_rows)
 
     def _cast(self) -> "Cast":
         from gamewarden.world.agenda import Cast
@@ -147,16 +136,25 @@ class World:
         return Cast(np.uint64(self.seed), start, self.days, roster.persona, roster.first_partner, roster.partner)
 
     def labels(self) -> pl.DataFrame:
-        """LABELS: one row an account, for the whole time."""
+        """LABELS: one row an account, for the whole time, with its family (bots) or group of people, and its farm.
+
+        A farm are the bots that hand over to one hub or share an address; accounts of no farm have null.
+        """
         personas = [PERSONAS[code] for code in self.roster.persona]
         frame = pl.DataFrame(
             {
                 "actor": [actor_id(i) for i in range(self.accounts)],
                 "bot": [persona.bot for persona in personas],
                 "source": "simulation",
+                "family": [persona.name for persona in personas],
+                "farm": self._farms(),
             }
         )
         return check(frame, LABELS, "world")
+
+    def _farms(self) -> pl.Series:
+        named = [None if farm < 0 else f"farm-{farm:07d}" for farm in farms_of(self.roster)]
+        return pl.Series(named, dtype=pl.String)
 
     def truth(self) -> dict[str, str]:
         """The persona of every account: a bot family or a group of humans."""
@@ -169,6 +167,27 @@ class World:
 
         levels = first_levels(rulebook(self._game), np.uint64(self.seed), self.roster.persona)
         return profiles_of(self.roster.persona, levels, self.start, self.seed)
+
+
+def rows_of(
+    book: npt.NDArray[np.void],
+    cast: "Cast",
+    spans: Sequence[tuple[int, int]],
+    batch_rows: int = BATCH_ROWS,
+) -> Iterator[tuple[int, npt.NDArray[np.void]]]:
+    """The kernel's rows of whole accounts from each span's first up to its end, with the number of accounts played."""
+    from gamewarden.world.play import EVENT, play
+
+    log = np.empty(batch_rows, EVENT)
+    for first, end in spans:
+        account = first
+        while account < end:
+            upto, rows = play(book, cast, account, end, log)
+            if rows < 0:
+                log = np.empty(-rows, EVENT)
+            else:
+                yield upto - account, log[:rows]
+            account = upto
 
 
 def _in_range(name: str, value: float, least: float, most: float) -> None:

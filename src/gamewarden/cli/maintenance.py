@@ -1,0 +1,151 @@
+"""Commands that keep models true: `maintain`, `backtest`."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gamewarden.cli import options
+from gamewarden.cli.settings import current
+from gamewarden.cli.show import Presentation, progress, say
+
+if TYPE_CHECKING:
+    from gamewarden.pipeline import Reading
+    from gamewarden.pipeline.maintaining import Maintained, Upkept
+
+_MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
+
+
+@click.command
+@click.option("--lake", type=options.FILE, required=True, metavar="DIR", help="Where events are; it may keep growing.")
+@options.models
+@click.option(
+    "--labels", type=options.FILE, metavar="FILE", help="Confirmed labels, without which nothing is retrained."
+)
+@click.option("--detector", help="Maintain this detector; by default the one that sees most.")
+@click.option("--since", type=_MOMENT, metavar="DATE", help="Where the first run begins (UTC).")
+@click.option("--until", type=_MOMENT, metavar="DATE", help="Only periods that end by then (UTC).")
+@click.option("--ban-wave", "ban_waves", type=_MOMENT, multiple=True, metavar="DATE", help="A ban wave fell on it.")
+@click.option("--every", type=options.Span(), metavar="SPAN", help="Keep running, and look again this often.")
+@click.option("--explain", is_flag=True, help="Only tell what was done so far, in sentences.")
+@options.plot
+@click.option("--report", type=options.FILE, metavar="FILE", help="Write chart, table and story as one HTML page.")
+@click.option("--zone", type=options.Zone(), help="Time zone of label times written without one.")
+@options.table
+def maintain(
+    *,
+    every: int | None,
+    explain: bool,
+    plot: Path | None,
+    report: Path | None,
+    present: Presentation,
+    **asked: Any,  # noqa: ANN401  see pipeline.maintaining.Upkept
+) -> None:
+    """Watch a model's scores, retrain it when they drift, and keep what is better.
+
+    Every period that is over is scored, watched with an EWMA chart, and answered once: out of control, a new model is
+    fitted on the newest labels, validated, and promoted or refused. Run it as often as you like; it does only what is
+    left to do. MODELS/maintenance holds the history.
+    """
+    from gamewarden.pipeline import maintaining
+
+    task = maintaining.Upkept(**{name: _utc(value) for name, value in asked.items()}, config=current())
+    if explain:
+        click.echo("\n".join(maintaining.told(task)) or "Nothing has been done yet.")
+        return
+    if every is not None:
+        _keep_running(task, every)
+        return
+    with progress("maintaining") as done:
+        result = maintaining.maintain(task, tick=lambda _step, _moment: done(1))
+    _show(task, result, plot, report, present)
+
+
+def _show(task: "Upkept", result: "Maintained", plot: Path | None, report: Path | None, present: Presentation) -> None:
+    from gamewarden.files import write_text
+    from gamewarden.pipeline import maintaining
+
+    title = f"{result.detector}: the likeness of its scores from period to period"
+    if plot is not None:
+        maintaining.draw_chart(result.periods, plot, title)
+        say(f"The control chart is drawn in {plot}")
+    if report is not None:
+        write_text(report, maintaining.chart_page(result.periods, title, maintaining.told(task)))
+        say(f"The report is in {report}")
+    say(*result.remarks)
+    present.table(result.periods, title)
+
+
+def _keep_running(task: "Upkept", every: int) -> None:
+    """Maintain, wait, and again, until somebody asks to stop; then the period in hand is finished first."""
+    import signal
+    from threading import Event
+
+    from gamewarden.errors import GamewardenError
+    from gamewarden.pipeline import maintaining
+
+    asked = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: asked.set())
+    while not asked.is_set():
+        try:
+            result = maintaining.maintain(task, stop=asked.is_set)
+            say(f"{result.new:,} periods done; {result.periods.height:,} in all")
+        except GamewardenError as error:
+            # A lake that is being written or a label file that is being copied is there again next time.
+            say(f"gamewarden: {error}; trying again later")
+        asked.wait(every / 1_000_000)
+    say("stopped")
+
+
+def _utc(value: Any) -> Any:  # noqa: ANN401  any option's value
+    if isinstance(value, tuple):
+        return tuple(map(_utc, value))
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
+
+
+@click.command
+@click.argument("source", type=options.FILE)
+@click.option(
+    "--models",
+    type=options.FILE,
+    nargs=2,
+    required=True,
+    metavar="A B",
+    help="Two model files, or directories of which the model in force is taken.",
+)
+@click.option("--since", type=_MOMENT, metavar="DATE", help="Only events from then on (UTC).")
+@click.option("--until", type=_MOMENT, metavar="DATE", help="Only events before then (UTC).")
+@click.option("--labels", type=options.FILE, metavar="FILE", help="Count by label too.")
+@click.option("--profiles", type=options.FILE, metavar="FILE", help="What is known beside the events, a row an actor.")
+@click.option("--by", multiple=True, metavar="COLUMN", help="Count by this column of the profiles; may be given again.")
+@click.option(
+    "--probability",
+    type=click.FloatRange(0, 1),
+    help="Flagged from this bot probability on.  [default: [rank] probability of warden.toml]",
+)
+@options.reading
+@options.table
+def backtest(
+    *,
+    probability: float | None,
+    reading: "Reading",
+    present: Presentation,
+    **asked: Any,  # noqa: ANN401  see Question
+) -> None:
+    """Show whom model B would flag newly and whom it would spare, beside model A.
+
+    By play style, by label and by any column of the profiles. Nothing is promoted.
+    """
+    from gamewarden.pipeline import backtesting, styles_of
+
+    config = current()
+    threshold = config.rank.probability if probability is None else probability
+    given = {name: _utc(value) for name, value in asked.items()}
+    question = backtesting.Question(**given, probability=threshold, styles=styles_of(config))
+    with progress("scoring the past") as done:
+        found = backtesting.backtest(question, reading, done)
+    say(*found.remarks)
+    present.table(found.groups, "Model B beside model A, by group")
+    present.beside(found.changes, "Who changes")

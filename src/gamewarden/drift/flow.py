@@ -1,0 +1,309 @@
+"""The logic flow of one period, as small steps that are each done once: score, watch, retrain, validate, promote.
+
+Published as a flow chart (Lee et al., NDSS 2016); what it leaves open is filled in docs/decisions/060. All that the
+flow knows it reads from its own history, so a run that stopped between any two steps goes on where it stopped.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from typing import Any, Protocol
+
+from gamewarden.drift.causes import Cause
+from gamewarden.drift.ewma import Chart, Point
+from gamewarden.drift.ewma import Rules as ChartRules
+from gamewarden.drift.validation import Verdict
+
+Record = Mapping[str, Any]
+Tick = Callable[[str, str], None]  # the step, and "done" before it is recorded or "recorded" after
+
+CONSECUTIVE = 2  # signals in a row after which the operator is called: the published rule
+MISSING = 3  # periods without X_t in a row after which the operator is called
+
+
+@dataclass(frozen=True, order=True)
+class Period:
+    """A stretch of time [since, until) that is scored, watched and answered as one."""
+
+    since: datetime
+    until: datetime
+
+    @property
+    def name(self) -> str:
+        """How the history calls it."""
+        return f"{self.since:%Y-%m-%dT%H:%M:%SZ}"
+
+
+@dataclass(frozen=True)
+class Signal:
+    """X_t, or why there is none, and what has to be said of the period."""
+
+    x: float | None
+    common: int
+    why_missing: str | None = None
+    ban_wave: bool = False
+    silent: tuple[str, ...] = ()  # kinds that should be there
+
+
+@dataclass(frozen=True)
+class Retrained:
+    """A candidate, or why there is none."""
+
+    model: str | None
+    why_not: str | None = None
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Hands(Protocol):
+    """What the flow lets others do. Everything may be done twice after a crash and must then come out the same."""
+
+    def score(self, period: Period, model: str) -> Mapping[str, Any]:
+        """Store the scores of all actors of the period under a model; returns numbers about them."""
+
+    def signal(self, period: Period, model: str) -> Signal:
+        """X_t: the period's scores beside those of the one it is compared with, both under this model."""
+
+    def causes(self, period: Period, model: str) -> Sequence[Cause]:
+        """Why scores moved, the likeliest first."""
+
+    def retrain(self, period: Period, model: str) -> Retrained:
+        """Fit a candidate on the newest confirmed labels, and keep it where it scores nobody."""
+
+    def validate(self, period: Period, model: str, candidate: str, in_control: datetime | None) -> Verdict:
+        """The candidate beside the model in force, on actors that it has not seen.
+
+        `in_control` begins the latest period before in which scores were as usual.
+        """
+
+    def promote(self, period: Period, candidate: str, because: str) -> None:
+        """Put the candidate into force."""
+
+    def notify(self, period: Period, reason: str, text: str) -> str:
+        """Tell the operator; returns what became of it."""
+
+
+class History(Protocol):
+    """Records that are added and never changed."""
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """All of them, the first one first."""
+
+    def append(self, record: Record) -> None:
+        """One more, safe before this returns."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """When the flow calls somebody, and how its chart is drawn."""
+
+    chart: ChartRules = field(default_factory=ChartRules)
+    consecutive: int = CONSECUTIVE
+    missing: int = MISSING
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the flow stands after its history."""
+
+    model: str | None
+    chart: Chart
+
+    def after(self, record: Record, policy: Policy) -> "Standing":
+        """The standing with one record more."""
+        match record["step"]:
+            case "watch":
+                return replace(self, chart=self.chart.observe(record["x"], marked=bool(record["ban_wave"]))[0])
+            case "begin":
+                return replace(self, model=record["model"])
+            case "changed" | "promote":
+                # Limits under which one model after the other is out of control are not those of this game any more.
+                keep = self.chart.consecutive <= policy.consecutive
+                return replace(self, model=record["model"], chart=self.chart.after_retraining(keep_limits=keep))
+            case _:
+                return self
+
+
+class Ledger:
+    """A history read once: where it leads, and what is recorded of each period, kept up with every record."""
+
+    def __init__(self, history: History, policy: Policy) -> None:
+        self.policy = policy
+        self.standing = Standing(None, Chart(policy.chart))
+        self._history = history
+        self._by_period: dict[str, dict[str, Record]] = {}
+        self._quiet: str | None = None
+        for record in history.records:
+            self._take(record)
+
+    def append(self, record: Record) -> None:
+        """One record more, safe before this returns."""
+        self._history.append(record)
+        self._take(record)
+
+    def of(self, period: str) -> Mapping[str, Record]:
+        """The steps of a period that are done."""
+        return self._by_period.get(period, {})
+
+    @property
+    def latest_in_control(self) -> datetime | None:
+        """When the latest period with an X_t and without a signal began."""
+        return None if self._quiet is None else datetime.fromisoformat(self._quiet)
+
+    def _take(self, record: Record) -> None:
+        self.standing = self.standing.after(record, self.policy)
+        self._by_period.setdefault(record["period"], {})[record["step"]] = record
+        if record["step"] == "watch" and record["x"] is not None and not record["signal"]:
+            self._quiet = record["period"]
+
+
+def no_tick(_step: str, _moment: str) -> None:
+    """Nobody is watching."""
+
+
+@dataclass
+class Day:
+    """One period's work: what is recorded of it, and what is still to do."""
+
+    period: Period
+    hands: Hands
+    ledger: Ledger
+    tick: Tick = no_tick
+
+    def run(self) -> None:
+        """Do every step that is not recorded yet."""
+        for name, step in _STEPS:
+            if name not in self.recorded:
+                found = step(self)
+                if found is not None:
+                    self.tick(name, "done")
+                    self.ledger.append({"period": self.period.name, "step": name, **found})
+                    self.tick(name, "recorded")
+
+    @property
+    def recorded(self) -> Mapping[str, Record]:
+        """The steps of this period that are done."""
+        return self.ledger.of(self.period.name)
+
+    @property
+    def model(self) -> str:
+        """The model in force."""
+        model = self.ledger.standing.model
+        if model is None:
+            raise ValueError("the flow has not begun: record a model first")
+        return model
+
+
+def _score(day: Day) -> Record:
+    return {"model": day.model, **day.hands.score(day.period, day.model)}
+
+
+def _watch(day: Day) -> Record:
+    signal = day.hands.signal(day.period, day.model)
+    chart, point = day.ledger.standing.chart.observe(signal.x, marked=signal.ban_wave)
+    found = {**asdict(signal), "silent": list(signal.silent), **_shown(point)}
+    return {**found, "consecutive": chart.consecutive, "missing": chart.missing}
+
+
+def _shown(point: Point) -> dict[str, Any]:
+    # `x` stays as measured; what is drawn may be its transform.
+    return {"drawn" if name == "x" else name: value for name, value in asdict(point).items()}
+
+
+def _signals(day: Day) -> bool:
+    return bool(day.recorded["watch"]["signal"])
+
+
+def _causes(day: Day) -> Record | None:
+    if not _signals(day):
+        return None
+    return {"causes": [asdict(cause) for cause in day.hands.causes(day.period, day.model)]}
+
+
+def _retrain(day: Day) -> Record | None:
+    return asdict(day.hands.retrain(day.period, day.model)) if _signals(day) else None
+
+
+def _validate(day: Day) -> Record | None:
+    candidate = day.recorded.get("retrain", {}).get("model")
+    if candidate is None:
+        return None
+    verdict = day.hands.validate(day.period, day.model, candidate, day.ledger.latest_in_control)
+    return {"candidate": candidate, "valid": verdict.valid, **asdict(verdict)}
+
+
+def _promote(day: Day) -> Record | None:
+    validated = day.recorded.get("validate")
+    if not validated or not validated["valid"]:
+        return None
+    watched = day.recorded["watch"]
+    because = f"scores of {day.period.name} left their limits ({watched['status']}); {auc_words(validated)}"
+    day.hands.promote(day.period, validated["candidate"], because)
+    return {"model": validated["candidate"], "instead_of": day.model, "because": because}
+
+
+def auc_words(validated: Record) -> str:
+    """Old and new AUC in a few words."""
+    found = validated["comparison"]
+    new, old = ("unknown" if found[which] is None else f"{found[which]:.3f}" for which in ("new_auc", "old_auc"))
+    return f"held-out AUC {new}, the old model's {old}"
+
+
+def _rescore(day: Day) -> Record | None:
+    promoted = day.recorded.get("promote")
+    if promoted is None:
+        return None
+    return {"model": promoted["model"], **day.hands.score(day.period, promoted["model"])}
+
+
+def _notify(day: Day) -> Record | None:
+    due = list(messages(day.recorded, day.ledger.policy))
+    if not due:
+        return None
+    sent = [
+        {"reason": reason, "text": text, "outcome": day.hands.notify(day.period, reason, text)} for reason, text in due
+    ]
+    return {"messages": sent}
+
+
+def messages(recorded: Mapping[str, Record], policy: Policy) -> Iterable[tuple[str, str]]:
+    """What the operator has to be told of a period: a reason to count by, and a sentence."""
+    watched = recorded["watch"]
+    if watched["silent"]:
+        yield "sensor", f"Kinds went silent: {', '.join(watched['silent'][:5])}. Scores of this period say little."
+    if watched["missing"] and watched["missing"] % policy.missing == 0:
+        yield "missing", f"X_t is missing for {watched['missing']} periods in a row: {watched['why_missing']}."
+    if watched["consecutive"] >= policy.consecutive:
+        yield "consecutive", f"Change was detected {watched['consecutive']} times in a row.{_first_cause(recorded)}"
+    if (why := _why_kept(recorded)) is not None:
+        yield "invalid", f"The new model is invalid and the old one stays: {why}.{_first_cause(recorded)}"
+
+
+def _why_kept(recorded: Mapping[str, Record]) -> str | None:
+    if "retrain" not in recorded or "promote" in recorded:
+        return None
+    validated = recorded.get("validate")
+    return "; ".join(validated["failures"]) if validated else str(recorded["retrain"]["why_not"])
+
+
+def _first_cause(recorded: Mapping[str, Record]) -> str:
+    causes = recorded.get("causes", {}).get("causes", [])
+    return f" Likeliest cause: {causes[0]['says']}" if causes else ""
+
+
+def _done(_day: Day) -> Record:
+    return {}
+
+
+_STEPS: tuple[tuple[str, Callable[[Day], Record | None]], ...] = (
+    ("score", _score),
+    ("watch", _watch),
+    ("causes", _causes),
+    ("retrain", _retrain),
+    ("validate", _validate),
+    ("promote", _promote),
+    ("rescore", _rescore),
+    ("notify", _notify),
+    ("done", _done),
+)
+STEPS = tuple(name for name, _ in _STEPS)

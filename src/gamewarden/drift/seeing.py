@@ -1,0 +1,66 @@
+"""What a stretch of a log holds: events by kind, and how many actors show each kind."""
+
+from collections.abc import Iterator
+from math import log
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from gamewarden.contracts import EventStream
+from gamewarden.drift.causes import Seen
+
+# Actors are counted by the slots their names fall into (linear counting, Whang et al. 1990): a few kilobytes a kind,
+# however many actors there are, and exact enough for "one in twenty".
+SLOTS = 1 << 13
+
+
+class _Tally:
+    def __init__(self) -> None:
+        self.events: dict[str, int] = {}
+        self.slots: dict[str, NDArray[np.bool_]] = {}
+        self.all = np.zeros(SLOTS, np.bool_)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        actors, kinds = (_coded(batch.column(name)) for name in ("actor", "kind"))
+        slots = np.array([crc32(str(name).encode()) % SLOTS for name in actors.dictionary.to_pylist()], np.int64)
+        of_row = slots[np.asarray(actors.indices)]
+        codes = np.asarray(kinds.indices)
+        self.all[of_row] = True
+        pairs = np.unique(codes.astype(np.int64) * SLOTS + of_row)
+        counts = np.bincount(codes, minlength=len(kinds.dictionary))
+        for code in np.flatnonzero(counts).tolist():
+            name = kinds.dictionary[code].as_py()
+            first, end = np.searchsorted(pairs, (code * SLOTS, (code + 1) * SLOTS))
+            self.slots.setdefault(name, np.zeros(SLOTS, np.bool_))[pairs[first:end] % SLOTS] = True
+            self.events[name] = self.events.get(name, 0) + int(counts[code])
+
+    def seen(self) -> Seen:
+        kinds = sorted(self.events)
+        return Seen(
+            _estimate(self.all),
+            {kind: self.events[kind] for kind in kinds},
+            {kind: _estimate(self.slots[kind]) for kind in kinds},
+        )
+
+
+def seen_in(events: EventStream) -> Seen:
+    """What these events hold."""
+    tally = _Tally()
+    for batch in _filled(events):
+        tally.add(batch)
+    return tally.seen()
+
+
+def _filled(events: EventStream) -> Iterator[pa.RecordBatch]:
+    return (batch for batch in events.batches(["actor", "kind"]) if batch.num_rows)
+
+
+def _coded(column: pa.Array) -> pa.DictionaryArray:
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+
+
+def _estimate(slots: NDArray[np.bool_]) -> int:
+    free = SLOTS - int(slots.sum())
+    return round(-SLOTS * log(max(free, 1) / SLOTS))

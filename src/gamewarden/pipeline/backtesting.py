@@ -1,0 +1,194 @@
+"""Two models on the same past: who would newly be flagged and who be spared, by group, before anything is promoted."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gamewarden import detectors, features
+from gamewarden.contracts import EventStream, Model, Progress, no_progress
+from gamewarden.errors import ConfigError, ModelError, ReadError
+from gamewarden.pipeline.measuring import days_like, feature_of
+from gamewarden.pipeline.scoring import event_model
+from gamewarden.pipeline.sources import Reading, Watched, open_source
+from gamewarden.readers.small import read_labels, read_profiles
+from gamewarden.spans import to_micros
+from gamewarden.store import models as stored_models
+from gamewarden.styles import Styles
+from gamewarden.verdicts.ranking import rank
+
+STYLE, LABEL = "play style", "label"
+_NOT_KNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which two models, on which past, and by which groups."""
+
+    models: tuple[Path, Path]  # the one in force, and the one that shall follow it
+    source: Path
+    since: datetime | None
+    until: datetime | None
+    probability: float  # from which an actor is flagged
+    labels: Path | None = None
+    profiles: Path | None = None
+    by: tuple[str, ...] = ()  # columns of the profiles
+    styles: Styles = field(default_factory=Styles)
+
+
+@dataclass(frozen=True)
+class Backtest:
+    """Counts by group, and the actors for whom something changes."""
+
+    groups: pl.DataFrame
+    changes: pl.DataFrame
+    remarks: tuple[str, ...]
+
+
+def backtest(question: Question, reading: Reading, progress: Progress = no_progress) -> Backtest:
+    """Score the same past with both models and put the flagged side by side.
+
+    Raises:
+        ModelError: a model is missing, damaged, or judges no events.
+        ReadError: the source cannot be read or holds no event of that time.
+        ConfigError: a column to group by is none of the profiles.
+    """
+    old, new = (_model(path) for path in question.models)
+    events = Watched(_past(question, reading), progress)
+    styles = _styles(days_like(feature_of(old.feature)).measure(events), question.styles)
+    listed = _listed(old, events), _listed(new, events)
+    if not any(one.height for one in listed):
+        raise ReadError(f"{question.source}: holds no event between {question.since} and {question.until}")
+    both = _side_by_side(*listed, question.probability)
+    grouped = _grouped(both.join(styles, on="actor", how="left"), question, reading)
+    remarks = (
+        f"A is {old.card.id}, B is {new.card.id}; flagged from a probability of {question.probability} on.",
+        *_in_short(grouped),
+    )
+    return Backtest(_counts(grouped, question), _changes(grouped), remarks)
+
+
+def _model(path: Path) -> Model:
+    if path.is_dir():
+        return event_model(path, None)
+    found = detectors.revive(stored_models.load(path))
+    if features.load(found.feature.name).eats != "events":
+        raise ModelError(f"{path}: judges packets; only models of events can be compared on a log")
+    return found
+
+
+class Between:
+    """The events of [since, until) among all."""
+
+    def __init__(self, events: EventStream, since: datetime | None, until: datetime | None) -> None:
+        self._events = events
+        self._since = to_micros(since) if since else -(1 << 62)
+        self._until = to_micros(until) if until else 1 << 62
+        self.columns = events.columns
+        self.rows: int | None = None
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Their rows in the source's order."""
+        needed = list(dict.fromkeys([*columns, "at"]))
+        for batch in self._events.batches(needed):
+            at = batch.column("at").cast(pa.int64())
+            kept = batch.filter(pc.and_(pc.greater_equal(at, self._since), pc.less(at, self._until)))
+            if kept.num_rows:
+                yield kept.select(list(columns))
+
+
+def _past(question: Question, reading: Reading) -> EventStream:
+    from gamewarden.store.lake import Lake
+
+    if Lake.is_at(question.source):
+        return Lake(question.source).events(question.since, question.until)
+    return Between(open_source(question.source, reading), question.since, question.until)
+
+
+def _listed(model: Model, events: EventStream) -> pl.DataFrame:
+    """One row an actor: its probability over the whole time."""
+    measured = feature_of(model.feature).measure(events)
+    return rank(model.score(measured), measured)
+
+
+def _styles(days: pl.DataFrame, styles: Styles) -> pl.DataFrame:
+    """The style that an actor shows on most of its days; the first by name of several."""
+    told = days.select("actor", styles.tell(days).alias(STYLE)).group_by("actor", STYLE).len()
+    return told.sort("actor", "len", STYLE, descending=[False, True, False]).unique("actor", keep="first").drop("len")
+
+
+def _side_by_side(old: pl.DataFrame, new: pl.DataFrame, probability: float) -> pl.DataFrame:
+    both = old.select("actor", a="probability").join(
+        new.select("actor", b="probability"), on="actor", how="full", coalesce=True
+    )
+    flagged = [(pl.col(name) >= probability).fill_null(value=False).alias(f"flagged_{name}") for name in ("a", "b")]
+    return both.with_columns(flagged).sort("actor")
+
+
+def _grouped(found: pl.DataFrame, question: Question, reading: Reading) -> pl.DataFrame:
+    """Every actor with its groups."""
+    if question.labels is not None:
+        found = found.join(_labelled(question.labels, reading), on="actor", how="left")
+    if question.by:
+        found = found.join(_profiled(question, reading), on="actor", how="left")
+    return found.with_columns(pl.col(list(_groups(question))).fill_null(_NOT_KNOWN))
+
+
+def _labelled(labels: Path, reading: Reading) -> pl.DataFrame:
+    known = read_labels(labels, reading.zone).frame.group_by("actor").agg(pl.col("bot").all(), any=pl.col("bot").any())
+    word = pl.when("bot").then(pl.lit("bot")).when("any").then(pl.lit("bot at times")).otherwise(pl.lit("human"))
+    return known.select("actor", word.alias(LABEL))
+
+
+def _profiled(question: Question, reading: Reading) -> pl.DataFrame:
+    if question.profiles is None:
+        raise ConfigError(f"backtest: --by {question.by[0]} needs --profiles FILE, which has the column")
+    profiles = read_profiles(question.profiles, reading.zone)
+    for column in question.by:
+        if column not in profiles.columns:
+            raise ConfigError(f"{question.profiles}: has no column {column!r}; it has {', '.join(profiles.columns)}")
+    return profiles.select("actor", *(pl.col(column).cast(pl.String) for column in question.by))
+
+
+def _groups(question: Question) -> tuple[str, ...]:
+    return (STYLE, *((LABEL,) if question.labels is not None else ()), *question.by)
+
+
+def _newly() -> pl.Expr:
+    return pl.col("flagged_b") & ~pl.col("flagged_a")
+
+
+def _spared() -> pl.Expr:
+    return pl.col("flagged_a") & ~pl.col("flagged_b")
+
+
+def _counts(grouped: pl.DataFrame, question: Question) -> pl.DataFrame:
+    numbers = (
+        pl.len().cast(pl.Int64).alias("actors"),
+        pl.col("flagged_a").sum().cast(pl.Int64),
+        pl.col("flagged_b").sum().cast(pl.Int64),
+        _newly().sum().cast(pl.Int64).alias("newly_flagged"),
+        _spared().sum().cast(pl.Int64).alias("spared"),
+    )
+    parts = [grouped.select(pl.lit("all").alias("by"), pl.lit("everybody").alias("group"), *numbers)]
+    for column in _groups(question):
+        counted = grouped.group_by(column).agg(*numbers).sort("actors", column, descending=[True, False])
+        parts.append(counted.select(pl.lit(column).alias("by"), pl.col(column).alias("group"), *counted.columns[1:]))
+    return pl.concat(parts)
+
+
+def _changes(grouped: pl.DataFrame) -> pl.DataFrame:
+    change = pl.when(_newly()).then(pl.lit("newly flagged")).otherwise(pl.lit("spared"))
+    changed = grouped.filter(_newly() | _spared()).with_columns(change=change)
+    named = changed.rename({"a": "probability_a", "b": "probability_b"}).drop("flagged_a", "flagged_b")
+    first = ("actor", "change", "probability_a", "probability_b")
+    return named.select(*first, pl.exclude(first)).sort("change", "actor")
+
+
+def _in_short(grouped: pl.DataFrame) -> tuple[str, ...]:
+    newly, spared = grouped.filter(_newly()).height, grouped.filter(_spared()).height
+    return (f"{newly:,} actors would newly be flagged and {spared:,} be spared; nothing has been promoted.",)

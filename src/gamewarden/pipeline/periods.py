@@ -1,0 +1,53 @@
+"""The periods of a calendar: which there are, which is before which, which of a lake's are over."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from gamewarden.drift.flow import Period
+from gamewarden.spans import parse_zone
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  midnight on whatever clock the calendar shows
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """Periods of `every` microseconds, counted from midnight of 1970-01-01 on the clock of a zone (UTC without one)."""
+
+    every: int
+    zone: str | None = None
+
+    def holding(self, moment: datetime) -> Period:
+        """The period that a moment lies in."""
+        shown = moment.astimezone(self._clock).replace(tzinfo=None)
+        return self._numbered((shown - _EPOCH) // self._step)
+
+    def before(self, period: Period, back: int = 1) -> Period:
+        """The period so many before."""
+        return self._numbered(self._number(period) - back)
+
+    def from_to(self, first: Period, until: datetime) -> Iterator[Period]:
+        """The periods from `first` on that end by `until`."""
+        number = self._number(first)
+        while (period := self._numbered(number)).until <= until:
+            yield period
+            number += 1
+
+    @property
+    def _step(self) -> timedelta:
+        return timedelta(microseconds=self.every)
+
+    @property
+    def _clock(self) -> tzinfo:
+        return UTC if self.zone is None else parse_zone(self.zone)
+
+    def _number(self, period: Period) -> int:
+        # The middle of a period is in it whatever a clock change does to its ends.
+        middle = period.since + (period.until - period.since) / 2
+        return (middle.astimezone(self._clock).replace(tzinfo=None) - _EPOCH) // self._step
+
+    def _numbered(self, number: int) -> Period:
+        return Period(self._border(number), self._border(number + 1))
+
+    def _border(self, number: int) -> datetime:
+        return (_EPOCH + number * self._step).replace(tzinfo=self._clock).astimezone(UTC)

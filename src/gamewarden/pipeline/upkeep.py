@@ -1,0 +1,253 @@
+"""Maintenance on a lake: what the logic flow of `drift` asks for, done with the lake, the models and the labels."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+
+from gamewarden import detectors
+from gamewarden.config import Maintain
+from gamewarden.contracts import Feature, Model
+from gamewarden.drift import retraining, validation
+from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, silent_kinds
+from gamewarden.drift.correlation import agreement, by_actor
+from gamewarden.drift.flow import Period, Retrained, Signal
+from gamewarden.drift.seeing import seen_in
+from gamewarden.errors import FitError, MeasureError, ReadError
+from gamewarden.notices import Notices
+from gamewarden.pipeline.measuring import feature_of
+from gamewarden.pipeline.periods import Calendar
+from gamewarden.readers.small import read_labels
+from gamewarden.spans import DAY
+from gamewarden.store import models as stored_models
+from gamewarden.store import shelf
+from gamewarden.store.lake import Lake
+from gamewarden.store.upkeep import Upkeep
+
+BY = "gamewarden maintain"
+_REMEMBERED = 8  # periods before this one that say what is usual
+_KEPT = 24  # tables of features in memory
+_NO_LABELS = "no labels were given; name confirmed ones with --labels FILE"
+
+
+@dataclass(frozen=True)
+class LakeHands:
+    """The hands of one detector's maintenance. All they do is the same when it is done again."""
+
+    lake: Lake
+    models: Path
+    place: Upkeep
+    calendar: Calendar
+    first: Period  # nothing before it is looked at
+    policy: Maintain
+    labels: Path | None
+    zone: str | None
+    notices: Notices
+    clock: Callable[[], datetime]
+    ban_waves: frozenset[str] = frozenset()  # names of periods that people called so
+    _models: dict[str, Model] = field(default_factory=dict, repr=False)
+    _features: dict[tuple[Period, str], pl.DataFrame] = field(default_factory=dict, repr=False)
+
+    def score(self, period: Period, model: str) -> Mapping[str, Any]:
+        """Store the period's scores under a model."""
+        actors = by_actor(self._scores(period, model))
+        flagged = int((actors["probability"] >= self.policy.flag).sum())
+        return {"actors": actors.height, "flagged": flagged, "events": self._seen(period).events}
+
+    def signal(self, period: Period, model: str) -> Signal:
+        """X_t, or why it is missing: nothing to compare with, a silent sensor, too few actors."""
+        before = self.calendar.before(period, self.policy.compare_with)
+        if before < self.first:
+            return Signal(None, 0, "there is no period before it to compare with")
+        scores = self._scores(before, model), self._scores(period, model)
+        left = ban_wave(*scores, self.policy.flag).found or period.name in self.ban_waves
+        found = agreement(*scores, cast("Any", self.policy.correlation), self.policy.common_actors)
+        silent = self._silent(period)
+        if silent or self._silent(before):
+            which = "it" if silent else "the period it is compared with"
+            return Signal(None, found.common, f"in {which} kinds went silent", left, silent)
+        return Signal(found.x, found.common, found.why, left)
+
+    def causes(self, period: Period, model: str) -> Sequence[Cause]:
+        """Why scores moved."""
+        before = self.calendar.before(period, self.policy.compare_with)
+        week_ago = self.calendar.before(period, max(1, 7 * DAY // self.calendar.every))
+        vocabulary = getattr(self._feature(model), "vocabulary", None) or ()
+        return causes(
+            Evidence(
+                now=self._seen(period),
+                before=[self._seen(one) for one in self._earlier(period)],
+                vocabulary=frozenset(vocabulary),
+                features_before=self._measured(before, model),
+                features_now=self._measured(period, model),
+                scores_before=self._scores(before, model),
+                scores_now=self._scores(period, model),
+                suspect=self.policy.flag,
+                same_weekday=self._seen(week_ago) if self.first <= week_ago < before else None,
+            )
+        )
+
+    def retrain(self, period: Period, model: str) -> Retrained:
+        """A candidate from the newest labels, kept where it scores nobody."""
+        known = self._labels(period)
+        if known is None:
+            return Retrained(None, _NO_LABELS)
+        window, used = self._window(period, model, known)
+        if window.why_not is not None:
+            return Retrained(None, window.why_not)
+        try:
+            fitted = self._fit(model, used, retraining.split(known, self.policy.held_out)[0])
+        except (FitError, MeasureError) as error:
+            return Retrained(None, str(error))
+        stored_models.save(fitted, self.place.candidates)
+        numbers = {"bots": window.bots, "humans": window.humans, "periods": window.periods, "since": used[-1].name}
+        return Retrained(fitted.card.id, None, numbers)
+
+    def validate(self, period: Period, model: str, candidate: str, in_control: datetime | None) -> validation.Verdict:
+        """The candidate beside the model in force, on labelled actors that no retraining has seen."""
+        known = self._labels(period)
+        if known is None:
+            raise ReadError(f"{self.models}: {candidate} waits to be validated; {_NO_LABELS}")
+        _, used = self._window(period, model, known)
+        held = retraining.split(known, self.policy.held_out)[1]
+        new, old = (self._held_out_scores(used, name, held) for name in (candidate, model))
+        usual = None if in_control is None else self._scores(self.calendar.holding(in_control), model)
+        everybody = self._model(candidate).score(self._measured(period, candidate)), self._scores(period, model), usual
+        comparison = retraining.compare(new, old, held, everybody, self.policy.flag)
+        verdict = validation.judge(comparison, self._validity)
+        return replace(verdict, failures=(*verdict.failures, *self._objections(model, candidate)))
+
+    def promote(self, period: Period, candidate: str, because: str) -> None:
+        """Put the candidate among the models and into force."""
+        del period
+        stored_models.save(self._model(candidate), self.models)
+        shelf.promote(self.models, candidate, because=because, by=BY, at=self.clock())
+
+    def notify(self, period: Period, reason: str, text: str) -> str:
+        """Tell the operator; account names go along only where they are allowed."""
+        return self.notices.send(reason, f"{period.name}: {text}", self._most_moved(period))
+
+    def _objections(self, model: str, candidate: str) -> list[str]:
+        taken_back = {line.instead_of for line in shelf.promotions(self.models) if line.rolled_back}
+        found = ["retraining gave the model in force again"] if candidate == model else []
+        return [*found, *(["somebody rolled this very model back"] if candidate in taken_back else [])]
+
+    def _window(self, period: Period, model: str, known: pl.DataFrame) -> tuple[retraining.Window, list[Period]]:
+        """The periods a new model learns from, the newest first."""
+        periods = self._usable(period)
+        actors = [by_actor(self._scores(one, model))["actor"] for one in periods]
+        window = retraining.window(actors, known, self._learning)
+        return window, periods[: window.periods]
+
+    @property
+    def _learning(self) -> retraining.Rules:
+        policy = self.policy
+        return retraining.Rules(policy.window_least, policy.window_most, policy.labelled, policy.held_out)
+
+    @property
+    def _validity(self) -> validation.Rules:
+        policy = self.policy
+        return validation.Rules(policy.auc_floor, policy.auc_slack, policy.share_least, policy.share_most)
+
+    def _held_out_scores(self, window: Sequence[Period], model: str, held: pl.DataFrame) -> pl.DataFrame:
+        rows = pl.concat([self._measured(one, model) for one in window])
+        return self._model(model).score(rows.join(held.select("actor"), on="actor", how="semi"))
+
+    def _fit(self, model: str, periods: Sequence[Period], labels: pl.DataFrame) -> Model:
+        feature = _unfrozen(self._feature(model))
+        since, until = periods[-1].since, periods[0].until
+        frozen = feature.freeze(self.lake.events(since, until))
+        rows = pl.concat([frozen.measure(self.lake.events(one.since, one.until)) for one in periods])
+        fitted: Model = recipe_like(self._model(model), frozen).fit(rows, labels)
+        return fitted
+
+    def _labels(self, period: Period) -> pl.DataFrame | None:
+        """Labels that were known at the period's end."""
+        if self.labels is None:
+            return None
+        known = read_labels(self.labels, self.zone).frame
+        return known.filter(pl.col("since").is_null() | (pl.col("since") < period.until))
+
+    def _earlier(self, period: Period) -> list[Period]:
+        """The periods before this one that say what is usual, the latest last."""
+        found = [self.calendar.before(period, back) for back in range(_REMEMBERED, 0, -1)]
+        return [one for one in found if one >= self.first]
+
+    def _usable(self, period: Period) -> list[Period]:
+        """Periods to learn from, the newest first: with events, and with no sensor silent."""
+        found = [self.calendar.before(period, back) for back in range(2 * self.policy.window_most)]
+        there = [one for one in found if one >= self.first and self._seen(one).events and not self._silent(one)]
+        return there[: self.policy.window_most]
+
+    def _silent(self, period: Period) -> tuple[str, ...]:
+        return tuple(silent_kinds(self._seen(period), [self._seen(one) for one in self._earlier(period)]))
+
+    def _seen(self, period: Period) -> Seen:
+        stored = self.place.seen(period.name)
+        if stored is not None:
+            return Seen(stored["actors"], stored["kinds"], stored["actors_by_kind"])
+        seen = seen_in(self.lake.events(period.since, period.until))
+        self.place.keep_seen(period.name, asdict(seen))
+        return seen
+
+    def _scores(self, period: Period, model: str) -> pl.DataFrame:
+        stored = self.place.scores(period.name, model)
+        if stored is not None:
+            return stored
+        scores = self._model(model).score(self._measured(period, model))
+        self.place.keep_scores(period.name, model, scores)
+        return scores
+
+    def _measured(self, period: Period, model: str) -> pl.DataFrame:
+        """FEATURES of a period; remembered for a while, since validation asks for what retraining has just measured."""
+        key = period, model
+        if key not in self._features:
+            if len(self._features) >= _KEPT:
+                del self._features[next(iter(self._features))]
+            self._features[key] = self._feature(model).measure(self.lake.events(period.since, period.until))
+        return self._features[key]
+
+    def _feature(self, model: str) -> Feature:
+        return feature_of(self._model(model).feature)
+
+    def _model(self, model: str) -> Model:
+        if model not in self._models:
+            places = [directory / f"{model}.json" for directory in (self.models, self.place.candidates)]
+            path = next((path for path in places if path.exists()), places[0])
+            self._models[model] = detectors.revive(stored_models.load(path))
+        return self._models[model]
+
+    def _most_moved(self, period: Period) -> list[str]:
+        model = next(one.id for one in shelf.in_force(self.models) if one.detector == self.place.directory.name)
+        before = self.calendar.before(period, self.policy.compare_with)
+        if before < self.first:
+            return []
+        both = by_actor(self._scores(before, model)).join(
+            by_actor(self._scores(period, model)), on="actor", suffix="_now"
+        )
+        far = both.with_columns(far=(pl.col("probability_now") - pl.col("probability")).abs())
+        return far.sort("far", "actor", descending=[True, False])["actor"].head(5).to_list()
+
+
+def recipe_like(model: Model, feature: Feature) -> Any:  # noqa: ANN401  a detector's recipe with options of its own
+    """The recipe that this model was fitted with, around another feature."""
+    recipe: Any = detectors.load(model.card.detector)
+    options = {one.name: one.default for one in fields(recipe) if one.name != "feature"}
+    given = {name: value for name, value in model.card.recipe.items() if name in options}
+    return recipe(feature=feature, **{name: _as_given(value, options[name]) for name, value in given.items()})
+
+
+def _as_given(value: Any, default: Any) -> Any:  # noqa: ANN401  any option of any recipe
+    """An option back from JSON: a list as the tuple it was, a part of a recipe as what its default is."""
+    if isinstance(value, Mapping) and hasattr(default, "from_dict"):
+        return type(default).from_dict(value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _unfrozen(feature: Feature) -> Feature:
+    """The recipe before it learned a vocabulary, so that it can learn that of now."""
+    recipe: Any = feature
+    return cast("Feature", replace(recipe, vocabulary=None)) if hasattr(feature, "vocabulary") else feature

@@ -1,0 +1,94 @@
+"""What maintenance keeps beside the models: its history, the scores of every period, candidates that score nobody."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from gamewarden.contracts import canonical_json
+from gamewarden.errors import ReadError
+from gamewarden.files import hold_alone, unwritable, whole_file, write_text
+from gamewarden.store.history import History
+from gamewarden.tables import PARQUET_FAULTS, SCORES, check, first_line
+
+DIRECTORY = "maintenance"
+_SEEN = {"actors", "kinds", "actors_by_kind"}
+_UNSAFE = re.compile(r"[^A-Za-z0-9@-]")
+
+
+class Upkeep:
+    """The directory of one detector's maintenance, inside that of its models."""
+
+    def __init__(self, models: Path, detector: str) -> None:
+        self.directory = models / DIRECTORY / detector
+        self.candidates = self.directory / "candidates"
+        self.notices = models / DIRECTORY / "notices.json"
+
+    def history(self) -> History:
+        """All that was done.
+
+        Raises:
+            ReadError: it was edited or damaged.
+        """
+        return History(self.directory / "history.jsonl")
+
+    def scores(self, period: str, model: str) -> pl.DataFrame | None:
+        """SCORES of a period under a model, if they were stored.
+
+        Raises:
+            ReadError: the file is damaged.
+        """
+        path = self._scores_path(period, model)
+        if not path.exists():
+            return None
+        try:
+            return check(pl.read_parquet(path), SCORES, str(path))
+        except (*PARQUET_FAULTS, pl.exceptions.PolarsError) as error:
+            raise ReadError(f"{path}: is damaged ({first_line(error)}); delete it and it is made again") from error
+
+    def keep_scores(self, period: str, model: str, scores: pl.DataFrame) -> None:
+        """Store SCORES of a period under a model, whole or not at all."""
+        with whole_file(self._scores_path(period, model)) as draft:
+            scores.write_parquet(draft)
+
+    def seen(self, period: str) -> Mapping[str, Any] | None:
+        """What the log of a period held, if it was counted."""
+        path = self._seen_path(period)
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict) or found.keys() != _SEEN:
+            raise ReadError(f"{path}: is damaged; delete it and it is made again")
+        return found
+
+    def keep_seen(self, period: str, values: Mapping[str, Any]) -> None:
+        """Store what the log of a period held."""
+        write_text(self._seen_path(period), canonical_json(dict(values)) + "\n")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the only pen: two maintenances of one detector at once would contradict each other.
+
+        Raises:
+            WriteError: another process holds it, or the directory cannot be written.
+        """
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            with (self.directory / ".lock").open("a") as lock:
+                hold_alone(lock.fileno(), self.directory, "maintaining these models")
+                yield
+        except OSError as error:
+            raise unwritable(self.directory, error) from error
+
+    def _scores_path(self, period: str, model: str) -> Path:
+        return self.directory / "scores" / _UNSAFE.sub("", period) / f"{_UNSAFE.sub('', model)}.parquet"
+
+    def _seen_path(self, period: str) -> Path:
+        return self.directory / "seen" / f"{_UNSAFE.sub('', period)}.json"

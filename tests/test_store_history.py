@@ -1,0 +1,69 @@
+"""A history that only grows: crashes cut nothing off but their own line, and edits show."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gamewarden.errors import ReadError
+from gamewarden.store.history import History
+
+
+def written(path, count=3):
+    history = History(path)
+    for number in range(count):
+        history.append({"step": "score", "number": number, "text": "é\n"})
+    return history
+
+
+def test_what_was_appended_is_read_again(tmp_path):
+    written(tmp_path / "a/history.jsonl")
+
+    assert [one["number"] for one in History(tmp_path / "a/history.jsonl").records] == [0, 1, 2]
+
+
+def test_records_are_added_and_the_lines_before_stay_byte_for_byte(tmp_path):
+    path = tmp_path / "history.jsonl"
+    written(path)
+    before = path.read_bytes()
+    History(path).append({"step": "watch"})
+
+    assert path.read_bytes().startswith(before)
+
+
+def test_a_line_that_a_crash_cut_short_never_happened_whatever_byte_it_ended_at(tmp_path):
+    path = tmp_path / "history.jsonl"
+    written(path, 2)
+    whole = path.read_bytes()
+    second = whole.index(b"\n") + 1
+    for end in range(second, len(whole)):
+        path.write_bytes(whole[:end])
+        assert len(History(path).records) == 1
+    History(path).append({"number": 1, "step": "score", "text": "é\n"})
+
+    assert path.read_bytes() == whole
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(place=st.integers(0, 200), byte=st.integers(0, 255))
+def test_a_changed_byte_in_a_whole_line_is_found(tmp_path, place, byte):
+    path = tmp_path / "history.jsonl"
+    path.unlink(missing_ok=True)
+    written(path)
+    content = bytearray(path.read_bytes())
+    place %= content.rindex(b"\n", 0, -1)
+    if content[place] == byte:
+        return
+    content[place] = byte
+    path.write_bytes(bytes(content))
+    with pytest.raises(ReadError, match="does not follow from the lines before it"):
+        History(path)
+
+
+def test_a_line_taken_out_is_found(tmp_path):
+    path = tmp_path / "history.jsonl"
+    written(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + lines[2])
+
+    with pytest.raises(ReadError, match=r"history\.jsonl:2: does not follow"):
+        History(path)
