@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from gamewarden.config import Evaluate
 from gamewarden.errors import ConfigError, TableError
 from gamewarden.evaluation.baselines import BASELINES, Fits
 from gamewarden.evaluation.metrics import Confusion, Flags, Floats, Ranked, brier, precision_at
@@ -20,7 +21,7 @@ from gamewarden.evaluation.splits import Split, by_group
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.tables import LABELS, check
 
-PREVALENCE = 0.05  # bots among all accounts; a guess that every operator replaces by their own
+PREVALENCE = Evaluate.prevalence  # bots among all accounts; a guess that every operator replaces by their own
 FPRS = {"1pct": 0.01, "0_1pct": 0.001}
 DRAWS = 1000
 LEVEL = 0.95
