@@ -1,20 +1,23 @@
 """Maintenance on a lake: the logic flow, crashes at every step, models that must not score, and the way back."""
 
+import json
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gamewarden import pipeline
+from gamewarden import detectors, pipeline
 from gamewarden.drift.flow import STEPS
 from gamewarden.errors import ReadError, WriteError
 from gamewarden.pipeline.maintaining import maintain, table_of, told
+from gamewarden.pipeline.upkeep import recipe_like
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.store.upkeep import Upkeep
@@ -346,3 +349,17 @@ def test_a_lake_that_is_none_or_empty_is_refused(game, tmp_path):
 
 def test_the_table_of_no_records_is_empty_with_its_columns():
     assert table_of([]).columns[:3] == ["period", "status", "x"]
+
+
+EVENT_DETECTORS = [name for name in detectors.NAMES if pipeline.food_of(name) == "events"]
+
+
+@pytest.mark.parametrize("name", EVENT_DETECTORS)
+def test_a_retraining_uses_the_very_recipe_of_the_model_in_force_whatever_its_options(name):
+    recipe = detectors.load(name)
+    for option in fields(recipe):
+        for value in option.metadata.get("also", ()):
+            given = recipe(feature=None, **{option.name: value})
+            model = SimpleNamespace(card=SimpleNamespace(detector=name, recipe=json.loads(json.dumps(given.to_dict()))))
+
+            assert recipe_like(model, None) == given

@@ -6,7 +6,19 @@ import sys
 import click
 
 from gamewarden import __version__
-from gamewarden.cli import evidence, logs, maintenance, models, packets, ragnarok, settings, shelf, verdicts, worlds
+from gamewarden.cli import (
+    evaluating,
+    evidence,
+    logs,
+    maintenance,
+    models,
+    packets,
+    ragnarok,
+    settings,
+    shelf,
+    verdicts,
+    worlds,
+)
 from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
@@ -16,7 +28,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Finding bots": (models.fit, models.score, models.rank, models.explain),
     "Judging": (verdicts.judge, verdicts.budget, evidence.verify),
     "Models": (shelf.model,),
-    "How good is it": (models.evaluate, worlds.reproduce),
+    "How good is it": (evaluating.evaluate, worlds.reproduce),
     "Is it still true": (maintenance.maintain, maintenance.backtest),
     "Settings": (settings.config,),
 }

@@ -108,33 +108,53 @@ class Standing:
 
     model: str | None
     chart: Chart
-    point: Point | None = None  # of the latest period
-    done: frozenset[str] = frozenset()  # names of periods
 
     def after(self, record: Record, policy: Policy) -> "Standing":
         """The standing with one record more."""
         match record["step"]:
             case "watch":
-                chart, point = self.chart.observe(record["x"], marked=bool(record["ban_wave"]))
-                return replace(self, chart=chart, point=point)
+                return replace(self, chart=self.chart.observe(record["x"], marked=bool(record["ban_wave"]))[0])
             case "begin":
                 return replace(self, model=record["model"])
             case "changed" | "promote":
                 # Limits under which one model after the other is out of control are not those of this game any more.
                 keep = self.chart.consecutive <= policy.consecutive
                 return replace(self, model=record["model"], chart=self.chart.after_retraining(keep_limits=keep))
-            case "done":
-                return replace(self, done=self.done | {record["period"]})
             case _:
                 return self
 
 
-def standing(records: Iterable[Record], policy: Policy) -> Standing:
-    """Where a history leads."""
-    found = Standing(None, Chart(policy.chart))
-    for record in records:
-        found = found.after(record, policy)
-    return found
+class Ledger:
+    """A history read once: where it leads, and what is recorded of each period, kept up with every record."""
+
+    def __init__(self, history: History, policy: Policy) -> None:
+        self.policy = policy
+        self.standing = Standing(None, Chart(policy.chart))
+        self._history = history
+        self._by_period: dict[str, dict[str, Record]] = {}
+        self._quiet: str | None = None
+        for record in history.records:
+            self._take(record)
+
+    def append(self, record: Record) -> None:
+        """One record more, safe before this returns."""
+        self._history.append(record)
+        self._take(record)
+
+    def of(self, period: str) -> Mapping[str, Record]:
+        """The steps of a period that are done."""
+        return self._by_period.get(period, {})
+
+    @property
+    def latest_in_control(self) -> datetime | None:
+        """When the latest period with an X_t and without a signal began."""
+        return None if self._quiet is None else datetime.fromisoformat(self._quiet)
+
+    def _take(self, record: Record) -> None:
+        self.standing = self.standing.after(record, self.policy)
+        self._by_period.setdefault(record["period"], {})[record["step"]] = record
+        if record["step"] == "watch" and record["x"] is not None and not record["signal"]:
+            self._quiet = record["period"]
 
 
 def no_tick(_step: str, _moment: str) -> None:
@@ -147,8 +167,7 @@ class Day:
 
     period: Period
     hands: Hands
-    history: History
-    policy: Policy
+    ledger: Ledger
     tick: Tick = no_tick
 
     def run(self) -> None:
@@ -158,24 +177,18 @@ class Day:
                 found = step(self)
                 if found is not None:
                     self.tick(name, "done")
-                    self.history.append({"period": self.period.name, "step": name, **found})
+                    self.ledger.append({"period": self.period.name, "step": name, **found})
                     self.tick(name, "recorded")
 
     @property
-    def recorded(self) -> dict[str, Record]:
+    def recorded(self) -> Mapping[str, Record]:
         """The steps of this period that are done."""
-        mine = (record for record in self.history.records if record["period"] == self.period.name)
-        return {record["step"]: record for record in mine}
-
-    @property
-    def standing(self) -> Standing:
-        """Where the flow stands now."""
-        return standing(self.history.records, self.policy)
+        return self.ledger.of(self.period.name)
 
     @property
     def model(self) -> str:
         """The model in force."""
-        model = self.standing.model
+        model = self.ledger.standing.model
         if model is None:
             raise ValueError("the flow has not begun: record a model first")
         return model
@@ -187,8 +200,7 @@ def _score(day: Day) -> Record:
 
 def _watch(day: Day) -> Record:
     signal = day.hands.signal(day.period, day.model)
-    before = day.standing.chart
-    chart, point = before.observe(signal.x, marked=signal.ban_wave)
+    chart, point = day.ledger.standing.chart.observe(signal.x, marked=signal.ban_wave)
     found = {**asdict(signal), "silent": list(signal.silent), **_shown(point)}
     return {**found, "consecutive": chart.consecutive, "missing": chart.missing}
 
@@ -216,16 +228,8 @@ def _validate(day: Day) -> Record | None:
     candidate = day.recorded.get("retrain", {}).get("model")
     if candidate is None:
         return None
-    verdict = day.hands.validate(day.period, day.model, candidate, _latest_in_control(day))
+    verdict = day.hands.validate(day.period, day.model, candidate, day.ledger.latest_in_control)
     return {"candidate": candidate, "valid": verdict.valid, **asdict(verdict)}
-
-
-def _latest_in_control(day: Day) -> datetime | None:
-    """When the latest period without a signal began."""
-    quiet = [
-        one for one in day.history.records if one["step"] == "watch" and one["x"] is not None and not one["signal"]
-    ]
-    return datetime.fromisoformat(quiet[-1]["period"]) if quiet else None
 
 
 def _promote(day: Day) -> Record | None:
@@ -253,7 +257,7 @@ def _rescore(day: Day) -> Record | None:
 
 
 def _notify(day: Day) -> Record | None:
-    due = list(messages(day.recorded, day.policy))
+    due = list(messages(day.recorded, day.ledger.policy))
     if not due:
         return None
     sent = [

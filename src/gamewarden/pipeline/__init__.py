@@ -4,6 +4,7 @@ A source becomes a stream of events or packets, these become features, features 
 a model become scores, and scores become a list of accounts to look at, each with its reasons.
 """
 
+from gamewarden.pipeline.account_tables import Asked, fit_table
 from gamewarden.pipeline.budgeting import budget_alone, budget_of_models, budget_of_scores, costs_of_models
 from gamewarden.pipeline.comparing import Difference, compare, compare_on
 from gamewarden.pipeline.evaluating import (
@@ -14,6 +15,7 @@ from gamewarden.pipeline.evaluating import (
     draw_evaluation,
     evaluate,
     evaluation_in_short,
+    report_evaluation,
 )
 from gamewarden.pipeline.explaining import Story, draw_story, explain
 from gamewarden.pipeline.fitting import Fitted, detector_recipe, fit, fit_traces, trace_recipe
@@ -59,6 +61,7 @@ from gamewarden.readers.records import is_packet_table
 
 __all__ = [
     "FEATURE_TRIED",
+    "Asked",
     "Difference",
     "Evaluated",
     "Fitted",
@@ -93,6 +96,7 @@ __all__ = [
     "fit",
     "fit_fusion",
     "fit_sessions",
+    "fit_table",
     "fit_traces",
     "food_of",
     "history_of",
@@ -118,6 +122,7 @@ __all__ = [
     "read",
     "record",
     "remarks_of",
+    "report_evaluation",
     "roll_back",
     "score",
     "session_sources",

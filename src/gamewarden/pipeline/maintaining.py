@@ -11,7 +11,7 @@ import polars as pl
 from gamewarden.config import Config, Maintain
 from gamewarden.contracts import Model
 from gamewarden.drift import ewma
-from gamewarden.drift.flow import Day, History, Period, Policy, Tick, no_tick, standing
+from gamewarden.drift.flow import Day, History, Ledger, Period, Policy, Tick, no_tick
 from gamewarden.drift.story import story
 from gamewarden.errors import ReadError
 from gamewarden.notices import Notices, now
@@ -83,13 +83,14 @@ def maintain(task: Upkept, tick: Tick = no_tick, stop: Callable[[], bool] = lamb
     new = 0
     with place.alone():
         history = place.history()
-        left = list(_left(task, model, history))
+        ledger = Ledger(history, policy_of(task.config.maintain))
+        left = list(_left(task, model, history, ledger))
         hands = _hands(task, model, place, _begun(history) or left[0]) if left else None
         for period in left:
             if hands is None or stop():
                 break
-            _notice_other_model(task, model.card.detector, history, period)
-            Day(period, hands, history, policy_of(task.config.maintain), tick).run()
+            _notice_other_model(task, model.card.detector, ledger, period)
+            Day(period, hands, ledger, tick).run()
             new += 1
     frame = table_of(history.records)
     return Maintained(model.card.detector, frame, new, tuple(_remarks(frame, new)))
@@ -149,14 +150,13 @@ def chart_page(frame: pl.DataFrame, title: str, sentences: Sequence[str]) -> str
         return html_page(title, (), [("What happened", happened), ("Periods", frame)], [picture])
 
 
-def _left(task: Upkept, model: Model, history: History) -> Iterator[Period]:
+def _left(task: Upkept, model: Model, history: History, ledger: Ledger) -> Iterator[Period]:
     """The periods that are over and not done, the earliest first; a missed one is caught up."""
     calendar = _calendar(task, model)
     span = _span(task)
     over = task.until or calendar.holding(span[1]).since
-    done = standing(history.records, policy_of(task.config.maintain)).done
     first = _begun(history) or calendar.holding(max(span[0], task.since or span[0]))
-    return (period for period in calendar.from_to(first, over) if period.name not in done)
+    return (period for period in calendar.from_to(first, over) if "done" not in ledger.of(period.name))
 
 
 def _span(task: Upkept) -> tuple[datetime, datetime]:
@@ -198,22 +198,20 @@ def _hands(task: Upkept, model: Model, place: Upkeep, first: Period) -> LakeHand
     )
 
 
-def _notice_other_model(task: Upkept, detector: str, history: History, period: Period) -> None:
+def _notice_other_model(task: Upkept, detector: str, ledger: Ledger, period: Period) -> None:
     """Begin, or record that a person has put another model into force since.
 
     Within a period that has begun nothing is noticed: there the difference is a promotion that a crash kept from being
     recorded.
     """
     current = next(one.id for one in shelf.in_force(task.models) if one.detector == detector)
-    before = standing(history.records, policy_of(task.config.maintain)).model
+    before = ledger.standing.model
     if before is None:
         # From here on nothing takes over by being the newest file.
         shelf.promote(task.models, current, because="maintenance begins with it", by=BY, at=task.clock())
-        history.append({"period": period.name, "until": period.until.isoformat(), "step": "begin", "model": current})
-    elif current != before and not any(
-        one["period"] == period.name and one["step"] == "score" for one in history.records
-    ):
-        history.append({"period": period.name, "step": "changed", "model": current, "instead_of": before})
+        ledger.append({"period": period.name, "until": period.until.isoformat(), "step": "begin", "model": current})
+    elif current != before and "score" not in ledger.of(period.name):
+        ledger.append({"period": period.name, "step": "changed", "model": current, "instead_of": before})
 
 
 def _row(period: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, object]:

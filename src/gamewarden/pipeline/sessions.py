@@ -1,6 +1,7 @@
 """Packetstreams, captures and folders of them: as one stream of client messages, as sessions, as events."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -136,7 +137,12 @@ class SummedUp:
 def measure_sessions(
     feature: Feature, sources: Sequence[Path], reading: Reading, progress: Progress = no_progress
 ) -> Told:
-    """SESSIONS of any number of packetstreams, captures and folders of them."""
+    """SESSIONS of any number of packetstreams, captures and folders of them.
+
+    As published also means as strict: the published reader gives a file up at the first id it does not know.
+    """
+    if getattr(feature, "paper_mode", False):
+        reading = replace(reading, strict=True)
     return measured(feature, Watched(open_record_source(sources, reading), progress))
 
 

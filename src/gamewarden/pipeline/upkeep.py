@@ -188,7 +188,7 @@ class LakeHands:
     def _seen(self, period: Period) -> Seen:
         stored = self.place.seen(period.name)
         if stored is not None:
-            return Seen(**stored)
+            return Seen(stored["actors"], stored["kinds"], stored["actors_by_kind"])
         seen = seen_in(self.lake.events(period.since, period.until))
         self.place.keep_seen(period.name, asdict(seen))
         return seen

@@ -16,6 +16,7 @@ from gamewarden.store.history import History
 from gamewarden.tables import PARQUET_FAULTS, SCORES, check, first_line
 
 DIRECTORY = "maintenance"
+_SEEN = {"actors", "kinds", "actors_by_kind"}
 _UNSAFE = re.compile(r"[^A-Za-z0-9@-]")
 
 
@@ -58,11 +59,13 @@ class Upkeep:
         """What the log of a period held, if it was counted."""
         path = self._seen_path(period)
         try:
-            found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            found = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, RecursionError) as error:
-            raise ReadError(f"{path}: is damaged ({error}); delete it and it is made again") from error
+        except (OSError, ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict) or found.keys() != _SEEN:
+            raise ReadError(f"{path}: is damaged; delete it and it is made again")
         return found
 
     def keep_seen(self, period: str, values: Mapping[str, Any]) -> None:

@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.detectors.logistic import AccountDay
-from gamewarden.drift import ewma, retraining, validation
+from gamewarden.drift import retraining, validation
 from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, silent_kinds
 from gamewarden.drift.correlation import agreement, by_actor
-from gamewarden.drift.flow import Day, Period, Policy, Record, Retrained, Signal, standing
+from gamewarden.drift.flow import Day, Ledger, Period, Policy, Record, Retrained, Signal
 from gamewarden.drift.seeing import seen_in
 from gamewarden.evaluation.control_plots import plot_control_chart, plot_policies
 from gamewarden.evaluation.metrics import auc
@@ -322,15 +322,16 @@ def _auc_by_week(keeper: _Keeper, weeks: range, *, retrain: bool) -> list[tuple[
 
 
 def _watch(keeper: _Keeper, weeks: range) -> tuple[list[tuple[float, bool]], _Notebook]:
-    notebook, policy = _Notebook(), Policy(ewma.Rules())
+    notebook = _Notebook()
+    ledger = Ledger(notebook, Policy())
     first = keeper.period(weeks[0])
-    notebook.append({"period": first.name, "step": "begin", "model": keeper.fit(_LEARNED - 1, _LEARNED)})
+    ledger.append({"period": first.name, "step": "begin", "model": keeper.fit(_LEARNED - 1, _LEARNED)})
     series = []
     for week in weeks:
         before = keeper.fits
-        Day(keeper.period(week), keeper, notebook, policy).run()
-        model = standing(notebook.records, policy).model or ""
-        series.append((keeper.auc(week, model), keeper.fits > before))
+        day = Day(keeper.period(week), keeper, ledger)
+        day.run()
+        series.append((keeper.auc(week, day.model), keeper.fits > before))
     return series, notebook
 
 

@@ -19,16 +19,18 @@ _SETTINGS: Mapping[str, Mapping[str, Any]] = {
 
 def other_watchers(values: Sequence[float | None], seed: int, happenings: Mapping[str, int]) -> pl.DataFrame:
     """In which weeks each watcher signals, on the X_t of a model that is never retrained."""
-    rows = [{"watcher": "EWMA (both sides)", "seed": seed, **_told(_ewma(values), happenings)}]
+    found = {"EWMA (both sides)": _ewma(values), **_rivers(values)}
+    rows = [{"watcher": name, "seed": seed, **_told(weeks, happenings)} for name, weeks in found.items()]
+    numbers = {name: pl.Int64 for name in rows[0] if name not in {"watcher", "in_weeks"}}
+    return pl.DataFrame(rows, schema_overrides={**numbers, "in_weeks": pl.String})
+
+
+def _rivers(values: Sequence[float | None]) -> dict[str, list[int]]:
     try:
         from river import drift
     except ImportError:
-        rows.append({"watcher": NOT_THERE, "seed": seed, **_told([], happenings)})
-        return pl.DataFrame(rows)
-    for name, settings in _SETTINGS.items():
-        found = _river(getattr(drift, name), settings, values)
-        rows.append({"watcher": f"river {name}", "seed": seed, **_told(found, happenings)})
-    return pl.DataFrame(rows)
+        return {NOT_THERE: []}
+    return {f"river {name}": _river(getattr(drift, name), settings, values) for name, settings in _SETTINGS.items()}
 
 
 def _ewma(values: Sequence[float | None]) -> list[int]:
