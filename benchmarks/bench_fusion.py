@@ -22,7 +22,7 @@ from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.pipeline.fusing import fuse
 from gamewarden.pipeline.judging import speakers_of
 from gamewarden.spans import DAY
-from gamewarden.studies.thawonmas import RESOURCES
+from gamewarden.studies.thawonmas_cast import RESOURCES
 from gamewarden.verdicts.combining import combine
 from gamewarden.verdicts.fusion import Fusion
 from gamewarden.verdicts.periods import KEY, Cut, played, roll_up, side_by_side

@@ -128,10 +128,10 @@ def test_evaluation_puts_the_detectors_beside_a_dummy(game):
 
 
 def test_a_group_column_that_is_not_there_is_our_error(game):
-    ended = run("evaluate", game / "lake", "--labels", game / "world/labels.csv", "--group", "farm")
+    ended = run("evaluate", game / "lake", "--labels", game / "world/labels.csv", "--group", "guild")
 
     assert ended.returncode == 1
-    assert "has no column 'farm'" in ended.stderr
+    assert "has no column 'guild'" in ended.stderr
 
 
 def test_lint_names_the_blind_and_the_missing(game):

@@ -169,3 +169,12 @@ def test_the_logs_detectors_run_on_a_real_tap(tmp_path):
     assert dict(measured.select("actor", "trade_give_count").iter_rows()) == offered
     done("measure", "actions", lake, "--chunk", "15m", "--out", out)
     assert pl.read_parquet(out).height > 9
+
+
+def test_a_stream_from_standard_input_is_told_in_one_pass():
+    command = [sys.executable, "-m", "gamewarden", "packets", "-", "--summary"]
+
+    ended = subprocess.run(command, input=stream(150_001), capture_output=True, check=False)
+
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.decode().startswith("character 150001 of account 2001: 661 messages")

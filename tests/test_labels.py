@@ -43,7 +43,45 @@ def test_two_labels_that_agree_are_one_label_from_two_sources():
 
     rows = label_periods(account_days(1, 1, 1), twice, "test").rows
 
-    assert rows.select("bot", "source").rows() == [(True, "ban+rater"), (False, "ban+rater")]
+    assert rows.select("bot", "source").rows() == [(True, "ban+rater"), (False, "rater")]
+
+
+def test_not_banned_is_not_human():
+    labelled = label_periods(account_days(1, 1, 1), labels_of(1, 1, source="ban"), "test")
+
+    assert labelled.rows.select("actor", "bot").rows() == [("bot000", True)]
+    assert labelled.left_out == {"labels of accounts that nobody reviewed (not banned is not human)": 1}
+
+
+def test_an_appeal_holds_against_the_ban_it_decides():
+    ban = pl.DataFrame({"actor": ["bot000", "bot001"], "bot": True, "source": "ban"})
+    appeal = pl.DataFrame({"actor": ["bot000"], "bot": False, "source": "appeal"})
+
+    labelled = label_periods(account_days(2, 0, 1), pl.concat([ban, appeal]), "test")
+
+    assert labelled.rows.select("actor", "bot", "source").rows() == [
+        ("bot000", False, "appeal"),
+        ("bot001", True, "ban"),
+    ]
+    assert labelled.left_out == {"bans that an appeal decided anew": 1}
+
+
+def test_an_appeal_of_another_time_leaves_a_ban_alone():
+    ban = pl.DataFrame({"actor": ["bot000"], "bot": True, "source": "ban", "since": [START], "until": [START + DAY]})
+    appeal = ban.with_columns(bot=False, source=pl.lit("appeal"), since="until", until=pl.lit(START + 2 * DAY))
+
+    rows = label_periods(account_days(1, 0, 2), pl.concat([ban, appeal]), "test").rows
+
+    assert rows["bot"].to_list() == [True, False]
+
+
+def test_a_label_judges_no_period_that_ends_after_it_was_given():
+    labels = labels_of(1, 1, at=START + 2 * DAY)
+
+    labelled = label_periods(account_days(1, 1, 3), labels, "test")
+
+    assert labelled.rows["since"].unique().to_list() == [START, START + DAY]
+    assert labelled.left_out == {"periods that end after their label was given": 2}
 
 
 def test_rows_come_sorted_whatever_their_order():

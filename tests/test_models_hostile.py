@@ -11,18 +11,21 @@ from hypothesis import strategies as st
 
 from gamewarden import detectors, pipeline
 from gamewarden.contracts import Recipe, model_id
+from gamewarden.detectors.account_table import AccountTableDetector
 from gamewarden.detectors.actions import TwoStage
 from gamewarden.detectors.card import card_markdown
 from gamewarden.detectors.logistic import AccountDay
 from gamewarden.detectors.traffic import TrafficDetector
 from gamewarden.errors import GamewardenError, ModelError
+from gamewarden.features.account_table import AccountTable
 from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.features.traffic import TrafficTest
 from gamewarden.features.traffic_details import TrafficDetails
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.store import models, sealed
-from gamewarden.tables import FrameEvents, FramePackets
+from gamewarden.tables import FrameEvents, FramePackets, FrameRows
 from made_up import CHUNKS, account_days, action_chunks, action_log, labels_of
+from tables_made_up import account_table
 from traces_made_up import trace_labels, traces
 
 PLACES = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -35,7 +38,11 @@ def cases():
     packets = traces(hours=0.2)
     layouts = TrafficDetails(layouts=((19, 5),))
     traffic = TrafficDetector(layouts).fit(layouts.measure(FramePackets(packets)), trace_labels())
+    rows = FrameRows(account_table())
+    table = AccountTable(label="verdict", drop=("character",)).freeze(rows)
+    trees = AccountTableDetector(feature=table, rounds=4, runs=1).fit(table.measure(rows), labels_of(60, 80))
     return {
+        "account-table": (trees, table.measure(rows)[:1]),
         "account-day": (AccountDay(days).fit(account_days(), labels_of()), account_days(1, 1, 1)[:1]),
         "actions-two-stage": (TwoStage(CHUNKS).fit(action_chunks(), labels_of(12, 14)), action_chunks(1, 1)[:1]),
         "traffic": (traffic, TrafficTest.from_dict(traffic.feature.options).measure(FramePackets(packets))[:1]),
@@ -180,7 +187,7 @@ def exchanged(values, way, other):
     return renamed(odd)
 
 
-@pytest.mark.parametrize("name", ["account-day", "actions-two-stage", "traffic"])
+@pytest.mark.parametrize("name", ["account-day", "actions-two-stage", "traffic", "account-table"])
 def test_a_model_with_any_value_exchanged_is_refused_or_works(cases, name):
     model, rows = cases[name]
     values = model.to_dict()

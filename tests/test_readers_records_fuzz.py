@@ -156,6 +156,17 @@ def test_plain_python_with_bounds_reads_the_same_and_never_steps_outside():
     assert done.stdout.strip() == digest_of_cases(last)
 
 
+def test_damage_at_every_step_takes_time_with_the_bytes_and_no_more():
+    data = (b"\xff\xff" + ro.tag(1)) * 100_000
+    read_stream(data[:100], thesis_profile(), strict=False)
+    began = time.process_time()
+
+    _, report = read_stream(data, thesis_profile(), strict=False)
+
+    assert (report.resumed, report.tags, report.bytes) == (100_000, 1_200_000, 1_400_000)
+    assert time.process_time() - began < 5
+
+
 @pytest.mark.parametrize("size", [0, 1, 2, 3])
 def test_a_table_full_of_lengths_without_bytes_never_holds_a_reading_up(size):
     db = parse_packet_db([f"0x{identity:04x},{size}" for identity in range(1, 3000)], "made up")

@@ -35,8 +35,18 @@ def test_labels_may_say_when_who_and_how_many(tmp_path):
         "source": "ban",
         "votes": 3,
         "group": None,
+        "at": None,
         "farm": "f1",
     }
+
+
+def test_a_ban_and_the_appeal_against_it_do_not_tear_an_actor_apart(tmp_path):
+    text = "actor,bot,source\na,1,ban\na,0,appeal\nb,1,model\nb,0,rater\nc,1,rater\nc,0,appeal\n"
+
+    labels = read_labels(write(tmp_path / "l.csv", text))
+
+    assert labels.frame["actor"].to_list() == ["a", "a", "b", "b"]
+    assert "1 actors are called bot and human at once and are left out (c, …)" in labels.notes[0]
 
 
 def test_labels_of_parquet_and_json_lines_are_the_same(tmp_path):

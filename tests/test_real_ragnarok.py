@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import ragnarok_bytes as ro
+import ragnarok_reference as reference
 from gamewarden.features.session import Sessions
 from gamewarden.readers.packet_db import read_packet_db
 from gamewarden.readers.records import open_records
@@ -107,3 +108,16 @@ def test_the_table_of_the_day_decodes_the_recording_too():
 
     assert walks == truth(SESSIONS[2])["n_walk"]
     assert stream.report.skipped == {}
+
+
+@pytest.mark.parametrize("paper", [False, True], ids=["measured", "as published"])
+@pytest.mark.parametrize("session", [SESSIONS[2], SESSIONS[8]])
+def test_a_real_session_measures_as_the_plain_reference_says(session, paper):
+    path = RIG / "streams" / f"{session}.adam"
+    expected = reference.features(reference.parse(path.read_bytes(), table())[0], paper=paper)
+
+    (row,) = Sessions(paper_mode=paper).measure(open_records(path, table())).to_dicts()
+
+    numbers = [name for name, value in expected.items() if isinstance(value, float)]
+    assert len(numbers) == 13
+    assert {name: row[name] for name in numbers} == pytest.approx({name: expected[name] for name in numbers}, rel=1e-11)

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from gamewarden.detectors.card import card_markdown
 from gamewarden.errors import ConfigError, FitError, ModelError
+from gamewarden.evaluation.alarms import realised
 from gamewarden.evaluation.metrics import auc
 from gamewarden.spans import DAY, HOUR
 from gamewarden.store import models as stored_models
+from gamewarden.styles import Styles
 from gamewarden.tables import VERDICTS, check
 from gamewarden.verdicts.combining import by_family, combine
 from gamewarden.verdicts.fusion import Fusion
@@ -314,6 +316,24 @@ def test_an_alarm_is_never_below_one_in_n_plus_one_of_its_style(fused):
     assert alarms.min() >= 1 / (max(fused.styles.counts().values()) + 1)
 
 
+def test_a_fusions_alarms_hold_for_fresh_humans_of_every_style():
+    known = [Fusion().fit(*voices(80, 500, seed=seed), SPEAKERS, DAYS, 0.3) for seed in (11, 12)]
+    fresh, _ = voices(0, 2000, seed=13)
+
+    def kept(model):
+        alarms = (
+            model.fuse(fresh).drop_nulls("alarm").join(fresh.select("actor", style=Styles().tell(fresh)), on="actor")
+        )
+        return realised(alarms, model.styles.counts(), (0.05, 0.01))
+
+    rows = pl.concat([kept(model) for model in known])
+    spoilt = [replace(model, intercept=model.intercept + 2.0) for model in known]
+
+    assert rows["style"].n_unique() == 2
+    assert rows["chance"].min() > 0.01 / rows.height
+    assert pl.concat([kept(model) for model in spoilt])["chance"].min() < 0.01 / rows.height
+
+
 def test_a_fusion_is_kept_as_json_and_comes_back_whole(fused, tmp_path):
     path = stored_models.save(fused, tmp_path)
 
@@ -351,6 +371,8 @@ def _broken(values, path, value):
         (("styles", "rule"), {"sixth": 6}),
         (("styles", "by_style"), {"dancer": {}}),
         (("feature", "options", "every"), 0),
+        (("feature", "options", "zone"), "Middle/Earth"),
+        (("feature", "options", "discount"), 2.0),
         (("training", "periods"), {"bot": 3}),
         (("recipe", "seed"), 99),
         (("data",), ""),

@@ -182,7 +182,8 @@ def test_a_written_world_reads_back_as_it_was_played(tmp_path: Path, small: Worl
 
     assert pl.read_parquet(tmp_path / "events.parquet").equals(events)
     assert sum(done) == small.accounts
-    assert pl.read_csv(tmp_path / "labels.csv").equals(small.labels().select("actor", "bot", "source"))
+    columns = ("actor", "bot", "source", "family", "farm")
+    assert pl.read_csv(tmp_path / "labels.csv").equals(small.labels().select(columns))
     assert json.loads((tmp_path / "truth.json").read_text()) == small.truth()
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "events.parquet",
@@ -244,3 +245,21 @@ def test_an_account_that_is_not_there_cannot_be_played(small: World, actor: str)
 def test_a_persona_that_is_not_there_cannot_be_played(small: World):
     with pytest.raises(ConfigError, match="there is no persona 'ghost'"):
         small.recast({"u0000001": "ghost"})
+
+
+def test_labels_name_the_family_of_everybody_and_the_farm_of_bots_only():
+    world = World("aion", accounts=400, days=1, seed=5)
+    labels = world.labels()
+
+    assert dict(labels.select("actor", "family").iter_rows()) == world.truth()
+    farmed = labels.filter(pl.col("farm").is_not_null())
+    assert farmed["bot"].all()
+    assert farmed.group_by("farm").len()["len"].min() > 1
+
+
+def test_a_star_farmer_is_of_its_hubs_farm():
+    labels = World("lineage", accounts=400, days=1, seed=5).labels()
+
+    stars = labels.filter(pl.col("family").is_in(["star-farmer", "star-hub"]))
+    assert stars.filter(family="star-hub").height >= 1
+    assert set(stars.filter(family="star-farmer")["farm"]) == set(stars.filter(family="star-hub")["farm"])

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 Progress = Callable[[int], None]  # called with the number of rows just done
-Food = Literal["events", "packets", "records"]  # the kinds of streams a feature can be measured from
+Food = Literal["events", "packets", "records", "table"]  # what a feature can be measured from
 
 
 def no_progress(_rows: int) -> None:
@@ -107,11 +107,26 @@ class RecordStream(Protocol):
         """The rows in the order of each session."""
 
 
+class RowStream(Protocol):
+    """An operator's own table: one row an actor, whatever its columns are called, the same rows at every reading."""
+
+    @property
+    def name(self) -> str:
+        """What to call the table in a message."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table, in its order."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows in the source's order, exactly these columns, each as text or of its own type."""
+
+
 class Feature(Protocol):
     """A frozen recipe that turns events into numbers, one row an actor and period.
 
     One that eats packets is given a PacketStream instead, one that eats records a RecordStream; their rows have no
-    count of events.
+    count of events. One that eats a table is given a RowStream; its rows have neither times nor a count of events.
 
     A recipe is a frozen dataclass whose fields each name, in `metadata["also"]`, the other values the contract
     tests shall try.

@@ -7,6 +7,7 @@ GamewardenError         anything we say on one line; the command line exits with
 ├── MeasureError        a feature cannot be measured with these options
 ├── FitError            labels or features do not allow a model
 ├── ModelError          a stored model is missing, damaged or from another format
+├── VerdictError        a stored verdict is missing, damaged or from another format
 └── WriteError          a file or directory cannot be written
 """
 
@@ -37,6 +38,10 @@ class FitError(GamewardenError):
 
 class ModelError(GamewardenError):
     """A stored model is missing, damaged or from another format."""
+
+
+class VerdictError(GamewardenError):
+    """A stored verdict is missing, damaged or from another format."""
 
 
 class WriteError(GamewardenError):

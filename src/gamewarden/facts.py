@@ -144,7 +144,10 @@ def _sides(value: object) -> bool:
 
 def _training(value: object) -> bool:
     """What a model was made from: from when to when, how many of both sides, and who labelled them."""
-    if not isinstance(value, dict) or not all(_time(value.get(name)) for name in ("since", "until")):
+    if not isinstance(value, dict):
+        return False
+    times = [value.get(name) for name in ("since", "until")]
+    if times != [None, None] and not all(map(_time, times)):  # rows of an operator's own table have no times
         return False
     sources = value.get("sources")
     labelled = isinstance(sources, dict) and all(text(name) and _sides(sides) for name, sides in sources.items())

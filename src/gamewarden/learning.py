@@ -1,6 +1,7 @@
 """What every method does when it learns: from whom, who is held out, and what is written down of it."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -69,10 +70,15 @@ def training_of(rows: pl.DataFrame, left_out: Mapping[str, int]) -> dict[str, An
     for source, bot, actors in by_source.iter_rows():
         sources.setdefault(source, {"bot": 0, "human": 0})["bot" if bot else "human"] = actors
     return {
-        "since": rows["since"].min().isoformat(),  # type: ignore[union-attr]  # a FEATURES time is never null
-        "until": rows["until"].max().isoformat(),  # type: ignore[union-attr]  # the same
+        "since": _written(rows["since"].min()),
+        "until": _written(rows["until"].max()),
         "actors": counts(lambda part: part["actor"].n_unique()),
         "periods": counts(lambda part: part.height),
         "sources": sources,
         "left_out": dict(left_out),
     }
+
+
+def _written(moment: object) -> str | None:
+    """A time for the card; none where the rows have no times."""
+    return moment.isoformat() if isinstance(moment, datetime) else None

@@ -17,11 +17,12 @@ TIME = pl.Datetime("us", "UTC")
 
 @dataclass(frozen=True)
 class Table:
-    """A table's name, its columns in order, and which of them must be there."""
+    """A table's name, its columns in order, which of them must be there, and which of those may hold null."""
 
     name: str
     columns: Mapping[str, DataType]
     required: tuple[str, ...]
+    may_be_null: tuple[str, ...] = ()  # required, but null where a source has no such thing
     open: bool = False  # further columns are welcome and kept
 
 
@@ -182,6 +183,7 @@ LABELS = Table(
         "source": pl.String,
         "votes": pl.Int32,
         "group": pl.String,  # who belongs together (a player, a farm) and is held out together
+        "at": TIME,  # when the label was given: it judges nothing that ended later
     },
     required=("actor", "bot"),
     open=True,
@@ -190,6 +192,7 @@ FEATURES = Table(
     "FEATURES",
     {"actor": pl.String, "since": TIME, "until": TIME, "events": pl.Int64},
     required=("actor", "since", "until", "events"),
+    may_be_null=("since", "until", "events"),  # an operator's own table has a row an actor, without a period
     open=True,
 )
 SCORES = Table(
@@ -205,6 +208,7 @@ SCORES = Table(
         "events": pl.Int64,
     },
     required=("actor", "since", "until", "detector", "model", "events"),
+    may_be_null=("since", "until", "events"),
 )
 EVIDENCE = Table(
     "EVIDENCE",
@@ -220,6 +224,7 @@ EVIDENCE = Table(
         "says": pl.String,
     },
     required=("actor", "since", "until", "detector", "feature"),
+    may_be_null=("since", "until"),
 )
 VERDICTS = Table(
     "VERDICTS",
@@ -287,7 +292,7 @@ def _column(frame: pl.DataFrame, name: str, dtype: DataType, table: Table, door:
 
 def _refuse_holes(frame: pl.DataFrame, table: Table, door: str) -> None:
     for name in table.required:
-        if holes := frame[name].null_count():
+        if name not in table.may_be_null and (holes := frame[name].null_count()):
             raise TableError(
                 f"{door}: {table.name}.{name} is null in {holes} of {frame.height} rows; it must always be there"
             )
@@ -327,6 +332,22 @@ class FramePackets:
         arrow = self.frame.select("actor", "at", "up", "size").to_arrow(compat_level=pl.CompatLevel.oldest())
         actors = arrow["actor"].cast(pa.string()).combine_chunks().dictionary_encode()
         yield from arrow.set_column(0, "actor", actors).to_batches(max_chunksize=self._batch)
+
+
+class FrameRows:
+    """An operator's own table in memory, as a stream: one row an actor, whatever its columns are called."""
+
+    def __init__(self, frame: pl.DataFrame, name: str = "table", batch: int = 1 << 16) -> None:
+        self.frame = frame
+        self.name = name
+        self.columns = tuple(frame.columns)
+        self.rows = frame.height
+        self._batch = batch
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows in their order, `columns` only, each of its own type."""
+        arrow = self.frame.select(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
+        yield from arrow.to_batches(max_chunksize=self._batch)
 
 
 class FrameRecords:

@@ -13,14 +13,20 @@ from gamewarden import detectors
 from gamewarden.contracts import Card
 from gamewarden.detectors import SEES
 from gamewarden.detectors.card import card_markdown
+from gamewarden.features.account_table import AccountTable
 from gamewarden.features.session import Sessions
 from gamewarden.pipeline import food_of
-from gamewarden.tables import EVIDENCE, SCORES, check
+from gamewarden.tables import EVIDENCE, SCORES, FrameRows, check
 from made_up import CHUNKS, GivenNumbers, account_days, action_chunks, labels_of
 from sessions_made_up import session_rows
+from tables_made_up import account_table
 
-FEATURES = {"self-similarity": GivenNumbers(), "actions": CHUNKS, "session": Sessions()}
-QUICK = {"session-network": {"epochs": 60}}  # a network need not be finished to keep its promises
+ROWS = FrameRows(account_table(40, 50))
+TABLE = AccountTable(group="account", label="verdict", drop=("character",)).freeze(ROWS)
+FEATURES = {"self-similarity": GivenNumbers(), "actions": CHUNKS, "session": Sessions(), "account-table": TABLE}
+LABELS = {**dict.fromkeys(FEATURES, labels_of(12, 14)), "account-table": labels_of(40, 50)}
+# A network need not be finished, nor a wood be full-grown, to keep its promises.
+QUICK = {"session-network": {"epochs": 60}, "account-table": {"rounds": 12, "runs": 3}}
 
 OF_TABLES = [name for name in detectors.NAMES if food_of(name) != "packets"]
 
@@ -46,16 +52,19 @@ def tables():
     chunks = action_chunks(hours=1.0)
     few = np.random.default_rng(3).random(chunks.height) < 0.1
     chunks = chunks.with_columns(events=pl.when(pl.Series(few)).then(1).otherwise(pl.col("events")))
+    table = TABLE.measure(ROWS)
+    thin = pl.Series(np.random.default_rng(3).random(table.height) < 0.1)
+    blank = [pl.when(thin).then(None).otherwise(pl.col(name)).alias(name) for name in TABLE.names[2:-1]]
     sessions = session_rows(bots=12, humans=14, each=2)
     short = np.random.default_rng(3).random(sessions.height) < 0.1
     sessions = sessions.with_columns(valid=~pl.Series(short), enough=~pl.Series(short[::-1]))
-    return {"self-similarity": days, "actions": chunks, "session": sessions}
+    return {"self-similarity": days, "actions": chunks, "session": sessions, "account-table": table.with_columns(blank)}
 
 
 @pytest.fixture(scope="module", params=switches())
 def fitted(request, tables):
     table = tables[SEES[request.param.name]]
-    return request.param, request.param.fit(table, labels_of(12, 14))
+    return request.param, request.param.fit(table, LABELS[SEES[request.param.name]])
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +76,9 @@ def unmeasured(recipe, table):
     """Which periods nobody can judge."""
     if SEES[recipe.name] == "actions":
         return table["events"] < recipe.enough
+    if SEES[recipe.name] == "account-table":
+        numbers = table.select(TABLE.names[:-1])
+        return numbers.select(pl.mean_horizontal(pl.all().is_null()) > 1 - recipe.enough).to_series()
     if SEES[recipe.name] == "session":
         return ~table["valid"] | ~(table["enough"] | recipe.as_published)
     return table["self_sim"].is_null()
@@ -86,7 +98,7 @@ def test_every_option_names_what_else_to_try():
 def test_the_same_recipe_and_data_give_the_same_model_whatever_the_order_of_the_rows(fitted, table):
     recipe, model = fitted
 
-    again = recipe.fit(shuffled(table), shuffled(labels_of(12, 14)))
+    again = recipe.fit(shuffled(table), shuffled(LABELS[SEES[recipe.name]]))
 
     assert again.card.id == model.card.id
     assert again.to_dict() == model.to_dict()
@@ -149,7 +161,9 @@ def test_evidence_adds_up_to_the_log_odds_of_the_probability(fitted, table):
     key = ["actor", "since", "until"]
 
     total = model.explain(table).group_by(key).agg(pl.col("weight").sum())
-    both = model.score(table).join(total, on=key).drop_nulls()
+    both = model.score(table).join(total, on=key, nulls_equal=True).drop_nulls("probability")
+
+    assert both.height > table.height / 2
 
     log_odds = (both["probability"] / (1 - both["probability"])).log().to_numpy()
     np.testing.assert_allclose(both["weight"].to_numpy() + model.base, log_odds, rtol=1e-6, atol=1e-9)
@@ -185,6 +199,6 @@ def test_the_card_renders_as_markdown_with_its_name_and_weaknesses(fitted):
 def test_every_option_of_the_recipe_changes_the_name_of_the_model(tables):
     recipes = [recipe.values[0] for recipe in switches()]
 
-    names = [recipe.fit(tables[SEES[recipe.name]], labels_of(12, 14)).card.id for recipe in recipes]
+    names = [recipe.fit(tables[SEES[recipe.name]], LABELS[SEES[recipe.name]]).card.id for recipe in recipes]
 
     assert len(set(names)) == len(names)

@@ -7,25 +7,39 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from gamewarden import features
-from gamewarden.tables import FEATURES, SESSIONS, TRAFFIC, FrameEvents, FramePackets, FrameRecords, check
+from gamewarden.tables import FEATURES, SESSIONS, TRAFFIC, FrameEvents, FramePackets, FrameRecords, FrameRows, check
 from packets_made_up import mixture
 from recipes import name_of, variants
 from records_made_up import mixture as mixture_of_records
+from tables_made_up import account_table
 
 RECIPES = [recipe for name in features.NAMES for recipe in variants(features.load(name)())]
 
 
+TIMED = ["actor", "since", "until", "events"]
 HEADS = {
-    "events": ["actor", "since", "until", "events"],
+    "events": TIMED,
     "packets": ["actor", "since", "until"],
     "records": ["actor", "character", "since", "until"],
+    "table": TIMED,
 }
-TABLES = {"events": FEATURES, "packets": TRAFFIC, "records": SESSIONS}
+TABLES = {"events": FEATURES, "packets": TRAFFIC, "records": SESSIONS, "table": FEATURES}
+STREAMS = {
+    "events": FrameEvents,
+    "packets": FramePackets,
+    "records": FrameRecords,
+    "table": lambda frame, batch: FrameRows(frame, "table", batch),
+}
 
 
 def stream(recipe, frame, batch=1 << 20):
     """The rows as the kind of stream this recipe eats."""
-    return {"events": FrameEvents, "packets": FramePackets, "records": FrameRecords}[recipe.eats](frame, batch=batch)
+    return STREAMS[recipe.eats](frame, batch=batch)
+
+
+def who_of(recipe):
+    """The column that becomes the actor."""
+    return "character" if getattr(recipe, "by", "account") == "character" else getattr(recipe, "actor", "actor")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +60,7 @@ def unfrozen(request):
 @pytest.fixture(scope="module")
 def rows(unfrozen, play, packets, records):
     """What this recipe eats, as a table."""
-    return {"events": play, "packets": packets, "records": records}[unfrozen.eats]
+    return {"events": play, "packets": packets, "records": records, "table": account_table()}[unfrozen.eats]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +105,7 @@ def test_what_was_not_measured_is_null_and_never_nan(measured):
 
 
 def test_an_actor_measures_the_same_alone_as_in_a_crowd(recipe, measured, rows):
-    who = "character" if getattr(recipe, "by", "account") == "character" else "actor"
+    who = who_of(recipe)
     for actor in measured["actor"].unique().sort()[::7]:
         alone = recipe.measure(stream(recipe, rows.filter(pl.col(who) == actor)))
 
@@ -99,7 +113,7 @@ def test_an_actor_measures_the_same_alone_as_in_a_crowd(recipe, measured, rows):
 
 
 def test_disjoint_actors_measured_apart_and_joined_equal_all_measured_together(recipe, measured, rows):
-    who = "character" if getattr(recipe, "by", "account") == "character" else "actor"
+    who = who_of(recipe)
     side = pl.col(who).hash(seed=1) % 2 == 0
     halves = [recipe.measure(stream(recipe, rows.filter(part))) for part in (side, ~side)]
 

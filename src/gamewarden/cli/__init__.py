@@ -6,7 +6,19 @@ import sys
 import click
 
 from gamewarden import __version__
-from gamewarden.cli import logs, maintenance, models, packets, ragnarok, settings, shelf, verdicts, worlds
+from gamewarden.cli import (
+    evaluating,
+    evidence,
+    logs,
+    maintenance,
+    models,
+    packets,
+    ragnarok,
+    settings,
+    shelf,
+    verdicts,
+    worlds,
+)
 from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
@@ -14,9 +26,9 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Game logs": (logs.lint, logs.read, logs.measure),
     "Packets": (packets.watch, ragnarok.packets),
     "Finding bots": (models.fit, models.score, models.rank, models.explain),
+    "Judging": (verdicts.judge, verdicts.budget, evidence.verify),
     "Models": (shelf.model,),
-    "Judging": (verdicts.judge, verdicts.budget),
-    "How good is it": (models.evaluate, worlds.reproduce),
+    "How good is it": (evaluating.evaluate, worlds.reproduce),
     "Is it still true": (maintenance.maintain, maintenance.backtest),
     "Settings": (settings.config,),
 }

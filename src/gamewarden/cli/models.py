@@ -1,4 +1,4 @@
-"""Commands for finding bots: `fit`, `score`, `rank`, `explain`, `evaluate`."""
+"""Commands for finding bots: `fit`, `score`, `rank`, `explain`."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gamewarden.cli import options, ragnarok, sessions
-from gamewarden.cli.registry import LateOptions, PartGroup
+from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say
 
@@ -19,11 +19,17 @@ _DETECTOR = click.option("--detector", help="Ask this detector; by default the o
 
 def _fit_command(name: str) -> click.Command:
     from gamewarden import pipeline
+    from gamewarden.cli.account_tables import fit_account_table
     from gamewarden.cli.verdicts import fit_fusion
 
     if name == fit_fusion.name:
         return fit_fusion
-    makers = {"events": _fit_events, "packets": _fit_packets, "records": sessions.fit_command}
+    makers = {
+        "events": _fit_events,
+        "packets": _fit_packets,
+        "records": sessions.fit_command,
+        "table": fit_account_table,
+    }
     return makers[pipeline.food_of(name)](name)
 
 
@@ -116,7 +122,8 @@ def score(*, source: Path, models: Path, reading: "Reading", present: Presentati
     """Score every account and period with every model.
 
     A capture is scored by the models of packets and of sessions, a lake by those of events, a packetstream or a folder
-    of them by those of sessions; a table by whichever there are, those of events first.
+    of them by those of sessions; a file with all the columns of an account table's model by that one, and any other
+    table by whichever there are, those of events first.
 
     `probability` is the calibrated chance of a bot, `alarm` the share of reference humans that look at least as
     bot-like. Both are empty where there is too little evidence to say.
@@ -195,74 +202,3 @@ def explain(
         present.table(story.evidence)
     else:
         click.echo(story_text(story))
-
-
-def _feature_options() -> list[click.Parameter]:
-    """The options of every feature that a detector sees, each once."""
-    from gamewarden import features, pipeline
-    from gamewarden.cli.recipes import options_of
-
-    known: dict[str | None, click.Parameter] = {}
-    for name in dict.fromkeys(pipeline.FEATURE_TRIED.values()):
-        holder = click.Command("options")
-        options_of(features.load(name))(holder)
-        for option in reversed(holder.params):  # decorators add from the last to the first
-            known.setdefault(option.name, option)
-    return list(known.values())
-
-
-@click.command(cls=LateOptions, late=_feature_options)
-@options.source
-@options.labels
-@click.option(
-    "--protocol",
-    type=click.Choice(["folds", "leave-pair-out"]),
-    default="folds",
-    show_default=True,
-    help="Parts of all actors, or every pair of a bot and a human, held out in turn.",
-)
-@click.option("--detector", "tried", multiple=True, metavar="NAME", help="Only this one; may be given again.")
-@click.option("--group", metavar="COLUMN", help="Column of the labels: who belongs together is held out together.")
-@click.option("--folds", type=click.IntRange(2), help="Parts the actors are split into.  [default: warden.toml]")
-@click.option("--pairs", type=click.IntRange(min=1), help="Pairs beyond which a sample is held out.  [default: 400]")
-@click.option(
-    "--prevalence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Share of bots for which precision is stated.  [default: warden.toml]",
-)
-@options.plot
-@options.reading
-@options.table
-def evaluate(
-    *,
-    source: Path,
-    labels: Path,
-    protocol: str,
-    tried: tuple[str, ...],
-    plot: Path | None,
-    reading: "Reading",
-    present: Presentation,
-    **given: Any,  # noqa: ANN401  how to split, and the options of the feature
-) -> None:
-    """Say how good the detectors are on accounts they have not seen.
-
-    Cross-validated by actor, or by the group an actor belongs to, beside a baseline that knows nothing and one that
-    only counts events; or, as for the chunks of actions, with every pair of a bot and a human held out once.
-    """
-    from gamewarden import pipeline
-    from gamewarden.cli.recipes import chosen, refuse_others
-
-    config = current()
-    splitting = {name: given.pop(name) for name in ("group", "folds", "prevalence", "pairs")}
-    rules = pipeline.Protocol.of(config, name=protocol, **splitting)
-    names = pipeline.detectors_to_try(tried, rules)
-    recipe = pipeline.feature_class_of(names[0])
-    refuse_others(recipe, given)
-    feature = pipeline.feature_recipe(recipe.name, chosen(recipe, given), config, reading)
-    with progress("evaluating") as done:
-        told = pipeline.evaluate(feature, source, labels, rules, tried=names, reading=reading, progress=done)
-    say(*told.remarks)
-    if plot is not None:
-        pipeline.draw_evaluation(told, plot)
-        say(f"The ROC curves are drawn in {plot}")
-    present.table(told.result.summary if present.for_machines else pipeline.evaluation_in_short(told.result))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,33 @@ class Zone(click.ParamType[str]):
             return parse_zone(value).key
         except ConfigError as error:
             self.fail(str(error), param, ctx)
+
+
+class Moment(click.ParamType[datetime]):
+    """A time such as 2026-03-01 or 2026-03-01T12:00:00Z; without a zone it is UTC."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # noqa: ANN401  click's signature
+        """The moment in UTC."""
+        try:
+            told = datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is not ISO 8601; write for example 2026-03-01T12:00:00Z", param, ctx)
+        return told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)
+
+
+class Page(click.ParamType[Path]):
+    """A place for an HTML page."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ANN401  click's signature
+        """The place, once its ending says that it is one."""
+        path = Path(value)
+        if path.suffix.lower() not in {".html", ".htm"}:
+            self.fail(f"{value!r} is no page; end the name in .html", param, ctx)
+        return path
 
 
 class TreeName(click.ParamType[Any]):

@@ -121,12 +121,12 @@ def _tell(
         present.table(decoded_frame(stream))
         say(*stream.remarks)
         return
-    if not summary:
-        for line in trace_lines(stream, known):
-            click.echo(line)
-    feature = pipeline.feature_recipe("session", {}, current(), reading)
+    summed = pipeline.SummedUp(stream)
     with progress("summing up") as done:
-        told = pipeline.measure_sessions(feature, sources, reading, done)
-    for sentence in session_sentences(told.frame, known):
+        if summary:
+            summed.read(done)
+        for line in () if summary else trace_lines(summed.batches(), known):
+            click.echo(line)
+    for sentence in session_sentences(summed.sessions(), known):
         click.echo(sentence)
-    say(*told.remarks)
+    say(*stream.remarks)

@@ -12,13 +12,17 @@ if TYPE_CHECKING:
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 96
 _FOOTNOTE = "The model weighs all topics at once: what one already says, another need not say again."
+_BY_SIDE = ("account-table",)  # features whose columns are the operator's own
+_SAYS_LITTLE = 0.15  # log-odds
+_FACTS = 6  # of each side
 _PERIODS = 10  # the last ones are shown; all stand in `score`
 
 
 def story_text(story: "Story") -> str:
     """The whole case: the judgement, what speaks for and against, and what the windows look like."""
     judged = story.scores["probability"].drop_nulls().len() > 0
-    reasons = [*_reasons(story.evidence), _FOOTNOTE] if judged else []
+    told = _sides(story.evidence) if story.model.feature.name in _BY_SIDE else [*_reasons(story.evidence), _FOOTNOTE]
+    reasons = told if judged else []
     parts = [_judgement(story), _periods(story), *reasons, _windows(story)]
     return "\n\n".join(part for part in parts if part)
 
@@ -27,7 +31,7 @@ def _judgement(story: "Story") -> str:
     import polars as pl
 
     best = story.scores.sort("probability", "since", descending=[True, True], nulls_last=True).row(0, named=True)
-    head = f"{story.actor}, {_day(best['since'], best['until'])}"
+    head = ", ".join(filter(None, (story.actor, _day(best["since"], best["until"]))))
     if best["probability"] is None:
         return f"{head}\nToo little evidence to say anything: nothing follows from this."
     judged = story.scores.filter(pl.col("probability").is_not_null()).height
@@ -72,6 +76,30 @@ def _reasons(evidence: "pl.DataFrame") -> list[str]:
     weights = {topic: sum(row["weight"] or 0.0 for row in rows) for topic, rows in topics.items()}
     heaviest = sorted(topics, key=lambda topic: -abs(weights[topic]))
     return ["\n".join([_heading(topic, weights[topic]), *_facts(topics[topic])]) for topic in heaviest]
+
+
+def _sides(evidence: "pl.DataFrame") -> list[str]:
+    """An operator's own columns know no topics: what speaks for a bot, then for a human, then what cannot be true."""
+    import polars as pl
+
+    sides = {
+        "Speaks for a bot": evidence.filter(pl.col("weight") >= _SAYS_LITTLE),
+        "Speaks for a human": evidence.filter(pl.col("weight") <= -_SAYS_LITTLE),
+    }
+    parts = [
+        "\n".join([title, *map(_fact_with_marks, rows.head(_FACTS).iter_rows(named=True))])
+        for title, rows in sides.items()
+        if rows.height
+    ]
+    quiet = evidence.filter(pl.col("weight").abs() < _SAYS_LITTLE)
+    wrong = [f"  · {says}" for says in quiet["says"] if " cannot be true: " in says]
+    more = sum(max(0, rows.height - _FACTS) for rows in sides.values()) + quiet.height - len(wrong)
+    parts += ["\n".join(["Not trusted", *wrong])] if wrong else []
+    return [*parts, f"{more} further numbers say little; --json lists them all."] if more else parts
+
+
+def _fact_with_marks(row: dict[str, Any]) -> str:
+    return f"  {'●' * max(1, min(5, round(2 * abs(row['weight'])))):<5} {row['says']}"
 
 
 def _heading(topic: str, weight: float) -> str:

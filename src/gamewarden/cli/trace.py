@@ -1,30 +1,16 @@
 """What a client said, in words: a line a message, a paragraph a session."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     import polars as pl
+    import pyarrow as pa
 
     from gamewarden.contracts import RecordStream
 
-_NEEDED = (
-    "session",
-    "actor",
-    "character",
-    "at",
-    "id",
-    "function",
-    "size",
-    "x",
-    "y",
-    "target",
-    "action",
-    "item",
-    "skill",
-)
 _ACTIONS = {0: "attack (once) {target}", 7: "attack (continuous) {target}", 2: "sit down", 3: "stand up"}
 _WORDS = {
     "wanttoconnection": "connect",
@@ -48,10 +34,10 @@ _WORDS = {
 _UNTIMED = "--:--:--.---"
 
 
-def trace_lines(records: "RecordStream", names: Mapping[str, str]) -> Iterator[str]:
+def trace_lines(batches: "Iterable[pa.RecordBatch]", names: Mapping[str, str]) -> Iterator[str]:
     """A line a message, and one before whenever another session speaks."""
     speaking = None
-    for batch in records.batches((*_NEEDED, "amount")):
+    for batch in batches:
         for row in batch.to_pylist():
             if row["session"] != speaking:
                 speaking = row["session"]

@@ -21,10 +21,21 @@ _EVERY = click.option("--every", type=options.Span(), help="Length of one period
 @options.source
 @options.models
 @_EVERY
+@click.option("--to", type=options.FILE, metavar="DIR", help="Keep the verdicts here, with all they rest on.")
+@click.option("--all", "every_one", is_flag=True, help="Keep also those that reach no operating point.")
 @options.reading
 @options.packets
 @options.table
-def judge(*, source: Path, models: Path, every: int | None, reading: "Reading", present: Presentation) -> None:
+def judge(
+    *,
+    source: Path,
+    models: Path,
+    every: int | None,
+    to: Path | None,
+    every_one: bool,
+    reading: "Reading",
+    present: Presentation,
+) -> None:
     """Judge every account and period by all detectors at once.
 
     A fitted fusion is used where there is one of these models; otherwise alarms are combined in a way that holds
@@ -35,6 +46,10 @@ def judge(*, source: Path, models: Path, every: int | None, reading: "Reading", 
     with progress("judging") as done:
         found = pipeline.judge(source, models, reading, config=current(), every=every, progress=done)
     say(*found.remarks, *pipeline.judgement_summary(found))
+    if to is not None:
+        with progress("keeping verdicts") as done:
+            recorded = pipeline.record(found, source, to, every_one=every_one, progress=done)
+        say(*recorded.sentences(to))
     present.table(found.verdicts if present.for_machines else pipeline.judgement_in_short(found))
 
 

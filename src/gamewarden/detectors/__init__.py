@@ -19,6 +19,7 @@ DETECTORS: tuple[tuple[str, str, str, str], ...] = (
     ("traffic", "traffic", "traffic:TrafficDetector", "traffic_model:TrafficModel"),
     ("session-network", "session", "sessions:SessionNetwork", "session_model:SessionModel"),
     ("session-angle", "session", "sessions:SessionAngle", "session_model:SessionModel"),
+    ("account-table", "account-table", "account_table:AccountTableDetector", "account_table_model:AccountTableModel"),
 )
 NAMES = tuple(name for name, *_ in DETECTORS)
 SEES = {name: feature for name, feature, *_ in DETECTORS}

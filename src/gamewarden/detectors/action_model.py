@@ -1,7 +1,7 @@
 """A fitted linear machine over chunks of play: scoring and explaining with plain NumPy, nothing in it that can run."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from gamewarden.contracts import Recipe
 from gamewarden.detectors import action_sentences
 from gamewarden.detectors.action_vectors import DONE, StageOne, checked, counts_of, inputs
 from gamewarden.detectors.calibration import KEY, Floats, Reference
-from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed
+from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed, shallow
 from gamewarden.detectors.revival import action_fields
 from gamewarden.detectors.sentences import median
 from gamewarden.tables import EVIDENCE, check
@@ -212,10 +212,10 @@ class ActionModel(CalibratedModel):
     def _kept(self) -> dict[str, Any]:
         machine = self.machine
         return {
-            "columns": [asdict(column) for column in machine.columns],
+            "columns": [shallow(column) for column in machine.columns],
             "strength": self.strength,
             "intercept": machine.intercept,
-            "stage": None if machine.stage is None else asdict(machine.stage),
+            "stage": None if machine.stage is None else shallow(machine.stage),
         }
 
 

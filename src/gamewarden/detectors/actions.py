@@ -297,5 +297,7 @@ def _percentiles(values: Floats) -> list[tuple[float, ...]]:
 
 def _data_digest(features: pl.DataFrame, labels: pl.DataFrame) -> str:
     """A digest of all the model and its card are made from: the labelled actors' rows, and the labels."""
-    given = check(labels, LABELS, "fit").select("actor", "since", "until", "bot", "source", "votes", "group").unique()
+    given = (
+        check(labels, LABELS, "fit").select("actor", "since", "until", "bot", "source", "votes", "group", "at").unique()
+    )
     return digest(*table_digest_parts(features.join(given, on="actor", how="semi")), frame_digest(given))

@@ -283,6 +283,8 @@ def _left_out(labelled: Labelled) -> dict[str, int]:
 
 def _data_digest(table: pl.DataFrame, labels: pl.DataFrame, columns: tuple[str, ...]) -> str:
     """A digest of all the model and its card are made from: the labelled actors' rows, and the labels."""
-    given = check(labels, LABELS, "fit").select("actor", "since", "until", "bot", "source", "votes", "group").unique()
+    given = (
+        check(labels, LABELS, "fit").select("actor", "since", "until", "bot", "source", "votes", "group", "at").unique()
+    )
     seen = table.join(given, on="actor", how="semi").select(*KEY, *dict.fromkeys((SELF_SIM, *columns)))
     return digest(frame_digest(seen), frame_digest(given))

@@ -1,7 +1,7 @@
 """A fitted logistic regression: scoring and explaining with plain NumPy, nothing in it that can run."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,7 +9,7 @@ import polars as pl
 
 from gamewarden.contracts import Recipe
 from gamewarden.detectors.calibration import KEY, Floats, Reference, StyleReferences
-from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed
+from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed, shallow
 from gamewarden.detectors.revival import logistic_fields
 from gamewarden.detectors.sentences import Seen, median, says, window_word
 from gamewarden.errors import TableError
@@ -169,7 +169,7 @@ class LogisticModel(CalibratedModel):
         }
 
     def _kept(self) -> dict[str, Any]:
-        columns = [asdict(column) for column in self.columns]
+        columns = [shallow(column) for column in self.columns]
         parts = {name: getattr(self, name) for name in ("left_out", "strength", "intercept")}
         return {"columns": columns, **parts}
 

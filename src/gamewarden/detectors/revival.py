@@ -20,7 +20,7 @@ from gamewarden.facts import text as _text
 from gamewarden.facts import whole as _whole
 
 PERCENTILES = 101
-__all__ = ["LARGEST", "PERCENTILES", "SMALLEST", "action_fields", "logistic_fields"]
+__all__ = ["LARGEST", "PERCENTILES", "SMALLEST", "action_fields", "logistic_fields", "table_fields"]
 
 
 def logistic_fields(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,6 +57,27 @@ def action_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         kinds = {f"done_{kind}" for kind in values["stage"]["most"]}
         facts["the first stage knows the kinds of the columns"] = kinds == set(names)
     _agree(values, facts)
+    return _with_tuples(values)
+
+
+def table_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a model of an operator's own table, checked, with rows of numbers as tuples; trees as they came.
+
+    Raises:
+        ModelError: a value is missing, superfluous, or not what it must be.
+    """
+    _look_at(values, _TABLE, _TABLE_COLUMN)
+    names = [column["name"] for column in values["columns"]]
+    pairs = [f"{over} / {under}" for over, under in values["ratios"]]
+    plain = set(names[: len(names) - len(pairs)])
+    _agree(
+        values,
+        {
+            "every column is there once": len(set(names)) == len(names),
+            "the last columns are the ratios": pairs == names[len(plain) :],
+            "a ratio is of two columns": all(name in plain for pair in values["ratios"] for name in pair),
+        },
+    )
     return _with_tuples(values)
 
 
@@ -147,6 +168,28 @@ _ACTION_COLUMN: Mapping[str, _Fact] = {
         lambda v: (_text(v) and v.startswith(("done_", "a_", "m_", "d_"))) or _interval(v), "a number of a chunk"
     ),
     "mean": _NUMBER,
+    "weight": _NUMBER,
+    "percentiles": _PERCENTILES,
+}
+_TABLE: Mapping[str, _Fact] = {
+    **{key: fact for key, fact in _SHARED.items() if key != "strength"},
+    "recipe": _Fact(
+        lambda v: isinstance(v, dict) and _finite(v.get("enough")), "a recipe that says how much of a row is enough"
+    ),
+    "ratios": _Fact(
+        lambda v: (
+            isinstance(v, list) and all(isinstance(p, list) and len(p) == len("ab") and all(map(_text, p)) for p in v)
+        ),
+        "pairs of columns",
+    ),
+    "left_out": _Fact(_texts, "reasons by feature"),
+    "smooth": _Fact(lambda v: isinstance(v, dict), "an object"),
+    "sharp": _Fact(lambda v: isinstance(v, dict), "an object"),
+}
+_TABLE_COLUMN: Mapping[str, _Fact] = {
+    "name": _TEXT,
+    "mean": _NUMBER,
+    "deviation": _POSITIVE,
     "weight": _NUMBER,
     "percentiles": _PERCENTILES,
 }

@@ -1,4 +1,4 @@
-"""Events, packets and records to numbers: one family of features a file, named in FEATURES."""
+"""Events, packets, records and tables to numbers: one family of features a file, named in FEATURES."""
 
 from importlib import import_module
 from typing import cast
@@ -13,6 +13,7 @@ FEATURES = (
     ("actions", "gamewarden.features.actions", "Actions"),
     ("traffic", "gamewarden.features.traffic", "TrafficTest"),
     ("session", "gamewarden.features.session", "Sessions"),
+    ("account-table", "gamewarden.features.account_table", "AccountTable"),
 )
 NAMES = tuple(name for name, *_ in FEATURES)
 

@@ -4,6 +4,7 @@ A source becomes a stream of events or packets, these become features, features 
 a model become scores, and scores become a list of accounts to look at, each with its reasons.
 """
 
+from gamewarden.pipeline.account_tables import Asked, fit_table
 from gamewarden.pipeline.budgeting import budget_alone, budget_of_models, budget_of_scores, costs_of_models
 from gamewarden.pipeline.comparing import Difference, compare, compare_on
 from gamewarden.pipeline.evaluating import (
@@ -14,6 +15,7 @@ from gamewarden.pipeline.evaluating import (
     draw_evaluation,
     evaluate,
     evaluation_in_short,
+    report_evaluation,
 )
 from gamewarden.pipeline.explaining import Story, draw_story, explain
 from gamewarden.pipeline.fitting import Fitted, detector_recipe, fit, fit_traces, trace_recipe
@@ -21,9 +23,11 @@ from gamewarden.pipeline.fusing import fit_fusion, styles_for, styles_of
 from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, judgement_summary
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
+from gamewarden.pipeline.recording import Recorded, record
 from gamewarden.pipeline.scoring import load_models, score, traffic_profile
 from gamewarden.pipeline.session_models import FittedSessions, fit_sessions, sessions_to_judge
 from gamewarden.pipeline.sessions import (
+    SummedUp,
     character_names,
     describe_table,
     measure_sessions,
@@ -52,19 +56,24 @@ from gamewarden.pipeline.sources import (
     read,
     remarks_of,
 )
+from gamewarden.pipeline.verifying import Grounds, verify
 from gamewarden.readers.records import is_packet_table
 
 __all__ = [
     "FEATURE_TRIED",
+    "Asked",
     "Difference",
     "Evaluated",
     "Fitted",
     "FittedSessions",
+    "Grounds",
     "Judgement",
     "Page",
     "Protocol",
     "Reading",
+    "Recorded",
     "Story",
+    "SummedUp",
     "Told",
     "Wishes",
     "budget_alone",
@@ -87,6 +96,7 @@ __all__ = [
     "fit",
     "fit_fusion",
     "fit_sessions",
+    "fit_table",
     "fit_traces",
     "food_of",
     "history_of",
@@ -110,7 +120,9 @@ __all__ = [
     "rank",
     "ranking_in_short",
     "read",
+    "record",
     "remarks_of",
+    "report_evaluation",
     "roll_back",
     "score",
     "session_sources",
@@ -119,4 +131,5 @@ __all__ = [
     "styles_of",
     "trace_recipe",
     "traffic_profile",
+    "verify",
 ]

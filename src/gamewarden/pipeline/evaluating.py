@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Self, cast
 
@@ -11,14 +12,17 @@ from gamewarden.config import Config
 from gamewarden.contracts import Detector, Feature, Progress, no_progress
 from gamewarden.detectors import SEES
 from gamewarden.errors import ConfigError
-from gamewarden.evaluation.cross_validation import Evaluation, distinct_units
-from gamewarden.evaluation.cross_validation import evaluate as cross_validate
 from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, ByProbability, Learns, PairsHeldOut, leave_pair_out
 from gamewarden.evaluation.metrics import Confusion
+from gamewarden.evaluation.plans import ACTOR, FARM
+from gamewarden.evaluation.side_by_side import SideBySide
+from gamewarden.evaluation.summaries import distinct_units
 from gamewarden.pipeline.fitting import detector_recipe
 from gamewarden.pipeline.scoring import rows_to_judge
-from gamewarden.pipeline.sources import Reading
-from gamewarden.readers.small import read_labels
+from gamewarden.pipeline.sources import Reading, Told, open_for
+from gamewarden.pipeline.splitting import Splitting, compare_rows, compare_splits, keep_results
+from gamewarden.provenance import without_model_made
+from gamewarden.readers.small import Labels, read_labels
 
 FOLDS, LEAVE_PAIR_OUT = "folds", "leave-pair-out"
 # What each protocol tries where no detector is named: the family it was published for.
@@ -34,6 +38,8 @@ class Protocol:
     prevalence: float
     name: str = FOLDS
     pairs: int = MOST_PAIRS
+    splits: tuple[str, ...] = ()  # none named: by actor, or by group where groups are given
+    cut: datetime | None = None
 
     @classmethod
     def of(
@@ -45,22 +51,38 @@ class Protocol:
         prevalence: float | None,
         name: str = FOLDS,
         pairs: int | None = None,
+        splits: Sequence[str] = (),
+        cut: datetime | None = None,
     ) -> Self:
-        """What the command line asks for, and warden.toml where it is silent."""
+        """What the command line asks for, and warden.toml where it is silent.
+
+        Raises:
+            ConfigError: pairs are to be held out, and splits of folds are asked for too.
+        """
+        if name == LEAVE_PAIR_OUT and (splits or cut):
+            raise ConfigError("evaluate: leave-pair-out holds out pairs and nothing else; leave --split and --cut out")
         return cls(
             group,
             config.evaluate.folds if folds is None else folds,
             config.evaluate.prevalence if prevalence is None else prevalence,
             name,
             MOST_PAIRS if pairs is None else pairs,
+            tuple(splits),
+            cut,
         )
+
+    def splitting(self, labels: pl.DataFrame) -> Splitting:
+        """The splits of folds."""
+        grouped = self.group is not None or labels["group"].null_count() < labels.height
+        names = self.splits or ((FARM,) if grouped else (ACTOR,))
+        return Splitting(names, self.group, self.folds, self.prevalence, self.cut)
 
 
 @dataclass(frozen=True)
 class Evaluated:
     """How good the detectors are, and the features that were used."""
 
-    result: Evaluation | PairsHeldOut
+    result: SideBySide | PairsHeldOut
     measured: pl.DataFrame
     labels: pl.DataFrame
     remarks: tuple[str, ...]
@@ -90,9 +112,10 @@ def evaluate(
     *,
     tried: Sequence[str] = (),
     reading: Reading,
+    models: Path | None = None,
     progress: Progress = no_progress,
 ) -> Evaluated:
-    """Try detectors that see this feature on actors or groups they have not seen."""
+    """Try detectors that see this feature on those they have not seen, and keep the results beside their models."""
     told = read_labels(labels, reading.zone)
     if protocol.group is not None and protocol.group not in told.frame.columns:
         raise ConfigError(
@@ -103,17 +126,25 @@ def evaluate(
         for name, seen in SEES.items()
         if seen == feature.name and name in (tried or SEES)
     ][::-1]
-    seen = rows_to_judge(seeing[0].feature, source, reading, progress)
-    run = _pairs_held_out if protocol.name == LEAVE_PAIR_OUT else _folds_held_out
-    result = run(seeing, seen.frame, told.frame, protocol)
-    notes = (*seen.remarks, *told.notes, *result.notes, *_at_cuts(result, seeing))
-    return Evaluated(result, seen.frame, told.frame, notes)
+    if protocol.name == LEAVE_PAIR_OUT:
+        seen = rows_to_judge(seeing[0].feature, source, reading, progress)
+        return _pairs(seeing, seen, told, protocol)
+    splitting = protocol.splitting(told.frame)
+    if feature.eats == "events":
+        events = open_for(feature, source, reading, progress)
+        compared = compare_splits(seeing, events, told.frame, splitting)
+    else:
+        seen = rows_to_judge(seeing[0].feature, source, reading, progress)
+        compared = compare_rows(seeing, seen, told.frame, splitting)
+    result = compared.result
+    kept = () if models is None else keep_results(compared, told.frame, models)
+    said = (*compared.measured.remarks, *told.notes, *(f"WARNING: {line}" for line in result.warnings))
+    notes = (*said, *result.notes, *_at_cuts(result, seeing), *kept)
+    return Evaluated(result, compared.measured.frame, told.frame, notes)
 
 
-def _at_cuts(result: Evaluation | PairsHeldOut, seeing: Sequence[Detector]) -> Iterator[str]:
+def _at_cuts(result: SideBySide, seeing: Sequence[Detector]) -> Iterator[str]:
     """How the held-out periods fall at the cut of each detector that weighs accusing a human against missing a bot."""
-    if isinstance(result, PairsHeldOut):
-        return
     for detector in seeing:
         cut: float | None = getattr(detector, "cut", None)
         if cut is not None:
@@ -126,13 +157,11 @@ def _share(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.3f}"
 
 
-def _folds_held_out(
-    seeing: Sequence[Detector], measured: pl.DataFrame, labels: pl.DataFrame, protocol: Protocol
-) -> Evaluation:
-    groups = None
-    if protocol.group is not None:
-        groups = labels.select("actor", group=pl.col(protocol.group).cast(pl.String))
-    return cross_validate(seeing, measured, labels, groups=groups, folds=protocol.folds, prevalence=protocol.prevalence)
+def _pairs(seeing: Sequence[Detector], seen: Told, told: Labels, protocol: Protocol) -> Evaluated:
+    known = without_model_made(told.frame, [detector.name for detector in seeing])
+    result = _pairs_held_out(seeing, seen.frame, known.frame, protocol)
+    left_out = (f"Left out, {reason}: {count}." for reason, count in known.left_out.items())
+    return Evaluated(result, seen.frame, told.frame, (*seen.remarks, *told.notes, *left_out, *result.notes))
 
 
 def _pairs_held_out(
@@ -143,15 +172,19 @@ def _pairs_held_out(
     return leave_pair_out(methods, measured, grouped, most=protocol.pairs)
 
 
-def evaluation_in_short(result: Evaluation | PairsHeldOut) -> pl.DataFrame:
+def evaluation_in_short(result: SideBySide | PairsHeldOut) -> pl.DataFrame:
     """The columns of an evaluation that a person looks at first, the interval as one text."""
     summary = result.summary
     if isinstance(result, PairsHeldOut):
         interval = pl.format("{} – {}", pl.col("mcc_low").round(3), pl.col("mcc_high").round(3)).alias("95 %")
         return summary.select("detector", "pairs", "bots", "humans", "mcc", interval, "recall", "fpr", "unsure")
     interval = pl.format("{} – {}", pl.col("auc_low").round(3), pl.col("auc_high").round(3)).alias("95 %")
-    wanted = ("tpr_at_1pct", "tpr_at_0_1pct", "precision_at_1pct", "prevalence")
-    return distinct_units(summary).select("detector", "unit", "bots", "humans", "auc", interval, *wanted)
+    wanted = ("tpr_at_1pct", "tpr_at_0_1pct", "precision_at_1pct", "hours_to_detection", "tied")
+    shown = pl.concat([distinct_units(summary.filter(split=part.name)) for part in result.parts])
+    split = pl.when("flatters").then(pl.col("split") + " (flatters)").otherwise("split").alias("split")
+    if len(result.parts) > 1:
+        shown = shown.filter(unit="actor")
+    return shown.select(split, "detector", "unit", "bots", "humans", "auc", interval, *wanted)
 
 
 def draw_evaluation(evaluated: Evaluated, path: Path) -> None:
@@ -165,3 +198,18 @@ def draw_evaluation(evaluated: Evaluated, path: Path) -> None:
     if isinstance(evaluated.result, PairsHeldOut):
         raise ConfigError("evaluate: leave-pair-out counts decisions, so there is no ROC curve; leave --plot out")
     plot_roc(evaluated.result.scores, path)
+
+
+def report_evaluation(evaluated: Evaluated, source: Path, labels: Path, path: Path) -> None:
+    """All of it as one page that a manager can read and that opens without a network.
+
+    Raises:
+        ConfigError: the protocol knows decisions only.
+        WriteError: the place cannot be written.
+    """
+    from gamewarden.evaluation.evaluation_page import evaluation_page
+    from gamewarden.files import write_text
+
+    if isinstance(evaluated.result, PairsHeldOut):
+        raise ConfigError("evaluate: leave-pair-out has no report of its own; leave --report out, or --protocol folds")
+    write_text(path, evaluation_page(evaluated.result, source.name, labels.name))

@@ -8,6 +8,8 @@ import polars as pl
 from gamewarden import features
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import ConfigError, ReadError
+from gamewarden.features.account_table import AccountTable
+from gamewarden.pipeline.account_tables import row_of
 from gamewarden.pipeline.measuring import days_like, feature_of
 from gamewarden.pipeline.scoring import event_model, model_for, rows_to_judge
 from gamewarden.pipeline.sources import OneActor, Reading, Watched, open_source
@@ -31,11 +33,14 @@ def explain(
     """What one actor did, and why it scores as it does.
 
     Raises:
-        ReadError: the source has no event of this actor.
+        ReadError: the source has no event or row of this actor.
     """
     model = model_for(source, models, detector)
-    if features.load(model.feature.name).eats == "records":
+    food = features.load(model.feature.name).eats
+    if food == "records":
         return _session_story(actor, source, model, reading, progress)
+    if food == "table":
+        return _row_story(actor, source, model, reading, progress)
     model = event_model(models, model.card.detector)
     feature = feature_of(model.feature)
     by = "character" if getattr(feature, "by", "account") == "character" else "actor"
@@ -48,6 +53,12 @@ def explain(
     windows = days_like(feature).windows(alone, actor)
     inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
     return Story(actor, model, scores, model.explain(period), period, inside)
+
+
+def _row_story(actor: str, source: Path, model: Model, reading: Reading, progress: Progress) -> Story:
+    """The story of one row of an operator's own table: there are no windows in it."""
+    measured = row_of(actor, source, AccountTable.from_dict(model.feature.options), reading, progress)
+    return Story(actor, model, model.score(measured), model.explain(measured), measured, pl.DataFrame())
 
 
 def _session_story(actor: str, source: Path, model: Model, reading: Reading, progress: Progress) -> Story:

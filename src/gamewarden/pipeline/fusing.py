@@ -67,7 +67,7 @@ def fit_fusion(
     measured = measure_for(found, source, reading, progress)
     cut = Cut(every or parse_span(config.measure.every), reading.zone or "UTC")
     features = {name: seen.frame for name, seen in measured.items()}
-    model = fuse(found, features, told.frame, fusion=fusion, cut=cut, discount=config.verdict.discount)
+    model = fuse(found, features, told.frame, fusion=fusion, cut=cut, discount=config.chunks.discount)
     remarks = dict.fromkeys(line for seen in measured.values() for line in seen.remarks)
     return kept(cast("Model", model), to, (*remarks, *told.notes))
 

@@ -10,7 +10,7 @@ from gamewarden.config import Config
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.pipeline.scoring import load_models, measure_for, seeing
 from gamewarden.pipeline.sources import Reading
-from gamewarden.spans import parse_span, span_text
+from gamewarden.spans import DAY, parse_span, span_text
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.tables import EVIDENCE, check
@@ -20,6 +20,16 @@ from gamewarden.verdicts.fusion_model import NAME as FUSION
 from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.periods import KEY, Cut, Speaker, periods_of, played, roll_up, side_by_side
 from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a verdict depends on beside models and numbers."""
+
+    cut: Cut = field(default=Cut(DAY))
+    points: Points = field(default=Points())
+    repeated: float = 0.0  # how much a further score of the same detector counts
+    together: float = 0.0  # how much a further family counts where no fusion was learned
 
 
 @dataclass(frozen=True)
@@ -33,7 +43,12 @@ class Judgement:
     models: tuple[Model, ...]
     remarks: tuple[str, ...] = ()
     fusion: FusionModel | None = None  # what the scores were fused with; None where alarms were only combined
-    points: Points = field(default=Points())
+    rules: Rules = field(default=Rules())
+
+    @property
+    def points(self) -> Points:
+        """The operating points."""
+        return self.rules.points
 
 
 def judge(
@@ -60,20 +75,33 @@ def judge(
     fusion, why_not = _fusion_of(models, found, every)
     cut = _cut(fusion, every, policy, reading)
     points = Points(policy.verdict.progressive, policy.verdict.conservative, policy.verdict.agree)
-    discount = policy.verdict.discount if fusion is None else float(fusion.feature.options["discount"])
-    parts = roll_up(scores, speakers_of(found), cut, discount)
-    fused = combine(parts, discount) if fusion is None else _fused(fusion, parts, features, cut)
-    verdicts = points.verdicts(fused, parts, periods_of(scores, cut))
+    repeated = policy.chunks.discount if fusion is None else float(fusion.feature.options["discount"])
+    rules = Rules(cut, points, repeated, policy.verdict.discount)
+    verdicts = verdicts_from(scores, features, found, fusion, rules)
+    reached = verdicts.filter(points.reached(verdicts).is_in([CONSERVATIVE, PROGRESSIVE]))
     return Judgement(
         verdicts=verdicts,
         scores=scores,
         features=features,
-        evidence=_evidence(found, features, verdicts, points, cut),
+        evidence=evidence_behind(reached, found, features, cut),
         models=tuple(found),
         remarks=(*dict.fromkeys(line for told in measured.values() for line in told.remarks), *why_not),
         fusion=fusion,
-        points=points,
+        rules=rules,
     )
+
+
+def verdicts_from(
+    scores: pl.DataFrame,
+    features: Mapping[str, pl.DataFrame],
+    models: Sequence[Model],
+    fusion: FusionModel | None,
+    rules: Rules,
+) -> pl.DataFrame:
+    """VERDICTS of every actor and period that has a score; a period's is the same alone as among others."""
+    parts = roll_up(scores, speakers_of(models), rules.cut, rules.repeated)
+    fused = combine(parts, rules.together) if fusion is None else _fused(fusion, parts, features, rules.cut)
+    return rules.points.verdicts(fused, parts, periods_of(scores, rules.cut))
 
 
 def speakers_of(models: Sequence[Model]) -> dict[str, Speaker]:
@@ -132,15 +160,16 @@ def _fused(fusion: FusionModel, parts: pl.DataFrame, features: Mapping[str, pl.D
     return fusion.fuse(side_by_side(parts, known)).drop_nulls("alarm")
 
 
-def _evidence(
-    models: Sequence[Model], features: Mapping[str, pl.DataFrame], verdicts: pl.DataFrame, points: Points, cut: Cut
+def evidence_behind(
+    verdicts: pl.DataFrame, models: Sequence[Model], features: Mapping[str, pl.DataFrame], cut: Cut
 ) -> pl.DataFrame:
-    """EVIDENCE of every row behind a verdict that reaches an operating point."""
-    reached = verdicts.filter(points.reached(verdicts).is_in([CONSERVATIVE, PROGRESSIVE])).select(KEY)
-    parts = []
-    for model in models:
-        table = features[model.card.id]
-        behind = periods_of(table, cut).with_row_index("row").join(reached, on=KEY, how="semi")["row"].sort()
-        parts.append(model.explain(table[behind]))
+    """EVIDENCE of every row that these verdicts rest on."""
+    parts = [model.explain(rows_behind(verdicts, features[model.card.id], cut)) for model in models]
     nothing = check(pl.DataFrame(schema=dict(EVIDENCE.columns)), EVIDENCE, "judge")
     return pl.concat([nothing, *parts])
+
+
+def rows_behind(verdicts: pl.DataFrame, table: pl.DataFrame, cut: Cut) -> pl.DataFrame:
+    """The rows that end in the period of one of these verdicts, in the table's order."""
+    keys = verdicts.select(KEY)
+    return table[periods_of(table, cut).with_row_index("row").join(keys, on=KEY, how="semi")["row"].sort()]

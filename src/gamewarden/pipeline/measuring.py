@@ -9,6 +9,7 @@ from gamewarden import features
 from gamewarden.config import Config
 from gamewarden.contracts import Feature, Progress, Recipe, no_progress
 from gamewarden.errors import ModelError
+from gamewarden.features.account_table import AccountTable
 from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.pipeline.sources import Reading, Told, open_for, remarks_of
 from gamewarden.readers.small import read_vocabulary
@@ -55,7 +56,8 @@ def measured(feature: Feature, stream: Any) -> Told:  # noqa: ANN401  what the f
         frame, usage = feature.measure_with_usage(stream)
         return Told(frame, (*warnings, *remarks_of(stream), *usage.sentences()))
     frame = feature.measure(stream)
-    return Told(frame, (*warnings, *remarks_of(stream)))
+    said = feature.remarks_on(frame) if isinstance(feature, AccountTable) else ()
+    return Told(frame, (*warnings, *remarks_of(stream), *said))
 
 
 def days_like(feature: Feature) -> SelfSimilarity:

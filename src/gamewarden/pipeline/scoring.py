@@ -1,6 +1,6 @@
 """From a source and a shelf of models to scores."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +9,7 @@ from gamewarden import detectors, features
 from gamewarden.contracts import Feature, Model, Progress, no_progress
 from gamewarden.errors import ModelError
 from gamewarden.features.traffic import TrafficTest
+from gamewarden.pipeline.account_tables import is_table_of
 from gamewarden.pipeline.measuring import feature_of, measure
 from gamewarden.pipeline.session_models import sessions_to_judge
 from gamewarden.pipeline.sources import Reading, Told
@@ -98,7 +99,10 @@ def measure_for(
 
 
 def seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
-    """The models of what the source holds, where that shows from outside; else those of events before packets."""
+    """The models of what the source holds, where that shows from outside; else those of events before packets.
+
+    A file with all the columns that a model of tables learned from is such a table.
+    """
     by_food: dict[str, list[Model]] = {}
     for model in models:
         by_food.setdefault(features.load(model.feature.name).eats, []).append(model)
@@ -111,13 +115,17 @@ def seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
     return [model for food in held for model in by_food.get(food, ())]
 
 
-def _held(source: Path, judged: Container[str]) -> tuple[str, ...]:
+def _held(source: Path, judged: Mapping[str, Sequence[Model]]) -> tuple[str, ...]:
     """What a source holds, where that shows from outside; a capture holds packets, and messages of clients in them."""
     if source.is_dir():
         return ("events",) if Lake.is_at(source) or "records" not in judged else ("records",)
     if is_capture(source):
         return ("packets", "records")
-    return ("records",) if is_packetstream(source) else ()
+    if is_packetstream(source):
+        return ("records",)
+    if any(is_table_of(source, model) for model in judged.get("table", ())):
+        return ("table",)
+    return tuple(food for food in judged if food != "table")[:1]
 
 
 def _unsure(scores: pl.DataFrame) -> tuple[str, ...]:

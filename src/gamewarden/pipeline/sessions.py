@@ -1,6 +1,7 @@
 """Packetstreams, captures and folders of them: as one stream of client messages, as sessions, as events."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -9,11 +10,13 @@ import pyarrow.compute as pc
 
 from gamewarden.contracts import Feature, LogSource, Progress, RecordStream, no_progress
 from gamewarden.errors import ConfigError, ReadError
+from gamewarden.features.session import Sessions
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.sources import Reading, Told, Watched
 from gamewarden.readers.record_events import RecordEvents
 from gamewarden.readers.records import holds_messages, open_records, packet_table
 from gamewarden.readers.small import read_table
+from gamewarden.tables import RECORDS
 
 GAMES = ("ragnarok",)
 # Folders whose name says what stands in them, as the thesis' own tool had them.
@@ -108,10 +111,38 @@ def _highest(batch: pa.RecordBatch, name: str) -> int:
     return -1 if found is None else int(found)
 
 
+class SummedUp:
+    """Messages that pass by once, as from standard input, and are measured as they pass."""
+
+    def __init__(self, stream: JoinedRecords) -> None:
+        self._stream = stream
+        self._fold = Sessions().fold()
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All columns of the messages."""
+        for batch in self._stream.batches(tuple(RECORDS.columns)):
+            self._fold.push(batch.select(list(self._fold.columns)))
+            yield batch
+
+    def read(self, progress: Progress = no_progress) -> None:
+        """Let them all pass."""
+        for batch in self.batches():
+            progress(batch.num_rows)
+
+    def sessions(self) -> pl.DataFrame:
+        """SESSIONS of what has passed, in the order they began."""
+        return self._fold.frame()
+
+
 def measure_sessions(
     feature: Feature, sources: Sequence[Path], reading: Reading, progress: Progress = no_progress
 ) -> Told:
-    """SESSIONS of any number of packetstreams, captures and folders of them."""
+    """SESSIONS of any number of packetstreams, captures and folders of them.
+
+    As published also means as strict: the published reader gives a file up at the first id it does not know.
+    """
+    if getattr(feature, "paper_mode", False):
+        reading = replace(reading, strict=True)
     return measured(feature, Watched(open_record_source(sources, reading), progress))
 
 

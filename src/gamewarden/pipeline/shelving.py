@@ -15,6 +15,7 @@ from gamewarden.errors import GamewardenError, ModelError
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.store.models import Stored
+from gamewarden.store.results import load_results, results_in_short
 from gamewarden.store.shelf import Promotion
 from gamewarden.tables import TIME, DataType
 from gamewarden.verdicts.fusion_model import NAME as FUSION
@@ -52,15 +53,18 @@ class Page:
     needs: Mapping[str, Any]
     in_force: bool
     history: tuple[Promotion, ...]
+    results: Mapping[str, Any] | None = None  # of later evaluations, by split
 
     def markdown(self) -> str:
         """For people."""
-        return card_markdown(self.card, needs=self.needs, standing=self._standing())
+        results = None if self.results is None else results_in_short(self.results)
+        return card_markdown(self.card, needs=self.needs, standing=self._standing(), results=results)
 
     def json(self) -> str:
         """For machines."""
         history = [asdict(line) | {"at": line.at.isoformat()} for line in self.history]
-        return canonical_json(asdict(self.card) | {"needs": self.needs, "in_force": self.in_force, "history": history})
+        beside = {"needs": self.needs, "in_force": self.in_force, "history": history, "results": self.results}
+        return canonical_json(asdict(self.card) | beside)
 
     def _standing(self) -> list[str]:
         now = "in force" if self.in_force else "not in force"
@@ -91,7 +95,8 @@ def page_of(model: Kept, directory: Path) -> Page:
     """A stored model's page."""
     card = model.card
     told = [line for line in shelf.promotions(directory) if card.id in (line.model, line.instead_of)]
-    return Page(card, needs_of(model.feature), shelf.standing(directory).get(card.detector) == card.id, tuple(told))
+    in_force = shelf.standing(directory).get(card.detector) == card.id
+    return Page(card, needs_of(model.feature), in_force, tuple(told), load_results(directory, card.id))
 
 
 def needs_of(recipe: Recipe) -> dict[str, Any]:
@@ -99,8 +104,9 @@ def needs_of(recipe: Recipe) -> dict[str, Any]:
     if recipe.name == SCORES_OF:
         return {"scores of": list(recipe.options["models"])}
     feature = features.load(recipe.name)
+    columns = list(getattr(feature.from_dict(recipe.options), "own_needs", feature.needs))
     better = [f"{seen} (else {column} stays empty)" for seen, column in feature.wants.items()]
-    return {"a stream of": feature.eats, "columns": list(feature.needs), **({"better_with": better} if better else {})}
+    return {"a stream of": feature.eats, "columns": columns, **({"better_with": better} if better else {})}
 
 
 def models_on(directory: Path) -> pl.DataFrame:

@@ -10,14 +10,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gamewarden import detectors, features
-from gamewarden.contracts import EventStream, Feature, Food, LogSource, PacketStream, Progress, no_progress
+from gamewarden.contracts import (
+    EventStream,
+    Feature,
+    Food,
+    LogSource,
+    PacketStream,
+    Progress,
+    RowStream,
+    no_progress,
+)
 from gamewarden.errors import ReadError
 from gamewarden.readers.lint import Lint, lint_events
 from gamewarden.readers.lint import lint as lint_file
 from gamewarden.readers.mapping import load_mapping
 from gamewarden.readers.packets import open_packets
+from gamewarden.readers.small import read_table
 from gamewarden.readers.tables import MAX_BAD_SHARE, EventFile, open_events
 from gamewarden.store.lake import Lake
+from gamewarden.tables import FrameRows
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,17 @@ def open_packet_source(source: Path, reading: Reading) -> PacketStream:
     )
 
 
+def open_table(source: Path, _reading: Reading) -> RowStream:
+    """An operator's own table: CSV, JSON Lines or Parquet, one row an actor.
+
+    Raises:
+        ReadError: it cannot be read.
+    """
+    if source.is_dir():
+        raise ReadError(f"{source}: is a directory; an account table is one CSV, JSON Lines or Parquet file")
+    return FrameRows(read_table(source), str(source))
+
+
 def lint(source: Path, reading: Reading) -> Lint:
     """What of a log or a lake can be read, and which detectors of events stay blind."""
     if not source.exists():
@@ -143,6 +165,7 @@ OPENERS: Mapping[str, Callable[[Path, Reading], Any]] = {
     "events": open_source,
     "packets": open_packet_source,
     "records": _open_records,
+    "table": open_table,
 }
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gamewarden.readers import flows as table
 from gamewarden.readers.flows import FlowPointers, Flows, Ints, flow_pointers
-from gamewarden.readers.kernels import Pointer, kernel, part, pointer_to
+from gamewarden.readers.kernels import Pointer, apart, kernel, part, pointer_to
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -417,7 +417,7 @@ def _goes_up(desk: Desk, packet: Packet, row: int, side: int, to_server: bool, t
     return table.is_client(flows, row, side)
 
 
-@part
+@apart
 def _take_segment(desk: Desk, packet: Packet, end: int, at: int, count: int) -> int:
     """One TCP segment to the server, with its bytes; the number of rows after it."""
     row, side = _flow_and_side(desk, packet)

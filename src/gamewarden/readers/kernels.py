@@ -36,6 +36,11 @@ def part(function: Any) -> Any:  # noqa: ANN401 - as above
     return njit(nogil=True, error_model="numpy", forceinline=True)(function)
 
 
+def apart(function: Any) -> Any:  # noqa: ANN401 - as above
+    """Compile a part that is called, not woven in: what is rarely needed must not make the common way longer."""
+    return njit(nogil=True, error_model="numpy")(function)
+
+
 def _pointer_to(_typing: Any, array: Any) -> Any:  # noqa: ANN401 - as above
     """Where an array's elements are; the array must outlive the kernel, as its arguments do."""
 

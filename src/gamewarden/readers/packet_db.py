@@ -65,15 +65,15 @@ class TableReport:
             self.example = f"line {number}: {line[:60]!r} {why}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PacketDb:
-    """A packet table up to one version: each id once."""
+    """A packet table up to one version: each id once. Two readings of a file are two tables."""
 
     name: str
     entries: Mapping[int, Entry]
     versions: tuple[int, ...] = ()  # all the file has
     upto: int | None = None  # the last version that counts here
-    report: TableReport = field(default_factory=TableReport, compare=False)
+    report: TableReport = field(default_factory=TableReport)
 
     def of(self, function: str) -> list[Entry]:
         """The ids a function is called for."""

@@ -49,10 +49,9 @@ FIXED: dict[str, tuple[int, ...]] = {
     "movefromkafratocart": (2, 4),
     "movetokafrafromcart": (2, 4),
 }
-# Bytes of a part, where it is read as a number.
-WIDTHS = {"account": 4, "character": 4, "place": 3, "target": 4, "action": 1, "item": 2, "skill": 2, "x": 2, "y": 2}
-AMOUNT_WIDTH = 4
-SHORT_AMOUNTS = {"dropitem": 2, "statusup": 1}
+# Bytes of an amount; of every other part they are the same in all messages.
+_AMOUNT = 4
+_SHORT_AMOUNTS = {"dropitem": 2, "statusup": 1}
 # Functions that newer tables call otherwise.
 _RENAMED = {"wismessage": "wis"}
 
@@ -63,6 +62,6 @@ def canonical(function: str) -> str:
     return _RENAMED.get(lower, lower)
 
 
-def width_of(function: str | None, part: str) -> int:
-    """How many bytes a part takes in a message of this function."""
-    return SHORT_AMOUNTS.get(function or "", AMOUNT_WIDTH) if part == "amount" else WIDTHS[part]
+def amount_width(function: str | None) -> int:
+    """How many bytes an amount takes in a message of this function."""
+    return _SHORT_AMOUNTS.get(function or "", _AMOUNT)

@@ -1,7 +1,7 @@
 """Decoded messages on their way out of a kernel: what a table means to it, and its rows as Arrow columns."""
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from gamewarden.readers import record_kernel as kernel
 from gamewarden.readers.packet_db import PacketDb
-from gamewarden.readers.packet_fields import width_of
+from gamewarden.readers.packet_fields import amount_width
 from gamewarden.tables import RECORDS
 
 BATCH_ROWS = 1 << 16
@@ -50,7 +50,7 @@ class Layout:
                 if part in _PARTS:
                     row[_PARTS[part]] = place
             if "amount" in entry.fields:
-                row[kernel.AMOUNT_WIDTH] = width_of(entry.function, "amount")
+                row[kernel.AMOUNT_WIDTH] = amount_width(entry.function)
             if entry.function == CONNECT:
                 row[kernel.CONNECT] = 1
                 row[kernel.ACCOUNT] = entry.fields.get("account", 0)
@@ -63,6 +63,12 @@ class Layout:
         return codes
 
 
+@lru_cache(maxsize=4)
+def layout_of(db: PacketDb) -> Layout:
+    """The layout of a table, made once for all the streams that are read with it."""
+    return Layout(db)
+
+
 class Desk:
     """The rows being filled, and what names the sessions in them."""
 
@@ -70,7 +76,6 @@ class Desk:
         self.layout = layout
         self.rows = kernel.new_rows(capacity)
         self.count = 0
-        self.first_session = 0  # number of the first session that begins in these rows
         self._capacity = capacity
 
     def batch(

@@ -17,7 +17,7 @@ from gamewarden.readers.byte_sources import Origin
 from gamewarden.readers.capture_kernel import Rows
 from gamewarden.readers.captures import CaptureReport, segment_reading
 from gamewarden.readers.packet_db import PacketDb
-from gamewarden.readers.record_batches import BATCH_ROWS, Desk, Layout
+from gamewarden.readers.record_batches import BATCH_ROWS, Desk, layout_of
 from gamewarden.readers.record_report import AFTER_LOSS, CUT_OFF, JOINED, REASONS, RecordReport
 from gamewarden.readers.tcp_streams import SYN, Assembly, Ints
 
@@ -49,7 +49,7 @@ class RecordCapture:
             raise ConfigError(f"{origin.name}: a capture needs the port of the game; name it with --server-port")
         self.report = RecordReport(origin.name)
         self._origin = origin
-        self._layout = Layout(db)
+        self._layout = layout_of(db)
         self._ports = tuple(server_ports)
         self._strict = strict
         self._batch = batch

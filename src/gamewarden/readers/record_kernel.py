@@ -263,6 +263,16 @@ def scan_tagged(
 
 
 @kernel
+def find_tag(data: Bytes, start: int, end: int) -> int:
+    """Where the next tag begins, or -1."""
+    bytes_ = pointer_to(data)
+    for place in range(start, end - 3):
+        if bytes_[place] == 0x41 and _u32(bytes_, place) == 0x4D414441:
+            return place
+    return -1
+
+
+@kernel
 def scan_plain(
     data: Bytes,
     offset: int,

@@ -12,7 +12,7 @@ import pyarrow as pa
 from gamewarden.readers import record_kernel as kernel
 from gamewarden.readers.byte_sources import Origin, Window
 from gamewarden.readers.packet_db import PacketDb
-from gamewarden.readers.record_batches import BATCH_ROWS, Desk, Layout
+from gamewarden.readers.record_batches import BATCH_ROWS, Desk, layout_of
 from gamewarden.readers.record_report import CUT_OFF, REASONS, RecordReport
 
 TAG = b"ADAM"
@@ -26,7 +26,7 @@ class RecordFile:
     def __init__(self, origin: Origin, db: PacketDb, *, strict: bool = False, batch: int = BATCH_ROWS) -> None:
         self.report = RecordReport(origin.name)
         self._origin = origin
-        self._layout = Layout(db)
+        self._layout = layout_of(db)
         self._strict = strict
         self._batch = batch
 
@@ -64,10 +64,10 @@ class _Reading:
             waits = status == kernel.NEEDS_BYTES and live
             if self._desk.count and (status == kernel.ROWS_FULL or waits):
                 yield self._batch(columns)
-            if status != kernel.ROWS_FULL:
-                going = (
-                    self._window.fill() or self._past_the_end() if status == kernel.NEEDS_BYTES else self._past(status)
-                )
+            if status == kernel.NEEDS_BYTES:
+                going = self._window.fill() or self._past_the_end()
+            elif status != kernel.ROWS_FULL:
+                going = self._past(status)
         if self._desk.count:
             yield self._batch(columns)
 
@@ -106,8 +106,8 @@ class _Reading:
             return False
         window, first = self._window, 1  # a tag at the very place would have been read
         while True:
-            found = window.take(window.left).find(TAG, first)
-            step = found if found >= 0 else max(window.left - len(TAG) + 1, 0)
+            found = int(kernel.find_tag(window.data, window.start + first, window.end))
+            step = found - window.start if found >= 0 else max(window.left - len(TAG) + 1, 0)
             self._report.skip(step, reason)
             window.start += step
             if found >= 0:

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from gamewarden.errors import ReadError
+from gamewarden.provenance import settle, without_model_made
 from gamewarden.readers import delimited, jsonlines
 from gamewarden.readers.conform import ROW, as_text
 from gamewarden.readers.packed import Unpacked
@@ -31,9 +32,10 @@ class Labels:
 
 
 def read_labels(path: Path, zone: str | None = None) -> Labels:
-    """Who is a bot and who is not: `actor,bot`, and optionally `character,since,until,source,votes`.
+    """Who is a bot and who is not: `actor,bot`, and optionally `character,since,until,source,votes,group,at`.
 
-    A row that is there twice counts once. An actor who is called both at the same time is left out and named.
+    A row that is there twice counts once. An actor who is called both at the same time is left out and named, unless
+    one is a ban and the other the appeal against it, or one was made by a model.
 
     Raises:
         ReadError: the file is no table, a column is missing, or a value is none we know.
@@ -42,7 +44,7 @@ def read_labels(path: Path, zone: str | None = None) -> Labels:
     _demand(text, LABELS, path)
     frame = check(_typed(text, LABELS, Clock(zone=zone), path), LABELS, str(path))
     once = frame.unique(maintain_order=True)
-    torn = _torn(once)
+    torn = _torn(without_model_made(settle(once).frame).frame)
     notes = []
     if doubles := frame.height - once.height:
         notes.append(f"{path}: {doubles:,} rows are there twice and count once")

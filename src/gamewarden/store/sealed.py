@@ -49,10 +49,11 @@ class Seal:
     again: str  # how to come by a good one
     error: type[GamewardenError]
 
-    def text(self, values: Mapping[str, Any]) -> str:
-        """The content, sealed."""
+    def text(self, values: Mapping[str, Any], indent: int | None = 1) -> str:
+        """The content, sealed; without an indent all on one line."""
         envelope = {"format": self.format, "version": self.version, "sha256": sha256(values), self.body: values}
-        return json.dumps(envelope, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        separators = (",", ":") if indent is None else None
+        return json.dumps(envelope, indent=indent, separators=separators, ensure_ascii=False, allow_nan=False) + "\n"
 
     def open(self, path: Path) -> dict[str, Any]:
         """The content of a file, unharmed.

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Card, Recipe, model_id
-from gamewarden.errors import ModelError
+from gamewarden.errors import ConfigError, ModelError
 from gamewarden.facts import (
     NUMBER,
     POSITIVE,
@@ -28,6 +28,7 @@ from gamewarden.facts import (
     text,
 )
 from gamewarden.reference import Floats, Reference, StyleReferences, plain_json, sigmoid
+from gamewarden.spans import parse_zone
 from gamewarden.verdicts.periods import KEY
 
 NAME = "fusion"
@@ -262,6 +263,14 @@ def _options(value: object) -> bool:
         and isinstance(value["models"], list)
         and all(map(text, value["models"]))
         and count(value["every"])
-        and text(value["zone"])
+        and _zone(value["zone"])
         and finite(value["discount"])
+        and 0 <= value["discount"] <= 1
     )
+
+
+def _zone(value: object) -> bool:
+    try:
+        return isinstance(value, str) and bool(parse_zone(value).key)
+    except ConfigError:
+        return False

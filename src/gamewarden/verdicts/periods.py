@@ -38,9 +38,8 @@ class Cut:
     def borders(self, at: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
         """The beginning and the end of the period that holds a moment."""
         begin = at.dt.convert_time_zone(self.zone).dt.truncate(self.text)
-        return begin.dt.convert_time_zone("UTC").cast(TIME), begin.dt.offset_by(self.text).dt.convert_time_zone(
-            "UTC"
-        ).cast(TIME)
+        end = begin.dt.offset_by(self.text)
+        return begin.dt.convert_time_zone("UTC").cast(TIME), end.dt.convert_time_zone("UTC").cast(TIME)
 
 
 def periods_of(table: pl.DataFrame, cut: Cut) -> pl.DataFrame:

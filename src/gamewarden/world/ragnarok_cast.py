@@ -1,9 +1,9 @@
 """Who plays the synthetic Ragnarok: how people click, and how bot programs walk, fight, loot and rest, as data.
 
 What the numbers rest on: the bot that walks cell by cell is set after recorded OpenKore programs (a walk about every
-0.2 s on the way, one cell at a step, a turn right before a pick-up, 1.4 s from the last blow to the first pick-up). The
+0.2 s on the way, one cell at a step, a turn right before a pick-up, 0.7 to 2.7 s from blow to pick-up). The
 thesis says which players and bots were hard: those who gather crowds of monsters, one who sat all the time, bots that
-rested. No recording of people was at hand: how they click is set by hand and never fitted to a result.
+rested. No recording of people was at hand: how they click is set by hand (docs/decisions/037-synthetic-ragnarok.md).
 """
 
 from collections.abc import Mapping

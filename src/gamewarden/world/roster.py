@@ -1,6 +1,6 @@
 """Who is who: each account's persona, its partners in trade and its address. No id tells the class."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,32 @@ def roster_of(game: Game, accounts: int, bots: float, seed: int) -> Roster:
     persona = dice.permutation(persona)
     first, partner = _partners(persona, dice)
     return Roster(persona, first, partner, _addresses(persona, dice))
+
+
+def farms_of(roster: Roster) -> Ints:
+    """The farm of each account, named by its first member, -1 for none: a star with its hub, or bots at one address."""
+    parent = list(range(len(roster.persona)))
+
+    def root(account: int) -> int:
+        while parent[account] != account:
+            parent[account] = parent[parent[account]]
+            account = parent[account]
+        return account
+
+    for one, two in _farm_ties(roster):
+        first, second = sorted((root(one), root(two)))
+        parent[second] = first
+    farm = np.array([root(account) for account in parent], np.int64)
+    return np.where(np.bincount(farm, minlength=len(farm))[farm] > 1, farm, -1)
+
+
+def _farm_ties(roster: Roster) -> Iterator[tuple[int, int]]:
+    for name in _FARMED:
+        for account in np.flatnonzero(roster.persona == _CODE[name]).tolist():
+            yield account, int(roster.address[account])
+    for account in np.flatnonzero(roster.persona == _CODE["star-farmer"]).tolist():
+        for hub in roster.partner[roster.first_partner[account] : roster.first_partner[account + 1]].tolist():
+            yield account, hub
 
 
 def _dealt(mix: Mapping[str, float], n: int) -> Ints:

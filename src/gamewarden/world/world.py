@@ -17,7 +17,7 @@ from gamewarden.tables import EVENTS, LABELS, check
 from gamewarden.world.games import Game, game_named
 from gamewarden.world.personas import PERSONAS
 from gamewarden.world.profiles import profiles_of
-from gamewarden.world.roster import Roster, roster_of
+from gamewarden.world.roster import Roster, farms_of, roster_of
 from gamewarden.world.tabling import Tabling, account_of, actor_id
 
 if TYPE_CHECKING:
@@ -136,16 +136,25 @@ class World:
         return Cast(np.uint64(self.seed), start, self.days, roster.persona, roster.first_partner, roster.partner)
 
     def labels(self) -> pl.DataFrame:
-        """LABELS: one row an account, for the whole time."""
+        """LABELS: one row an account, for the whole time, with its family (bots) or group of people, and its farm.
+
+        A farm are the bots that hand over to one hub or share an address; accounts of no farm have null.
+        """
         personas = [PERSONAS[code] for code in self.roster.persona]
         frame = pl.DataFrame(
             {
                 "actor": [actor_id(i) for i in range(self.accounts)],
                 "bot": [persona.bot for persona in personas],
                 "source": "simulation",
+                "family": [persona.name for persona in personas],
+                "farm": self._farms(),
             }
         )
         return check(frame, LABELS, "world")
+
+    def _farms(self) -> pl.Series:
+        named = [None if farm < 0 else f"farm-{farm:07d}" for farm in farms_of(self.roster)]
+        return pl.Series(named, dtype=pl.String)
 
     def truth(self) -> dict[str, str]:
         """The persona of every account: a bot family or a group of humans."""

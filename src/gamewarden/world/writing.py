@@ -32,7 +32,7 @@ def write(world: World, directory: Path, progress: Progress = no_progress) -> No
             if batch.num_rows:
                 file.write_batch(batch)
             progress(accounts)
-    write_table(world.labels().select("actor", "bot", "source"), directory / "labels.csv")
+    write_table(world.labels().select("actor", "bot", "source", "family", "farm"), directory / "labels.csv")
     write_table(world.profiles(), directory / "profiles.csv")
     lines = ",\n".join(f'  "{actor}": "{persona}"' for actor, persona in world.truth().items())
     write_text(directory / "truth.json", f"{{\n{lines}\n}}\n")

@@ -1,0 +1,55 @@
+"""The command that learns from an operator's own table: `fit account-table`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gamewarden.cli import options
+from gamewarden.cli.show import progress, say
+
+
+def fit_account_table(name: str) -> click.Command:
+    """The command, with the options of its detector."""
+    from gamewarden import detectors, pipeline
+    from gamewarden.cli.recipes import chosen, options_of
+    from gamewarden.features.account_table import AccountTable
+
+    detector = detectors.load(name)
+
+    @click.command(
+        name,
+        help=f"{detector.says}\n\nFILE is CSV, JSON Lines or Parquet with one row an actor and its label. Columns that "
+        "look like identifiers are left out, with a word on how well they alone would separate the labels; values that "
+        "cannot be true count as missing. Prints the model's card.",
+    )
+    @click.argument("source", type=options.FILE, metavar="FILE")
+    @click.option("--actor", required=True, metavar="COLUMN", help="Names the row; never fed.")
+    @click.option("--group", metavar="COLUMN", help="Who belongs together is held out together; never fed.")
+    @click.option("--label", required=True, metavar="COLUMN", help="Who is a bot; empty is neither bot nor human.")
+    @click.option("--positive", metavar="VALUE", help="The label that means bot; all others mean human.")
+    @click.option("--drop", multiple=True, metavar="COLUMN", help="Do not feed it; may be given again.")
+    @click.option("--keep", multiple=True, metavar="COLUMN", help="Feed it though it looks like an identifier.")
+    @click.option("--to", type=options.FILE, required=True, metavar="DIR", help="Where the model is kept.")
+    @options_of(detector)
+    @options.reading
+    @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
+    def command(
+        *,
+        source: Path,
+        positive: str | None,
+        to: Path,
+        reading: pipeline.Reading,
+        as_json: bool,
+        **given: Any,  # noqa: ANN401  the columns, and the options of the recipe
+    ) -> None:
+        named = {column: given[column] for column in ("actor", "group", "label", "drop", "keep")}
+        asked = pipeline.Asked(AccountTable(**named), positive, chosen(detector, given))
+        with progress(f"fitting {name}") as done:
+            fitted = pipeline.fit_table(asked, source, to, reading=reading, progress=done)
+        say(*fitted.remarks)
+        page = pipeline.page_of(fitted.model, to)
+        click.echo(page.json() if as_json else page.markdown())
+        say(f"The model is in {fitted.path}")
+
+    return command

@@ -1,0 +1,43 @@
+"""`gamewarden verify`: whether a kept verdict still stands on what it was given for."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gamewarden.cli import options
+from gamewarden.cli.show import Presentation, progress
+
+if TYPE_CHECKING:
+    from gamewarden.pipeline import Reading
+
+
+@click.command
+@click.argument("verdicts", nargs=-1, required=True, type=options.FILE, metavar="VERDICT…")
+@click.option("--models", type=options.FILE, metavar="DIR", help="Score again with the models kept here.")
+@click.option("--source", type=options.FILE, metavar="SOURCE", help="Measure again what was judged.")
+@options.reading
+@options.packets
+@options.table
+@click.pass_context
+def verify(
+    ctx: click.Context,
+    *,
+    verdicts: tuple[Path, ...],
+    models: Path | None,
+    source: Path | None,
+    reading: "Reading",
+    present: Presentation,
+) -> None:
+    """Say whether verdicts still stand, or what has changed.
+
+    VERDICT is a document that `judge --to` kept, or a directory of them. With --models each is scored again from the
+    numbers in it and must come out the same to the last bit; with --source these are measured again too. Exits with 1
+    when one does not hold.
+    """
+    from gamewarden import pipeline
+
+    with progress("verifying") as done:
+        table = pipeline.verify(verdicts, pipeline.Grounds(models, source, reading), done)
+    present.table(table)
+    ctx.exit(0 if table["holds"].all() else 1)

@@ -1,0 +1,234 @@
+"""How probably a row of an operator's own table is a bot's: boosted trees beside a logistic regression.
+
+Many operators already have one row an account. The trees' mean over several runs decides; what a plain logistic
+regression makes of the same columns stands beside it on the card, so that the gain can be seen.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from gamewarden.contracts import Feature, Recipe, digest, frame_digest
+from gamewarden.detectors.account_table_model import (
+    AccountTableModel,
+    Column,
+    Machine,
+    checked,
+    enough_of,
+    numbers_of,
+    squeezed,
+)
+from gamewarden.detectors.boosting import SHARP, SMOOTH, grow
+from gamewarden.detectors.calibration import (
+    CALIBRATIONS,
+    Flags,
+    Floats,
+    Reference,
+    plain_json,
+    platt,
+    validation_of,
+)
+from gamewarden.detectors.forest import Forest
+from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too_few, training_of
+from gamewarden.detectors.ratios import ratios_of
+from gamewarden.errors import ConfigError, FitError
+from gamewarden.labels import Labelled, label_periods
+from gamewarden.tables import LABELS, check
+
+Method = Literal["trees", "logistic"]
+METHOD = 1  # grows when the same recipe and data would give other numbers, so that a name never means two models
+_GRID = np.linspace(0.0, 1.0, 101)
+_STEADY = 1e-12  # a deviation this small beside its mean is rounding, not variation
+_VALIDATED = "held-out rows, an actor or its group in one fold only"
+_NEEDED = {
+    "method": f"choose one of {', '.join(get_args(Method))}",
+    "runs": "give 1 or more",
+    "rounds": "give 1 or more",
+    "strength": "give a number above 0",
+    "enough": "give a share from 0 to 1",
+    "folds": "give 2 or more",
+    "calibration": f"choose one of {', '.join(CALIBRATIONS)}",
+    "least": "give 2 or more",
+}
+
+
+@dataclass(frozen=True)
+class AccountTableDetector:
+    """The recipe; each field names in `also` what the contract tests shall try besides."""
+
+    name: ClassVar[str] = "account-table"
+    says: ClassVar[str] = "An operator's own table, one row an account, as the probability that a bot is behind it."
+
+    feature: Feature  # frozen: what the table given to `fit` was measured with
+    method: Method = field(
+        default="trees", metadata={"also": ("logistic",), "says": "Boosted trees, or the logistic regression alone."}
+    )
+    runs: int = field(default=4, metadata={"also": (2,), "says": "Runs of each boosting, smooth and sharp."})
+    rounds: int = field(default=500, metadata={"also": (6,), "says": "Trees of the longest run."})
+    ratios: bool = field(
+        default=True, metadata={"also": (False,), "says": "Also divide by the columns that count days and logins."}
+    )
+    strength: float = field(default=1.0, metadata={"also": (0.1,)})  # C of the logistic regression
+    enough: float = field(default=0.5, metadata={"also": (0.25,)})  # of the columns that a row must have
+    folds: int = field(default=5, metadata={"also": (3,)})
+    calibration: str = field(default="platt", metadata={"also": ("none",)})
+    least: int = field(default=5, metadata={"also": (2,)})
+    seed: int = field(default=0, metadata={"also": (1,)})
+
+    def __post_init__(self) -> None:
+        """Check every option.
+
+        Raises:
+            ConfigError: an option has a value that nothing can be learned with.
+        """
+        wrong = {
+            "method": self.method not in get_args(Method),
+            "runs": self.runs < 1,
+            "rounds": self.rounds < 1,
+            "strength": not self.strength > 0,
+            "enough": not 0 <= self.enough <= 1,
+            "folds": self.folds < 2,  # noqa: PLR2004 - one fold holds nothing out
+            "calibration": self.calibration not in CALIBRATIONS,
+            "least": self.least < 2,  # noqa: PLR2004 - with one actor a class nothing can be held out
+        }
+        for option, bad in wrong.items():
+            if bad:
+                raise ConfigError(f"{self.name}: {option} {getattr(self, option)!r} cannot be used; {_NEEDED[option]}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options as JSON values, without the feature's."""
+        options = {option.name: getattr(self, option.name) for option in fields(self) if option.name != "feature"}
+        return plain_json({"version": METHOD, **options})
+
+    def fit(self, features: pl.DataFrame, labels: pl.DataFrame) -> AccountTableModel:
+        """The model of these rows and labels, the same whatever their order.
+
+        Folds keep an actor, or the `group` its label names, on one side. Held-out values calibrate `probability`, are
+        the reference humans of `alarm`, and give the validation results.
+
+        Raises:
+            FitError: too few labelled actors of a class.
+            TableError: a table lacks a column or holds what it must not.
+        """
+        door = f"fit {self.name}"
+        table = checked(features, self._columns, door)
+        labelled = label_periods(table, labels, door)
+        rows = labelled.rows.filter(pl.Series(enough_of(labelled.rows, self._columns, self.enough)))
+        left_out = _left_out(labelled, rows)
+        refuse_too_few(rows, self.least, door, left_out)
+        used, unused = _usable(rows, self._columns)
+        decisions = {method: self._held_out(rows, used, method) for method in dict.fromkeys((self.method, "logistic"))}
+        own = decisions[self.method]
+        slope, offset = platt(own, bots(rows)) if self.calibration == "platt" else (1.0, 0.0)
+        return AccountTableModel(
+            detector=self.name,
+            recipe=self.to_dict(),
+            feature=Recipe(self.feature.name, plain_json(self.feature.to_dict())),
+            data=_data_digest(table, labels, self._columns),
+            slope=slope,
+            offset=offset,
+            reference=Reference.of(rows.with_columns(held_out=own).filter(~pl.col("bot"))),
+            training=training_of(rows, left_out),
+            validation={
+                **validation_of(own, bots(rows), slope, offset),
+                "logistic_auc": validation_of(decisions["logistic"], bots(rows), 1.0, 0.0)["auc"],
+                "says": _VALIDATED,
+                "folds": fold_count(rows, self.folds),
+            },
+            machine=self._learn(rows, used, self.method),
+            left_out=unused,
+        )
+
+    def learn(self, features: pl.DataFrame, labels: pl.DataFrame) -> Machine:
+        """What decides, without calibration: for evaluations that hold rows out themselves."""
+        rows = label_periods(checked(features, self._columns, "learn"), labels, "learn").rows
+        return self._learn(rows, _usable(rows, self._columns)[0], self.method)
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return tuple(name for name in self.feature.names if name != "impossible")
+
+    def _held_out(self, rows: pl.DataFrame, used: tuple[str, ...], method: Method) -> Floats:
+        def decide(out: Flags) -> Floats:
+            return self._learn(rows.filter(~pl.Series(out)), used, method).decide(rows.filter(pl.Series(out)))
+
+        return held_out(rows, self.folds, self.seed, decide)
+
+    def _learn(self, rows: pl.DataFrame, used: tuple[str, ...], method: Method) -> Machine:
+        """Trees over columns and ratios, or a straight line over the columns alone."""
+        ratios = ratios_of(used) if self.ratios and method == "trees" else ()
+        numbers, bot = numbers_of(rows, used, ratios), bots(rows)
+        names = (*used, *(f"{over} / {under}" for over, under in ratios))
+        if method == "trees":
+            size = {"runs": self.runs, "rounds": self.rounds, "seed": 1000 * self.seed}
+            trees = [grow(numbers, bot, style, **size) for style in (SMOOTH, SHARP)]
+            return Machine(_columns(names, numbers, bot, np.zeros(len(names))), ratios, 0.0, *trees)
+        weights, intercept = _straight(numbers, bot, self.strength)
+        return Machine(_columns(names, numbers, bot, weights), ratios, intercept, Forest.of(()), Forest.of(()))
+
+
+def _straight(numbers: Floats, bot: Flags, strength: float) -> tuple[Floats, float]:
+    from sklearn.linear_model import LogisticRegression
+
+    means, deviations = _moments(squeezed(numbers))
+    standard = np.where(np.isnan(numbers), 0.0, (squeezed(numbers) - means) / deviations)
+    fitted = LogisticRegression(C=strength, solver="newton-cholesky", tol=1e-8, max_iter=1000).fit(standard, bot)
+    return fitted.coef_[0], float(fitted.intercept_[0])
+
+
+def _moments(values: Floats) -> tuple[Floats, Floats]:
+    """Mean and deviation of what was measured; a column that does not vary here gets deviation 1 and so counts as 0."""
+    measured = ~np.isnan(values)
+    count = np.maximum(measured.sum(axis=0), 1)
+    means = np.where(measured, values, 0.0).sum(axis=0) / count
+    deviations = np.sqrt((np.where(measured, values - means, 0.0) ** 2).sum(axis=0) / count)
+    return means, np.where(deviations <= _STEADY * np.maximum(1.0, np.abs(means)), 1.0, deviations)
+
+
+def _columns(names: tuple[str, ...], numbers: Floats, bot: Flags, weights: Floats) -> tuple[Column, ...]:
+    means, deviations = _moments(squeezed(numbers))
+    return tuple(
+        Column(
+            name=name,
+            mean=float(means[at]),
+            deviation=float(deviations[at]),
+            weight=float(weights[at]),
+            percentiles=_percentiles(numbers[:, at], bot),
+        )
+        for at, name in enumerate(names)
+    )
+
+
+def _percentiles(numbers: Floats, bot: Flags) -> tuple[float, ...]:
+    """Of the humans; of all where no human has the number."""
+    measured = ~np.isnan(numbers)
+    seen = numbers[measured & ~bot] if (measured & ~bot).any() else numbers[measured]
+    return tuple(float(value) for value in np.quantile(seen if seen.size else np.zeros(1), _GRID))
+
+
+def _usable(rows: pl.DataFrame, columns: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The columns that vary among the labelled rows, and why not the others."""
+    unused = {
+        name: "never measured in training" if not rows[name].count() else "the same in every training row"
+        for name in columns
+        if rows[name].drop_nulls().n_unique() <= 1
+    }
+    used = tuple(name for name in columns if name not in unused)
+    if not used:
+        raise FitError("fit account-table: no column varies among the labelled rows; give a table with more columns")
+    return used, unused
+
+
+def _left_out(labelled: Labelled, rows: pl.DataFrame) -> Mapping[str, int]:
+    thin = labelled.rows.height - rows.height
+    return {**labelled.left_out, **({"rows with too few numbers": thin} if thin else {})}
+
+
+def _data_digest(table: pl.DataFrame, labels: pl.DataFrame, columns: tuple[str, ...]) -> str:
+    """A digest of all the model and its card are made from: the labelled actors' rows, and the labels."""
+    given = check(labels, LABELS, "fit").select("actor", "since", "until", "bot", "source", "votes", "group").unique()
+    seen = table.join(given, on="actor", how="semi").select("actor", *columns)
+    return digest(frame_digest(seen), frame_digest(given))

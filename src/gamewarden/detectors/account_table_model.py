@@ -1,0 +1,263 @@
+"""A model of an operator's own table: scoring and explaining with plain arrays, nothing in it that can run."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+
+from gamewarden.contracts import Recipe
+from gamewarden.detectors.calibration import KEY, Flags, Floats, Reference, sigmoid
+from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed
+from gamewarden.detectors.forest import Forest
+from gamewarden.detectors.revival import table_fields
+from gamewarden.detectors.sentences import Phrase, Seen, median, says
+from gamewarden.errors import TableError
+from gamewarden.tables import EVIDENCE, FEATURES, check
+
+IMPOSSIBLE = "impossible"  # the column that says which values of a row cannot be true
+SHARP_FROM = 1.0  # sharp trees have half the say where smooth ones give a bot odds of 1 to e
+WEAKNESSES = (
+    "It knows the operator's columns and nothing else: what they do not show, such as a pace, it cannot see.",
+    "It learned from labels: bots that nobody banned count as humans, and it learns to overlook their like.",
+    "A patch, an event or a new way of counting changes the columns' meaning, and then a new model is needed.",
+    "People who play as long and as alone as bots do look more like bots than they are.",
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One number as the model uses it; `weight` is the straight part of it, 0 where only trees ask."""
+
+    name: str
+    mean: float  # of log(1 + |x|) with the number's sign
+    deviation: float
+    weight: float
+    percentiles: tuple[float, ...]  # of the training humans, 0 % to 100 %
+
+    def contribution(self, values: Floats) -> Floats:
+        """The weight times z, and 0 where nothing was measured."""
+        terms: Floats = np.where(np.isnan(values), 0.0, self.weight * ((squeezed(values) - self.mean) / self.deviation))
+        return terms
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What turns a row into a decision value: trees, or a straight line.
+
+    Smooth trees rank everybody; the more bot-like they find a row, the more the sharp ones have to say on it. With the
+    share g of the sharp ones, a number adds g times what it adds there and 1 - g times what it adds to the smooth ones.
+    """
+
+    columns: tuple[Column, ...]  # the operator's, then the ratios
+    ratios: tuple[tuple[str, str], ...]
+    intercept: float
+    smooth: Forest
+    sharp: Forest
+
+    @property
+    def plain(self) -> tuple[str, ...]:
+        """The operator's own columns."""
+        return tuple(column.name for column in self.columns[: len(self.columns) - len(self.ratios)])
+
+    @property
+    def base(self) -> float:
+        """The decision before any number is looked at."""
+        return self.intercept + self.smooth.base
+
+    def numbers(self, table: pl.DataFrame) -> Floats:
+        """One column a number the machine asks for, NaN where it was not measured."""
+        return numbers_of(table, self.plain, self.ratios)
+
+    def terms(self, numbers: Floats) -> Floats:
+        """What each number adds to the decision: with `base` they are the decision."""
+        terms = self.smooth.parts(numbers)
+        share = sigmoid(added(terms, self.smooth.base) + SHARP_FROM)[:, None]
+        terms += share * (self.sharp.parts(numbers) - terms)
+        for at, column in enumerate(self.columns):
+            if column.weight:
+                terms[:, at] += column.contribution(numbers[:, at])
+        return terms
+
+    def decide(self, table: pl.DataFrame) -> Floats:
+        """The decision values, added column by column: the same for one row as among a million."""
+        return added(self.terms(self.numbers(table)), self.base)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccountTableModel(CalibratedModel):
+    """A fitted model of an operator's own table: plain numbers, nothing that can run."""
+
+    always_weak: ClassVar[tuple[str, ...]] = WEAKNESSES
+
+    machine: Machine
+    left_out: Mapping[str, str]  # column -> why the model does not use it
+
+    @property
+    def base(self) -> float:
+        """The log-odds before any number is looked at."""
+        return self.slope * self.machine.base + self.offset
+
+    def score(self, features: pl.DataFrame) -> pl.DataFrame:
+        """SCORES: one row an actor in the table's order; a row with too few numbers gives null."""
+        table = checked(features, self.machine.plain, self.detector)
+        enough = pl.Series(enough_of(table, self.machine.plain, self.recipe["enough"]))
+        return self.calibration.scores(table, self.machine.decide(table), enough, (self.detector, self.id))
+
+    def explain(self, features: pl.DataFrame) -> pl.DataFrame:
+        """EVIDENCE: a row after the other, in each the heaviest number first.
+
+        `weight` is a number's part of the log-odds of `probability`, measured from the training rows' expectation: they
+        add up to it with `base`. A row with too few numbers has no weights.
+        """
+        table = checked(features, self.machine.plain, self.detector)
+        numbers = self.machine.numbers(table)
+        weights = self.slope * self.machine.terms(numbers)
+        enough = pl.Series(enough_of(table, self.machine.plain, self.recipe["enough"]))
+        parts = [self._evidence(table, at, numbers[:, at], weights[:, at], enough) for at in range(numbers.shape[1])]
+        heaviest = ["row", pl.col("weight").abs(), "order"]
+        evidence = (
+            pl.concat(parts).sort(heaviest, descending=[False, True, False], nulls_last=True).drop("row", "order")
+        )
+        return check(evidence, EVIDENCE, f"explain {self.detector}")
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The model back from JSON values, each looked at before it is believed.
+
+        Raises:
+            ModelError: a value is missing, of another type or length, or the name does not fit the recipe and data.
+        """
+        given = table_fields(values)
+        columns = tuple(Column(**column) for column in given.pop("columns"))
+        ratios = tuple((over, under) for over, under in given.pop("ratios"))
+        trees = [Forest.from_dict(given.pop(name), len(columns)) for name in ("smooth", "sharp")]
+        model = cls(
+            **given
+            | {
+                "feature": Recipe(**given["feature"]),
+                "machine": Machine(columns, ratios, given.pop("intercept"), *trees),
+                "reference": Reference(**given["reference"]),
+            }
+        )
+        refuse_misnamed(model, values)
+        return model
+
+    def _learned(self) -> Mapping[str, Any]:
+        columns = {
+            column.name: {"typical": median(column.percentiles), "straight weight": column.weight}
+            for column in self.machine.columns
+        }
+        kinds = {"smooth": self.machine.smooth, "sharp": self.machine.sharp}
+        trees = {f"{kind} trees": {"trees": len(part.starts), "nodes": part.size} for kind, part in kinds.items()}
+        return {"base": self.base, **trees, "columns": columns, "left_out": dict(self.left_out)}
+
+    def _kept(self) -> Mapping[str, Any]:
+        return {
+            "columns": [asdict(column) for column in self.machine.columns],
+            "ratios": [list(pair) for pair in self.machine.ratios],
+            "intercept": self.machine.intercept,
+            "smooth": self.machine.smooth.to_dict(),
+            "sharp": self.machine.sharp.to_dict(),
+            "left_out": dict(self.left_out),
+        }
+
+    def _evidence(
+        self, table: pl.DataFrame, at: int, numbers: Floats, weights: Floats, enough: pl.Series
+    ) -> pl.DataFrame:
+        """EVIDENCE of one number for every row."""
+        column = self.machine.columns[at]
+        value = pl.Series(numbers).fill_nan(None)
+        wrong = table[IMPOSSIBLE] if IMPOSSIBLE in table.columns else pl.Series([None] * table.height, dtype=pl.String)
+        told = [self._sentence(column, number, text) for number, text in zip(value, wrong, strict=True)]
+        return table.select(
+            *KEY,
+            pl.int_range(pl.len()).alias("row"),
+            pl.lit(at).alias("order"),
+            pl.lit(self.detector).alias("detector"),
+            pl.lit(column.name).alias("feature"),
+            value.alias("value"),
+            pl.lit(median(column.percentiles)).alias("typical"),
+            pl.when(enough).then(pl.Series(weights)).alias("weight"),
+            pl.Series(told, dtype=pl.String).alias("says"),
+        )
+
+    def _sentence(self, column: Column, value: float | None, wrong: str | None) -> str:
+        if value is None and wrong is not None:
+            found = next((part for part in wrong.split("; ") if part.startswith(f"{column.name} is ")), None)
+            if found is not None:
+                because = self._because(column.name)
+                return f"{_plainly(column.name)} cannot be true: {_plainly(found)}{because}; it counts as missing."
+        return says(Seen(column.name, value, column.percentiles), _phrase(column.name))
+
+    def _because(self, name: str) -> str:
+        columns = self.feature.options.get("columns") or []
+        told = next((c["because"] for c in columns if isinstance(c, dict) and c.get("name") == name), "")
+        return f", and {_plainly(told)}" if told else ""
+
+
+def added(terms: Floats, base: float) -> Floats:
+    """The sum of each row's terms, column by column."""
+    total = np.full(terms.shape[0], base)
+    for term in terms.T:
+        total = total + term
+    return total
+
+
+def checked(features: pl.DataFrame, columns: tuple[str, ...], door: str) -> pl.DataFrame:
+    """FEATURES with the columns as numbers that can be used.
+
+    Raises:
+        TableError: a column is missing, holds no numbers, or one of them is infinite.
+    """
+    table = check(features, FEATURES, door)
+    if missing := [name for name in columns if name not in table.columns]:
+        raise TableError(f"{door}: the table lacks {', '.join(missing)}, which the model learned from; add them")
+    if texts := [name for name in columns if not (table[name].dtype.is_numeric() or table[name].dtype == pl.Null)]:
+        raise TableError(f"{door}: {', '.join(texts)} holds no numbers; measure the table first")
+    numbers = table.with_columns(pl.col(list(columns)).cast(pl.Float64))
+    for name in columns:
+        if not numbers[name].drop_nulls().is_finite().all():
+            raise TableError(f"{door}: {name} holds an infinite number; write null for what was not measured")
+    return numbers
+
+
+def numbers_of(table: pl.DataFrame, columns: tuple[str, ...], ratios: tuple[tuple[str, str], ...]) -> Floats:
+    """The columns, then their ratios, NaN where something was not measured or would be divided by 0."""
+    own = {name: np.asarray(table[name].to_numpy(), dtype=np.float64) for name in columns}
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        divided = [own[over] / own[under] for over, under in ratios]
+    stacked = np.column_stack([*own.values(), *(np.where(np.isfinite(part), part, np.nan) for part in divided)])
+    return np.ascontiguousarray(stacked)
+
+
+def enough_of(table: pl.DataFrame, columns: tuple[str, ...], share: float) -> Flags:
+    """Which rows have at least this share of their numbers."""
+    measured = np.column_stack([table[name].is_not_null().to_numpy() for name in columns])
+    enough: Flags = measured.mean(axis=1) >= share
+    return enough
+
+
+def squeezed(values: Floats) -> Floats:
+    """log(1 + |x|) with the number's sign: amounts and durations spread over orders of magnitude."""
+    squeezed: Floats = np.sign(values) * np.log1p(np.abs(values))
+    return squeezed
+
+
+def _plainly(text: str) -> str:
+    """An operator's words where braces would mean something to us."""
+    return text.replace("{", "(").replace("}", ")")
+
+
+def _phrase(name: str) -> Phrase:
+    """An operator's column in its own words."""
+    plain = _plainly(name)
+    return Phrase(
+        f"{plain} is higher than with {{humans}}",
+        f"{plain} is as usual",
+        f"{plain} is lower than with {{humans}}",
+        "{value}",
+        f"{plain} was not measured.",
+        2,
+    )

@@ -1,0 +1,142 @@
+"""Decision trees as plain arrays: what they say of a row, and which columns made them say it.
+
+The decision of a row is the trees' expectation over the training rows plus, for each question on its way down, the
+change of that expectation (Saabas). The changes add up exactly, and belong to the columns that were asked.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamewarden.detectors.calibration import Floats
+from gamewarden.errors import ModelError
+
+# What is kept of every node, and how it is written: little-endian, so that a file means the same everywhere.
+_KEPT = {"column": "<i2", "threshold": "<f8", "left": "<i4", "right": "<i4", "missing_left": "<u1", "value": "<f8"}
+_LARGEST = 1e15  # no number of a real tree is beyond
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """One tree; `left` and `right` are places within it, and 0 at a leaf. `value` is the expectation at a node."""
+
+    column: NDArray[np.int16]
+    threshold: Floats
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    missing_left: NDArray[np.bool_]
+    value: Floats
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Trees whose decisions are added, as one text a kind of number: nothing in it can run."""
+
+    starts: tuple[int, ...]
+    nodes: Mapping[str, str]
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree]) -> Self:
+        """The trees one after the other."""
+        sizes = [tree.value.size for tree in trees]
+        starts = tuple(int(place) for place in np.cumsum([0, *sizes])[:-1]) if sizes else ()
+        joined = {
+            name: np.concatenate([getattr(tree, name) for tree in trees]) if trees else np.empty(0) for name in _KEPT
+        }
+        return cls(starts, {name: _written(joined[name], dtype) for name, dtype in _KEPT.items()})
+
+    @classmethod
+    def from_dict(cls, values: object, columns: int) -> Self:
+        """The forest back from JSON values, every node looked at before it is believed.
+
+        Raises:
+            ModelError: it is none: a number is missing or not finite, or a node leads back or astray.
+        """
+        match values:
+            case {"starts": list(starts), "nodes": dict(nodes)} if nodes.keys() == _KEPT.keys():
+                forest = cls(tuple(starts), nodes)
+                forest._refuse_wild(columns)
+                return forest
+        raise ModelError("account-table: the trees are not a list of starts and six texts of nodes; fit it again")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The forest as JSON values."""
+        return {"starts": list(self.starts), "nodes": dict(self.nodes)}
+
+    @property
+    def base(self) -> float:
+        """The decision before any question: the trees' expectation over what they learned from."""
+        return float(sum(self._arrays["value"][start] for start in self.starts))
+
+    @property
+    def size(self) -> int:
+        """How many nodes all trees have."""
+        return int(self._arrays["value"].size)
+
+    def parts(self, rows: Floats) -> Floats:
+        """What each column adds to the decision of each row; with `base` they are the decision."""
+        from gamewarden.detectors.forest_kernel import walk
+
+        parts = np.zeros(rows.shape)
+        nodes = [self._arrays[name] for name in _KEPT]
+        kernel: Any = walk  # numba's dispatcher does not show what it takes
+        kernel(np.ascontiguousarray(rows), self._starts, *nodes, parts)
+        return parts
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.asarray(self.starts, dtype=np.int64)
+
+    @cached_property
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {name: _read(self.nodes[name], dtype) for name, dtype in _KEPT.items()}
+
+    def _refuse_wild(self, columns: int) -> None:
+        arrays = self._arrays
+        count = arrays["value"].size
+        if any(array.size != count for array in arrays.values()):
+            raise ModelError("account-table: the trees' numbers are not equally many; fit it again")
+        sizes = _sizes(self.starts, count)
+        for name in ("threshold", "value"):
+            if not (np.abs(arrays[name]) <= _LARGEST).all():
+                raise ModelError(f"account-table: a tree's {name} is not a finite number within ±{_LARGEST:g}")
+        own = np.concatenate([np.arange(size) for size in sizes]) if sizes else np.empty(0)
+        room = np.repeat(sizes, sizes) if sizes else np.empty(0)
+        inner = arrays["left"] != 0
+        fits = (arrays["column"] >= 0) & (arrays["column"] < columns)
+        for side in ("left", "right"):
+            fits &= (arrays[side] > own) & (arrays[side] < room)
+        if not fits[inner].all():
+            raise ModelError(
+                "account-table: a node of a tree leads back, out of its tree or to no column; fit it again"
+            )
+
+
+def _sizes(starts: Sequence[object], count: int) -> list[int]:
+    """How many nodes each tree has."""
+    whole = [start for start in starts if isinstance(start, int) and not isinstance(start, bool)]
+    borders = [*whole, count]
+    sizes = [after - before for before, after in pairwise(borders)]
+    if len(whole) < len(starts) or (borders[0] if sizes else count) != 0 or any(size < 1 for size in sizes):
+        raise ModelError("account-table: the trees' starts do not rise from 0 to the number of nodes; fit it again")
+    return sizes
+
+
+def _written(values: NDArray[Any], dtype: str) -> str:
+    return base64.b64encode(values.astype(dtype).tobytes()).decode("ascii")
+
+
+def _read(text: object, dtype: str) -> NDArray[Any]:
+    try:
+        if not isinstance(text, str):
+            raise ModelError("account-table: a tree's numbers are no text; fit it again")
+        return np.frombuffer(base64.b64decode(text, validate=True), dtype=dtype)
+    except (binascii.Error, ValueError) as error:
+        raise ModelError("account-table: a tree's numbers are not whole base64 of their kind; fit it again") from error

@@ -1,0 +1,121 @@
+"""What an evaluation found, in sentences that a manager can repeat and an engineer can stand behind."""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from gamewarden.evaluation.baselines import BASELINES
+from gamewarden.evaluation.breakdowns import FPR, detectors_in
+from gamewarden.evaluation.plans import ACTOR, FAMILY, FARM, RANDOM, TIME
+from gamewarden.evaluation.side_by_side import SideBySide
+
+_OTHERWISE = {
+    ACTOR: "accounts it never saw, though perhaps their farm",
+    FARM: "whole farms it never saw",
+    TIME: "only the past to learn from",
+    FAMILY: "kinds of bots it never saw",
+}
+_STRANGERS = {FARM: "accounts and farms", ACTOR: "accounts"}
+_WITNESS = 0.05  # an AUC this far above that of counting events is worth a detector
+DOES_NOT_SHOW = (
+    "How many bots there are among all players: precision is stated for a share of bots that somebody chose.",
+    "Other players: the labelled accounts are not a random sample of all.",
+    "Bots that nobody labelled as such: whoever was never found is in no class here.",
+    "What bot authors will do next: they change when they are found, and no split of old data holds that out.",
+    "Whether a label is right: raters err, bans are suspicions, and a rater who saw a model's score repeats it.",
+    "What a sanction does to the person or to the game's economy. A flag is a reason to look, not a verdict.",
+)
+
+
+def best_detector(result: SideBySide) -> str:
+    """The detector that ranks best on those it never saw."""
+    names = detectors_in(result.scores)
+    rows = result.summary.filter(pl.col("detector").is_in(names), split=result.main.name, unit="actor")
+    return str(rows.sort("auc", descending=True, nulls_last=True)["detector"][0]) if rows.height else names[0]
+
+
+def headlines(result: SideBySide) -> Iterator[str]:
+    """The findings, the most important one first."""
+    best = best_detector(result)
+    row = _row(result, result.main.name, best)
+    if row["auc"] is None:
+        yield "Nobody could be judged: one class has no period with enough play."
+        return
+    yield _caught(row, best, result.main.name)
+    if row["precision_at_1pct"] is not None:
+        yield (
+            f"If {_percent(row['prevalence'])} of all players are bots, {_of_hundred(row['precision_at_1pct'])} of 100 "
+            f"flagged accounts would be bots, and {100 - round(100 * row['precision_at_1pct'])} would be people."
+        )
+    else:
+        yield (
+            f"{row['humans']} people are too few to say how many of the flagged would be people: at least "
+            f"{round(1 / FPR)} are needed to see one in a hundred."
+        )
+    yield from _otherwise(result, best, row)
+    yield from _beside_counting(result, best, row)
+    yield from _in_time(row, best)
+
+
+def _caught(row: dict[str, float], best: str, split: str) -> str:
+    who = f"{row['bots']:,} bots and {row['humans']:,} people"
+    strangers = _STRANGERS.get(split, "periods")
+    if row["humans"] * FPR < 1:
+        return (
+            f"{best} ranks a bot above a person {_of_hundred(row['auc'])} times in 100 on {strangers} it never saw "
+            f"({who}; 95 %: {row['auc_low']:.2f} to {row['auc_high']:.2f})."
+        )
+    return (
+        f"On {strangers} it never saw, {best} catches {_of_hundred(row['tpr_at_1pct'])} of 100 bots while it flags 1 "
+        f"of 100 people ({who}; 95 %: {_of_hundred(row['tpr_at_1pct_low'])} to {_of_hundred(row['tpr_at_1pct_high'])})."
+    )
+
+
+def _otherwise(result: SideBySide, best: str, row: dict[str, float]) -> Iterator[str]:
+    shown = [part.name for part in result.parts]
+    measure = "auc" if row["humans"] * FPR < 1 else "tpr_at_1pct"
+    otherwise = [
+        f"{_of_hundred(_row(result, name, best)[measure])} with {words}"
+        for name, words in _OTHERWISE.items()
+        if name in shown and name != result.main.name
+    ]
+    if otherwise:
+        yield f"Asked otherwise, {_of_hundred(row[measure])} becomes {'; '.join(otherwise)}."
+    if RANDOM in shown and _row(result, RANDOM, best)["known_actors"]:
+        kind = _of_hundred(_row(result, RANDOM, best)[measure])
+        yield f"A random split, which lets it know the accounts already, would have said {kind}. Do not quote that one."
+
+
+def _beside_counting(result: SideBySide, best: str, row: dict[str, float]) -> Iterator[str]:
+    counting = BASELINES[-1].name
+    simple = _row(result, result.main.name, counting)
+    gain = row["auc"] - simple["auc"]
+    little = "so it hardly says more than how much somebody plays" if gain > 0 else "so counting alone does better"
+    verdict = "so it earns its place" if gain >= _WITNESS else little
+    yield f"Counting log entries alone has an AUC of {simple['auc']:.2f}, {best} {row['auc']:.2f}, {verdict}."
+
+
+def _in_time(row: dict[str, float], best: str) -> Iterator[str]:
+    if row["hours_to_detection"] is not None:
+        yield (
+            f"Watched period by period, with 1 of 100 people ever flagged, {best} catches "
+            f"{_of_hundred(row['ever_flagged'])} of 100 bots, half of those within {row['hours_to_detection']:,.0f} "
+            "hours of their first play in the test."
+        )
+
+
+def is_synthetic(result: SideBySide) -> bool:
+    """Whether all labels come from a simulation."""
+    return set(result.provenance["source"]) == {"simulation"}
+
+
+def _row(result: SideBySide, split: str, detector: str) -> dict[str, float]:
+    return result.summary.filter(split=split, detector=detector, unit=ACTOR).row(0, named=True)
+
+
+def _of_hundred(share: float | None) -> str:
+    return "an unknown number" if share is None else f"{100 * share:.0f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"

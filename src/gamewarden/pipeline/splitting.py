@@ -1,0 +1,210 @@
+"""One log, one set of labels, several splits: measured once, searched for leaks, judged side by side."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gamewarden.contracts import Detector, EventStream, Feature, Progress, no_progress
+from gamewarden.errors import FitError
+from gamewarden.evaluation.leaks import refuse_future, sanction_kinds, telling_kinds
+from gamewarden.evaluation.plans import TIME, Ground
+from gamewarden.evaluation.side_by_side import ALL, SideBySide, compare
+from gamewarden.evaluation.splits import middle_of
+from gamewarden.evaluation.ties import NO_TIES, Seen, seen_in, ties_of
+from gamewarden.pipeline.measuring import measured
+from gamewarden.pipeline.sources import Told
+from gamewarden.store.models import stored
+from gamewarden.store.results import save_results
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """Which splits, and what they go by."""
+
+    names: tuple[str, ...]
+    group: str | None
+    folds: int
+    prevalence: float
+    cut: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The results side by side, the features they rest on, and what has to be said."""
+
+    result: SideBySide
+    seeing: tuple[Detector, ...]  # with their feature frozen
+    measured: Told
+    stream: EventStream | None = None  # what was measured, where it were events
+
+
+def compare_splits(
+    seeing: Sequence[Detector],
+    events: EventStream,
+    labels: pl.DataFrame,
+    splitting: Splitting,
+    progress: Progress = no_progress,
+) -> Compared:
+    """Measure without what is only there because of a label, look for leaks, and judge under every split.
+
+    Raises:
+        FitError: a split cannot be made, or a feature knows the future.
+    """
+    by_character = getattr(seeing[0].feature, "by", "account") == "character"
+    seen = seen_in(events, "character" if by_character else "actor")
+    telling = sanction_kinds(seen.kinds["kind"].unique())
+    stream: EventStream = Without(events, telling) if telling else events
+    frozen = seeing[0].feature.freeze(stream)
+    told = measured(frozen, stream)
+    ground = Ground(told.frame, labels, ties_of(seen), splitting.group, splitting.cut, splitting.folds)
+    if {TIME, ALL} & set(splitting.names):
+        _refuse_future(frozen, stream, ground)
+    result = compare(seeing, ground, splitting.names, prevalence=splitting.prevalence, progress=progress)
+    warnings = (*_removed(telling), *telling_kinds(_others(seen, telling), ground.labelled().rows), *result.warnings)
+    return Compared(replace(result, warnings=warnings), tuple(seeing), told, stream)
+
+
+def compare_rows(
+    seeing: Sequence[Detector], told: Told, labels: pl.DataFrame, splitting: Splitting, progress: Progress = no_progress
+) -> Compared:
+    """Judge what was measured from packets or messages: no event shows ties there, or what came because of a label.
+
+    Raises:
+        FitError: a split cannot be made.
+    """
+    ground = Ground(told.frame, labels, NO_TIES, splitting.group, splitting.cut, splitting.folds)
+    result = compare(seeing, ground, splitting.names, prevalence=splitting.prevalence, progress=progress)
+    return Compared(result, tuple(seeing), told)
+
+
+def keep_results(compared: Compared, labels: pl.DataFrame, directory: Path) -> tuple[str, ...]:
+    """Put the results beside the models that were made of this recipe, log and labels; say which were and were not.
+
+    A model is known by its id, which the same recipe and data give again: results can lie beside no other model.
+
+    Raises:
+        ModelError: there is no such directory.
+        WriteError: it cannot be written.
+    """
+    there = {model.id for model in stored(directory)}
+    if compared.stream is None:
+        return ("Results are kept beside models of events only, whose ids this evaluation can make again.",)
+    lines = []
+    for detector in compared.seeing:
+        made = _model_id(detector, compared.stream, compared, labels)
+        if made in there:
+            lines.append(
+                f"The results are kept in {save_results(directory, made, as_values(compared.result, detector))}"
+            )
+        else:
+            lines.append(
+                f"{directory} has no model of this recipe, log and labels ({made}), so no results of {detector.name} "
+                f"are kept; `gamewarden fit {detector.name} … --to {directory}` makes it"
+            )
+    return tuple(lines)
+
+
+def as_values(result: SideBySide, detector: Detector) -> dict[str, Any]:
+    """What is kept beside a model: its own lines and the baselines', by split, and all that was said."""
+    others = [name for name in result.summary["detector"].unique() if name not in _names_of_detectors(result)]
+    mine = result.summary.filter(pl.col("detector").is_in([detector.name, *others]))
+    return {
+        "detector": detector.name,
+        "splits": mine.to_dicts(),
+        "families": [row | {"split": part.name} for part in result.parts for row in _rows(part.families, detector)],
+        "people": _rows(result.main.people, detector),
+        "alarms": _rows(result.main.promises, detector),
+        "labels": result.provenance.to_dicts(),
+        "warnings": list(result.warnings),
+        "notes": list(result.notes),
+    }
+
+
+def _rows(frame: pl.DataFrame, detector: Detector) -> list[dict[str, Any]]:
+    return frame.filter(detector=detector.name).drop("detector").to_dicts()
+
+
+def _names_of_detectors(result: SideBySide) -> list[str]:
+    from gamewarden.evaluation.breakdowns import detectors_in
+
+    return detectors_in(result.scores)
+
+
+def _model_id(detector: Detector, stream: EventStream, compared: Compared, labels: pl.DataFrame) -> str:
+    frozen = detector.feature.freeze(stream)
+    same = frozen.to_dict() == compared.seeing[0].feature.freeze(stream).to_dict()
+    table = compared.measured.frame if same else frozen.measure(stream)
+    recipe: Any = detector
+    return str(replace(recipe, feature=frozen).fit(table, labels).card.id)
+
+
+def _refuse_future(frozen: Feature, stream: EventStream, ground: Ground) -> None:
+    try:
+        cut = ground.cut or middle_of(ground.labelled().rows)
+    except FitError:
+        return  # the split itself will say that there is no later period
+    refuse_future(ground.features, frozen.measure(Before(stream, cut)), cut)
+
+
+def _removed(kinds: Sequence[str]) -> Iterator[str]:
+    if kinds:
+        yield (
+            f"Left out of the log before measuring: {', '.join(kinds)}. Such events are there because somebody was "
+            "already suspected, so they would give the label away."
+        )
+
+
+def _others(seen: Seen, removed: Sequence[str]) -> pl.DataFrame:
+    return seen.kinds.filter(~pl.col("kind").is_in(removed))
+
+
+class _Filtered:
+    """A stream without some of its rows."""
+
+    def __init__(self, events: EventStream, column: str) -> None:
+        self._events = events
+        self._column = column
+        self.columns = events.columns
+        self.rows: int | None = None
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the stream has beside its batches
+        return getattr(self._events, name)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows that stay, in the source's order."""
+        needed = list(dict.fromkeys([*columns, self._column]))
+        for batch in self._events.batches(needed):
+            kept = batch.filter(self._stays(batch.column(self._column)))
+            if kept.num_rows:
+                yield kept.select(list(columns))
+
+    def _stays(self, values: pa.Array) -> pa.Array:
+        raise NotImplementedError
+
+
+class Without(_Filtered):
+    """The events of a stream but those of some kinds."""
+
+    def __init__(self, events: EventStream, kinds: Sequence[str]) -> None:
+        super().__init__(events, "kind")
+        self._kinds = pa.array(kinds, pa.string())
+
+    def _stays(self, values: pa.Array) -> pa.Array:
+        return pc.invert(pc.is_in(values.cast(pa.string()), self._kinds))
+
+
+class Before(_Filtered):
+    """The events of a stream up to a moment."""
+
+    def __init__(self, events: EventStream, moment: datetime) -> None:
+        super().__init__(events, "at")
+        self._moment = pa.scalar(moment, pa.timestamp("us", "UTC"))
+
+    def _stays(self, values: pa.Array) -> pa.Array:
+        return pc.less(values, self._moment)

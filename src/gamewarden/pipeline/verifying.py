@@ -1,0 +1,254 @@
+"""Does a verdict still stand? Its document, models, scores and, where it is at hand, its source, looked at anew."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from gamewarden import __version__
+from gamewarden.contracts import Model, Progress, no_progress
+from gamewarden.errors import GamewardenError, ModelError, VerdictError
+from gamewarden.pipeline.judging import Rules, evidence_behind, rows_behind, verdicts_from
+from gamewarden.pipeline.measuring import feature_of, measure
+from gamewarden.pipeline.recording import feature_name, model_values, rows_of, source_of
+from gamewarden.pipeline.shelving import Kept, revive
+from gamewarden.pipeline.sources import Reading
+from gamewarden.spans import parse_zone
+from gamewarden.store import models as stored_models
+from gamewarden.store import verdicts
+from gamewarden.tables import TIME, DataType, first_line
+from gamewarden.verdicts.fusion_model import FusionModel
+from gamewarden.verdicts.periods import KEY, Cut
+from gamewarden.verdicts.points import Points
+
+_ROW: dict[str, DataType] = {
+    "verdict": pl.String,
+    "actor": pl.String,
+    "since": TIME,
+    "until": TIME,
+    "holds": pl.Boolean,
+    "says": pl.String,
+}
+_NAMED = 3  # differences that are named one by one
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """What verdicts are looked at with: a shelf of models and a source, where they are at hand."""
+
+    models: Path | None = None
+    source: Path | None = None
+    reading: Reading = field(default=Reading())
+
+
+def verify(places: Sequence[Path], grounds: Grounds, progress: Progress = no_progress) -> pl.DataFrame:
+    """One row a verdict document: whether it holds, and what was found.
+
+    Raises:
+        VerdictError: a directory holds no verdict, or a source is given without models to measure it for.
+        ReadError: the source cannot be read.
+    """
+    if grounds.source is not None and grounds.models is None:
+        raise VerdictError("verify: to measure a source anew, the models must say how; give --models too")
+    witness = _Witness(grounds, progress)
+    rows = []
+    for path in (path for place in places for path in verdicts.stored(place)):
+        rows.append(witness.row(path))
+        progress(1)
+    return pl.DataFrame(rows, schema=_ROW)
+
+
+class _Witness:
+    """Looks at documents one after the other; a model is loaded and a source measured once."""
+
+    def __init__(self, grounds: Grounds, progress: Progress) -> None:
+        self._grounds = grounds
+        self._progress = progress
+        self._models: dict[str, Kept] = {}
+        self._digests: dict[str, str] = {}
+        self._measured: dict[str, pl.DataFrame] = {}
+        self._source = None if grounds.source is None else source_of(grounds.source)
+
+    def row(self, path: Path) -> dict[str, Any]:
+        """What there is to say of one document."""
+        try:
+            values = verdicts.load(path)
+            told = self._findings(values, str(path))
+            times = {name: verdicts.time_of(values[name], str(path)) for name in ("since", "until")}
+        except GamewardenError as error:
+            return {"verdict": path.stem, "holds": False, "says": str(error).removeprefix(f"{path}: ")}
+        except (pl.exceptions.PolarsError, OverflowError) as error:  # a number or text of a stranger's making
+            return {
+                "verdict": path.stem,
+                "holds": False,
+                "says": f"it holds what cannot be judged ({first_line(error)})",
+            }
+        wrong = [line for line, fine in told if not fine]
+        other = f"judged by gamewarden {values['gamewarden']}, this is {__version__}"
+        if wrong and values["gamewarden"] != __version__:
+            wrong.append(other)
+        says = "; ".join(wrong or [line for line, _ in told])
+        return {"verdict": values["id"], "actor": values["actor"], **times, "holds": not wrong, "says": says}
+
+    def _findings(self, values: Mapping[str, Any], where: str) -> list[tuple[str, bool]]:
+        if self._grounds.models is None:
+            return [("the document is whole; with --models it is scored again", True)]
+        named = [*values["models"], *([values["fusion"]] if values["fusion"] else [])]
+        known = {_text(one, "id", where): one for one in named if isinstance(one, Mapping)}
+        problems = [line for one in known.values() for line in self._unlike(one, self._grounds.models, where)]
+        if problems or len(known) < len(named):
+            return [(line, False) for line in problems or ["it names something that is no model"]]
+        case = _Case.of(values, {name: self._models[name] for name in known}, where)
+        found = [*case.differences(where)] or [("scores, evidence and verdict come out the same to the last bit", True)]
+        return found if self._source is None else [*found, *self._measured_anew(values, case, where)]
+
+    def _unlike(self, named: Mapping[str, Any], directory: Path, where: str) -> Iterable[str]:
+        """What keeps a model from being the one that judged."""
+        name = _text(named, "id", where)
+        if not stored_models.is_id(name):
+            raise VerdictError(f"{where}: {name!r} names no model; judge the source again")
+        path = directory / f"{name}.json"
+        if name not in self._models:
+            if not path.exists():
+                yield f"{name} is missing from {directory}"
+                return
+            try:
+                self._models[name] = revive(stored_models.load(path))
+            except ModelError as error:
+                yield f"{name} is refused: {str(error).removeprefix(f'{path}: ')}"
+                return
+            self._digests[name] = model_values(self._models[name])["sha256"]
+        if self._digests[name] != named.get("sha256"):
+            yield f"{name} holds other numbers than the model that judged"
+
+    def _measured_anew(self, values: Mapping[str, Any], case: "_Case", where: str) -> Iterable[tuple[str, bool]]:
+        same = self._source is not None and values["source"].get("digest") == self._source["digest"]
+        period = pl.DataFrame(
+            [[values["actor"], *(verdicts.time_of(values[name], where) for name in ("since", "until"))]],
+            schema={"actor": pl.String, "since": TIME, "until": TIME},
+            orient="row",
+        )
+        changes: list[str] = []
+        for model in case.models:
+            now = rows_behind(period, self._measure(model), case.rules.cut)
+            changes += _row_changes(case.features[model.card.id], now)
+        if changes:
+            told = "the source measures differently now" if same else "the source has changed"
+            yield f"{told}: {_some(list(dict.fromkeys(changes)))}", False
+        elif same:
+            yield "the source is the same and measures the same", True
+        else:
+            yield "the source has changed since, and still measures the same for this actor", True
+
+    def _measure(self, model: Model) -> pl.DataFrame:
+        name = feature_name(model.feature)
+        if name not in self._measured and self._grounds.source is not None:
+            feature = feature_of(model.feature)
+            self._measured[name] = measure(feature, self._grounds.source, self._grounds.reading).frame
+        return self._measured[name]
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A document with its tables and models at hand."""
+
+    values: Mapping[str, Any]
+    models: tuple[Model, ...]
+    fusion: FusionModel | None
+    features: Mapping[str, pl.DataFrame]  # by model
+    rules: Rules
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], known: Mapping[str, Kept], where: str) -> "_Case":
+        """From a document and the models it names."""
+        fusion = known.get(values["fusion"]["id"]) if values["fusion"] else None
+        if fusion is not None and not isinstance(fusion, FusionModel):
+            raise VerdictError(f"{where}: {values['fusion']['id']} is no fusion; judge the source again")
+        judges = [known[one["id"]] for one in values["models"]]
+        models = tuple(model for model in judges if not isinstance(model, FusionModel))
+        if not models or len(models) < len(judges):
+            raise VerdictError(f"{where}: it names no model, or a fusion among them; judge the source again")
+        if any(one.get("feature") != feature_name(known[one["id"]].feature) for one in values["models"]):
+            raise VerdictError(f"{where}: it names another feature than one of its models measures; it was changed")
+        tables = {
+            name: verdicts.table_of(part.get("table") if isinstance(part, Mapping) else None, where)
+            for name, part in values["features"].items()
+        }
+        try:
+            features = rows_of(models, tables)
+        except KeyError as error:
+            raise VerdictError(f"{where}: it lacks what one of its models measured; judge the source again") from error
+        return cls(values, models, fusion, features, _rules(values["rules"]))
+
+    def differences(self, where: str) -> Iterable[tuple[str, bool]]:
+        """What does not come out as it stands in the document."""
+        scores = pl.concat([model.score(self.features[model.card.id]) for model in self.models])
+        scores = scores.sort("actor", "since", "detector")
+        yield from _numbers("scores", verdicts.table_of(self.values["scores"], where), scores, ("probability", "alarm"))
+        yield from self._verdict_differences(scores)
+        evidence = evidence_behind(self._judged(scores), self.models, self.features, self.rules.cut)
+        kept = verdicts.table_of(self.values["evidence"], where)
+        yield from _numbers("evidence", kept, evidence, ("value", "typical", "weight"))
+
+    def _judged(self, scores: pl.DataFrame) -> pl.DataFrame:
+        found = verdicts_from(scores, self.features, self.models, self.fusion, self.rules)
+        return found.with_columns(self.rules.points.reached(found))
+
+    def _verdict_differences(self, scores: pl.DataFrame) -> Iterable[tuple[str, bool]]:
+        """The streak rests on other periods and is not looked at."""
+        found = self._judged(scores).to_dicts()
+        if len(found) != 1:
+            yield f"its numbers are of {len(found)} periods, not of one", False
+            return
+        times = {name: verdicts.time_text(found[0][name]) for name in ("since", "until")}
+        again = found[0] | times
+        for name in (*KEY, "probability", "alarm", "agree", "point"):
+            if again[name] != self.values[name]:
+                yield f"{name} was {self.values[name]!r} and comes out as {again[name]!r}", False
+
+
+def _rules(values: Mapping[str, Any]) -> Rules:
+    points = Points(values["progressive"], values["conservative"], values["agree"])
+    cut = Cut(values["every"], parse_zone(values["zone"]).key)
+    return Rules(cut, points, float(values["repeated"]), float(values["together"]))
+
+
+def _numbers(what: str, kept: pl.DataFrame, found: pl.DataFrame, numbers: Sequence[str]) -> Iterable[tuple[str, bool]]:
+    """How two tables that should be the same differ."""
+    if kept.equals(found):
+        return
+    if kept.columns != found.columns or kept.height != found.height:
+        yield f"{what} had {kept.height} rows and come out with {found.height}", False
+        return
+    apart = [(kept[name] - found[name]).abs().max() for name in numbers]
+    largest = max((float(str(one)) for one in apart if one is not None), default=0.0)
+    yield (f"{what} differ by up to {largest:.3g}" if largest else f"{what} differ in more than their numbers"), False
+
+
+def _row_changes(kept: pl.DataFrame, now: pl.DataFrame) -> list[str]:
+    """The columns of two measurements that are not the same."""
+    if kept.equals(now):
+        return []
+    if kept.height != now.height:
+        return [f"{kept.height} rows were measured, {now.height} are now"]
+    shared = [name for name in kept.columns if name in now.columns and not kept[name].equals(now[name])]
+    told = [f"{name} was {_listed(kept[name])} and is {_listed(now[name])}" for name in shared]
+    return told or ["other columns are measured now"]
+
+
+def _listed(column: pl.Series) -> str:
+    return ", ".join("nothing" if value is None else str(value) for value in column.head(_NAMED))
+
+
+def _some(lines: Sequence[str]) -> str:
+    more = f" and {len(lines) - _NAMED} more" if len(lines) > _NAMED else ""
+    return ", ".join(lines[:_NAMED]) + more
+
+
+def _text(values: Mapping[str, Any], name: str, where: str) -> str:
+    found = values.get(name)
+    if not isinstance(found, str):
+        raise VerdictError(f"{where}: {name} of a model is {found!r}; judge the source again")
+    return found

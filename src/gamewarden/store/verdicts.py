@@ -1,0 +1,191 @@
+"""Verdicts at rest: one sealed JSON document each, with all it rests on, named by its content, never overwritten."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from gamewarden.errors import VerdictError, WriteError
+from gamewarden.files import write_text
+from gamewarden.store.sealed import Seal, sha256
+from gamewarden.tables import TIME, DataType
+
+SEAL = Seal("gamewarden-verdict", 1, "verdict", "judge the source again", VerdictError)
+_NAME = re.compile(r"verdict@[0-9a-f]{24}")
+_TYPES: Mapping[str, DataType] = {
+    "time": TIME,
+    **{str(dtype): dtype for dtype in (pl.String, pl.Boolean, pl.Float64, pl.Float32)},
+    **{str(dtype): dtype for dtype in (pl.Int64, pl.Int32, pl.Int16, pl.Int8)},
+    **{str(dtype): dtype for dtype in (pl.UInt64, pl.UInt32, pl.UInt16, pl.UInt8)},
+}
+MOST_ROWS, MOST_COLUMNS = 1 << 20, 1 << 16  # of a table in a document
+_WORDS = {dtype: name for name, dtype in _TYPES.items()}
+# What a document holds, and what each must be.
+_PARTS: Mapping[str, type | tuple[type, ...]] = {
+    "id": str,
+    "actor": str,
+    "since": str,
+    "until": str,
+    "probability": (float, int, type(None)),
+    "alarm": (float, int, type(None)),
+    "agree": int,
+    "streak": int,
+    "point": (str, type(None)),
+    "gamewarden": str,
+    "rules": dict,
+    "fusion": (dict, type(None)),
+    "models": list,
+    "features": dict,
+    "scores": dict,
+    "evidence": dict,
+    "source": dict,
+}
+_RULES: Mapping[str, type | tuple[type, ...]] = {
+    "every": int,
+    "zone": str,
+    "repeated": (float, int),
+    "together": (float, int),
+    "progressive": (float, int),
+    "conservative": (float, int),
+    "agree": int,
+}
+
+
+def save(values: Mapping[str, Any], directory: Path) -> bool:
+    """Write a verdict as `verdict@<digest>.json`, whole or not at all; False where that very document is there.
+
+    Raises:
+        WriteError: the directory cannot be written, or another document has this name.
+    """
+    named = {"id": verdict_id(values), **values}
+    path = directory / f"{named['id']}.json"
+    if path.exists():
+        if load(path) != named:
+            raise WriteError(f"{path}: another verdict has this name; keep these in another directory")
+        return False
+    write_text(path, SEAL.text(named, indent=None))
+    return True
+
+
+def load(path: Path) -> dict[str, Any]:
+    """A verdict, unharmed and under its right name.
+
+    Raises:
+        VerdictError: the file is missing, no verdict, of another format or version, changed, or misnamed.
+    """
+    values = SEAL.open(path)
+    _look_at(path, "it", values, _PARTS)
+    _look_at(path, "rules", values["rules"], _RULES)
+    made = verdict_id(values)
+    if values["id"] != made:
+        raise VerdictError(
+            f"{path}: the verdict calls itself {values['id']!r}, but its content makes it {made!r}, so it was changed"
+        )
+    if _NAME.fullmatch(path.stem) and path.stem != made:
+        raise VerdictError(f"{path}: the file's name is not that of the verdict in it, {made!r}; rename it")
+    return values
+
+
+def stored(place: Path) -> list[Path]:
+    """The verdicts of a directory by name; a file stands for itself.
+
+    Raises:
+        VerdictError: there is no such place, or no verdict in it.
+    """
+    if not place.is_dir():
+        return [place]
+    found = sorted(path for path in place.glob("*.json") if _NAME.fullmatch(path.stem))
+    if not found:
+        raise VerdictError(f"{place}: there is no verdict in it; `gamewarden judge … --to {place}` keeps some")
+    return found
+
+
+def verdict_id(values: Mapping[str, Any]) -> str:
+    """`verdict@digest` of all a document holds: the same verdict on the same grounds has the same name anywhere."""
+    return f"verdict@{sha256({name: value for name, value in values.items() if name != 'id'})[:24]}"
+
+
+def table_values(frame: pl.DataFrame) -> dict[str, Any]:
+    """A table as JSON values from which the very same table comes back.
+
+    Raises:
+        VerdictError: a column is of a type that documents do not hold.
+    """
+    strange = [f"{name} ({dtype})" for name, dtype in frame.schema.items() if dtype not in _WORDS]
+    if strange:
+        raise VerdictError(f"verdict: a document cannot hold {', '.join(strange)}")
+    columns = [[name, _WORDS[dtype], _short([_plain(v) for v in frame[name]])] for name, dtype in frame.schema.items()]
+    return {"rows": frame.height, "columns": columns}
+
+
+def _short(values: list[Any]) -> Any:  # noqa: ANN401  a list, or the one value that stands in every row
+    """Most columns of a wide table hold one value alone, often 0: written once."""
+    first = values[0] if values else None
+    return first if all(value == first and type(value) is type(first) for value in values) else values
+
+
+def table_of(values: object, where: str) -> pl.DataFrame:
+    """The table back from JSON values.
+
+    Raises:
+        VerdictError: they are none.
+    """
+    try:
+        height: int = values["rows"]  # type: ignore[index]
+        columns: list[Any] = values["columns"]  # type: ignore[index]
+        _refuse_size(height, len(columns))
+        return pl.DataFrame([_column(str(name), word, held, height) for name, word, held in columns])
+    except (KeyError, TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise VerdictError(f"{where}: this is no table of a verdict; judge the source again") from error
+
+
+def time_text(at: datetime) -> str:
+    """A time as documents write it."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def time_of(text: str, where: str) -> datetime:
+    """The time back.
+
+    Raises:
+        VerdictError: it is none.
+    """
+    try:
+        at = datetime.fromisoformat(text)
+    except (TypeError, ValueError) as error:
+        raise VerdictError(f"{where}: {text!r} is no time; judge the source again") from error
+    if at.tzinfo is None:
+        raise VerdictError(f"{where}: {text!r} has no time zone; judge the source again")
+    return at.astimezone(UTC)
+
+
+def _plain(value: object) -> object:
+    return time_text(value) if isinstance(value, datetime) else value
+
+
+def _refuse_size(height: object, width: int) -> None:
+    if not isinstance(height, int) or not 0 <= height <= MOST_ROWS or width > MOST_COLUMNS:
+        raise ValueError(f"{height!r} rows of {width} columns are no table of a verdict")
+
+
+def _column(name: str, word: str, held: Any, height: int) -> pl.Series:  # noqa: ANN401  whatever stands in the file
+    dtype = _TYPES[word]
+    values = held if isinstance(held, list) else [held] * height
+    if len(values) != height:
+        raise ValueError(f"{name} has {len(values)} values")
+    back = [time_of(value, name) if dtype == TIME and value is not None else value for value in values]
+    return pl.Series(name, back, dtype=dtype, strict=True)
+
+
+def _look_at(path: Path, where: str, values: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    missing, extra = sorted(wanted.keys() - values.keys()), sorted(values.keys() - wanted.keys())
+    if missing or extra:
+        odd = f"lacks {', '.join(missing)}" if missing else f"holds {', '.join(extra)}"
+        raise VerdictError(f"{path}: {where} {odd}, which no verdict does; judge the source again")
+    for name, kinds in wanted.items():
+        value = values[name]
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            raise VerdictError(f"{path}: {name} is {type(value).__name__}, which it never is; judge the source again")

@@ -1,0 +1,220 @@
+"""The model of an operator's own table: what it learns, what it says, and what it refuses to believe."""
+
+import base64
+import copy
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gamewarden import detectors
+from gamewarden.detectors.account_table import AccountTableDetector
+from gamewarden.detectors.boosting import SHARP, SMOOTH, grow
+from gamewarden.detectors.forest import Forest
+from gamewarden.detectors.ratios import ratios_of
+from gamewarden.errors import ConfigError, FitError, ModelError
+from gamewarden.evaluation.metrics import auc
+from gamewarden.features.account_table import AccountTable
+from gamewarden.tables import FrameRows
+from made_up import labels_of
+from tables_made_up import account_table
+
+ROWS = FrameRows(account_table(120, 160))
+FEATURE = AccountTable(group="account", label="verdict", drop=("character",)).freeze(ROWS)
+TABLE = FEATURE.measure(ROWS)
+LABELS = labels_of(120, 160)
+QUICK = {"rounds": 60, "runs": 2}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return AccountTableDetector(feature=FEATURE, **QUICK).fit(TABLE, LABELS)
+
+
+def test_bots_it_never_saw_score_above_humans(model):
+    fresh = FrameRows(account_table(60, 80, seed=99))
+    table = FEATURE.measure(fresh)
+    scores = model.score(table)
+
+    found = auc(scores["probability"].to_numpy(), table["actor"].str.starts_with("bot").to_numpy())
+
+    assert found > 0.9
+    assert abs(found - model.validation["auc"]) < 0.1
+
+
+def test_the_card_shows_what_a_logistic_regression_makes_of_the_same_columns(model):
+    straight = AccountTableDetector(feature=FEATURE, method="logistic").fit(TABLE, LABELS)
+
+    assert model.validation["logistic_auc"] == straight.validation["auc"]
+
+
+def test_labels_without_meaning_give_a_model_no_better_than_chance():
+    draw = np.random.default_rng(4)
+    torn = LABELS.with_columns(bot=pl.Series(draw.permutation(LABELS["bot"].to_numpy())))
+
+    found = AccountTableDetector(feature=FEATURE, **QUICK).fit(TABLE, torn).validation["auc"]
+
+    assert 0.35 < found < 0.65
+
+
+def test_a_group_is_never_on_both_sides():
+    """Eight characters of one account that carry its number: whoever saw one knows the others."""
+    draw = np.random.default_rng(2)
+    count, accounts = 480, 60
+    number = np.repeat(draw.normal(0, 1, accounts), 8)
+    bot = np.repeat(draw.random(accounts) < 0.5, 8)
+    frame = pl.DataFrame(
+        {"actor": [f"a{at:03}" for at in range(count)], "number": number, "other": draw.normal(0, 1, count)}
+    )
+    feature = AccountTable(keep=("number",)).freeze(FrameRows(frame))
+    labels = pl.DataFrame({"actor": frame["actor"], "bot": bot})
+    grouped = labels.with_columns(group=pl.Series(np.repeat(np.arange(accounts), 8)).cast(pl.String))
+    detector = AccountTableDetector(feature=feature, rounds=80, runs=1)
+    table = feature.measure(FrameRows(frame))
+
+    alone = detector.fit(table, labels).validation["auc"]
+    together = detector.fit(table, grouped).validation["auc"]
+
+    assert alone > 0.9  # the leak, planted
+    assert together < 0.75  # 60 accounts of chance
+
+
+def test_the_trees_as_arrays_decide_as_the_library_that_grew_them():
+    import lightgbm
+
+    draw = np.random.default_rng(0)
+    rows = draw.normal(0, 1, (600, 4))
+    rows[draw.random(rows.shape) < 0.1] = np.nan
+    bot = np.nan_to_num(rows[:, 0]) + np.nan_to_num(rows[:, 1]) ** 2 > 0.7
+    forest = grow(rows, bot, SHARP, runs=1, rounds=50, seed=3)
+    settings = {**SHARP.settings, "objective": "binary", "seed": 3, "verbose": -1, "num_threads": 1}
+    settings |= {"deterministic": True, "force_row_wise": True}
+    theirs = lightgbm.train(settings, lightgbm.Dataset(rows, bot.astype(float)), 20).predict(rows, raw_score=True)
+
+    ours = forest.base + forest.parts(rows).sum(axis=1)
+
+    np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+
+def test_only_columns_that_were_asked_add_to_a_decision():
+    draw = np.random.default_rng(0)
+    rows = np.column_stack([draw.normal(0, 1, 500), np.ones(500)])
+    forest = grow(rows, rows[:, 0] > 0, SMOOTH, runs=1, rounds=20, seed=0)
+
+    parts = forest.parts(rows)
+
+    assert (parts[:, 1] == 0).all()
+    assert np.corrcoef(parts[:, 0], rows[:, 0])[0, 1] > 0.7
+
+
+def test_a_value_that_cannot_be_true_is_explained_as_such(model):
+    said = model.explain(TABLE.filter(actor="bot000")).filter(feature="playtime_per_day")["says"][0]
+
+    assert said == (
+        "playtime_per_day cannot be true: playtime_per_day is 90000.0, and a day has 86,400 seconds; "
+        "it counts as missing."
+    )
+
+
+def test_a_column_with_braces_in_its_name_can_be_explained():
+    frame = account_table().rename({"Max_level": "{level}"})
+    feature = AccountTable(drop=("character",)).freeze(FrameRows(frame))
+    table = feature.measure(FrameRows(frame))
+    fitted = AccountTableDetector(feature=feature, rounds=10, runs=1).fit(table, labels_of(60, 80))
+
+    says = fitted.explain(table[:3]).filter(feature="{level}")["says"]
+
+    assert says.str.starts_with("(level) is ").all()
+
+
+def test_ratios_are_by_days_and_by_logins_and_no_pair_stands_twice():
+    found = ratios_of(("Login_day_count", "Playtime", "playtime_per_day", "Login_count", "class=Cleric"))
+
+    assert ("Playtime", "Login_day_count") in found
+    assert ("Playtime", "Login_count") in found
+    assert ("Login_count", "Login_day_count") in found
+    assert ("Login_day_count", "Login_count") not in found
+    assert not any(under == "playtime_per_day" or "=" in over for over, under in found)
+    assert ratios_of(("money", "level")) == ()
+
+
+def test_a_row_with_too_few_numbers_is_not_judged(model):
+    names = [name for name in FEATURE.names if name not in {"Playtime", "impossible"}]
+    thin = TABLE[:2].with_columns(pl.lit(None, dtype=pl.Float64).alias(name) for name in names)
+
+    assert model.score(thin)["probability"].null_count() == 2
+
+
+def test_too_few_of_a_class_are_refused():
+    with pytest.raises(FitError, match="needed are 5 of each"):
+        AccountTableDetector(feature=FEATURE, **QUICK).fit(TABLE, LABELS.filter(pl.col("actor") > "bot117"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("method", "magic"), ("runs", 0), ("rounds", 0), ("strength", 0.0), ("enough", 2.0), ("folds", 1), ("least", 1)],
+)
+def test_an_option_nothing_can_be_learned_with_is_refused(option, value):
+    with pytest.raises(ConfigError, match=option):
+        AccountTableDetector(feature=FEATURE, **{option: value})
+
+
+def spoiled(model, change):
+    values = copy.deepcopy(model.to_dict())
+    change(values)
+    return values
+
+
+def node(name, place, value):
+    """A change of one number of one node of the sharp trees."""
+    kinds = {"column": "<i2", "threshold": "<f8", "left": "<i4", "right": "<i4", "value": "<f8"}
+
+    def change(values):
+        numbers = np.frombuffer(base64.b64decode(values["sharp"]["nodes"][name]), kinds[name]).copy()
+        numbers[place] = value
+        values["sharp"]["nodes"][name] = base64.b64encode(numbers.tobytes()).decode()
+
+    return change
+
+
+def put(path, value):
+    def change(values):
+        *way, last = path
+        for step in way:
+            values = values[step]
+        values[last] = value
+
+    return change
+
+
+WILD = {
+    "a child that leads back": node("left", 0, -1),
+    "a child outside its tree": node("right", 0, 10**6),
+    "a column there is none of": node("column", 0, 999),
+    "a column below none": node("column", 0, -1),
+    "a value that is no number": node("value", 0, np.nan),
+    "a threshold without end": node("threshold", 0, np.inf),
+    "starts that do not rise": put(("sharp", "starts"), [0, 0]),
+    "starts that are words": put(("sharp", "starts"), ["0"]),
+    "starts beyond the end": put(("sharp", "starts"), [0, 10**9]),
+    "nodes that are no text": put(("sharp", "nodes", "value"), 3),
+    "nodes that are not base64": put(("sharp", "nodes", "value"), "é"),
+    "nodes of which some are missing": put(("sharp", "nodes", "value"), ""),
+    "no nodes": put(("smooth",), {}),
+    "a ratio of nothing": put(("ratios", 0), ["x", "y"]),
+    "a column twice": put(("columns", 0, "name"), "Login_count"),
+    "a weight that is text": put(("columns", 0, "weight"), "heavy"),
+}
+
+
+@pytest.mark.parametrize("case", WILD)
+def test_a_model_from_a_stranger_is_refused_before_it_walks_a_tree(model, case):
+    with pytest.raises(ModelError):
+        detectors.revive(spoiled(model, WILD[case]))
+
+
+def test_an_empty_forest_says_nothing():
+    nothing = Forest.from_dict(Forest.of(()).to_dict(), 3)
+
+    assert nothing.base == 0.0
+    assert (nothing.parts(np.ones((2, 3))) == 0).all()
