@@ -26,7 +26,7 @@ TABLE = AccountTable(group="account", label="verdict", drop=("character",)).free
 FEATURES = {"self-similarity": GivenNumbers(), "actions": CHUNKS, "session": Sessions(), "account-table": TABLE}
 LABELS = {**dict.fromkeys(FEATURES, labels_of(12, 14)), "account-table": labels_of(40, 50)}
 # A network need not be finished, nor a wood be full-grown, to keep its promises.
-QUICK = {"session-network": {"epochs": 60}, "account-table": {"rounds": 12, "runs": 3}}
+QUICK = {"session-network": {"epochs": 60}, "account-table": {"rounds": 12, "runs": 1}}
 
 OF_TABLES = [name for name in detectors.NAMES if food_of(name) != "packets"]
 

@@ -43,6 +43,7 @@ METHOD = 1  # grows when the same recipe and data would give other numbers, so t
 _GRID = np.linspace(0.0, 1.0, 101)
 _STEADY = 1e-12  # a deviation this small beside its mean is rounding, not variation
 _VALIDATED = "held-out rows, an actor or its group in one fold only"
+_STYLES = ((SMOOTH, 1), (SHARP, 2))  # sharp trees differ more from run to run
 _NEEDED = {
     "method": f"choose one of {', '.join(get_args(Method))}",
     "runs": "give 1 or more",
@@ -66,7 +67,7 @@ class AccountTableDetector:
     method: Method = field(
         default="trees", metadata={"also": ("logistic",), "says": "Boosted trees, or the logistic regression alone."}
     )
-    runs: int = field(default=4, metadata={"also": (2,), "says": "Runs of each boosting, smooth and sharp."})
+    runs: int = field(default=3, metadata={"also": (2,), "says": "Runs of the smooth boosting; the sharp has twice."})
     rounds: int = field(default=500, metadata={"also": (6,), "says": "Trees of the longest run."})
     ratios: bool = field(
         default=True, metadata={"also": (False,), "says": "Also divide by the columns that count days and logins."}
@@ -163,8 +164,8 @@ class AccountTableDetector:
         numbers, bot = numbers_of(rows, used, ratios), bots(rows)
         names = (*used, *(f"{over} / {under}" for over, under in ratios))
         if method == "trees":
-            size = {"runs": self.runs, "rounds": self.rounds, "seed": 1000 * self.seed}
-            trees = [grow(numbers, bot, style, **size) for style in (SMOOTH, SHARP)]
+            size = {"rounds": self.rounds, "seed": 1000 * self.seed}
+            trees = [grow(numbers, bot, style, runs=many * self.runs, **size) for style, many in _STYLES]
             return Machine(_columns(names, numbers, bot, np.zeros(len(names))), ratios, 0.0, *trees)
         weights, intercept = _straight(numbers, bot, self.strength)
         return Machine(_columns(names, numbers, bot, weights), ratios, intercept, Forest.of(()), Forest.of(()))

@@ -17,7 +17,7 @@ from gamewarden.errors import TableError
 from gamewarden.tables import EVIDENCE, FEATURES, check
 
 IMPOSSIBLE = "impossible"  # the column that says which values of a row cannot be true
-SHARP_FROM = 1.0  # sharp trees have half the say where smooth ones give a bot odds of 1 to e
+SHARP_FROM = 2.0  # sharp trees have half the say where smooth ones give a bot odds of 1 to 7
 WEAKNESSES = (
     "It knows the operator's columns and nothing else: what they do not show, such as a pace, it cannot see.",
     "It learned from labels: bots that nobody banned count as humans, and it learns to overlook their like.",
