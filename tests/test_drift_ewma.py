@@ -117,6 +117,8 @@ def test_a_ban_wave_is_drawn_and_is_in_no_baseline():
 
     _, (point,) = drawn(chart(), MU - 10 * SIGMA, marked=True)
     assert point.signal
+    provisional = Chart(Rules(), Limits(MU, SIGMA, 8), baseline=(MU,) * 8)
+    assert drawn(provisional, MU, marked=True)[0].baseline == provisional.baseline
 
 
 def test_a_period_out_of_control_is_in_no_baseline():

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from gamewarden import detectors, pipeline
 from gamewarden.cli import root
 from gamewarden.contracts import Recipe
-from gamewarden.errors import ModelError
+from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.pipeline import Reading
 from gamewarden.spans import MINUTE
@@ -220,6 +220,24 @@ def test_the_comparison_runs_at_the_command_line(place, tmp_path):
     assert done.exit_code == 0
     assert pl.read_csv(tmp_path / "difference.csv").columns == ["part", "what", "first", "second", "change"]
     assert "probability_first" in pl.read_csv(tmp_path / "difference-scores.csv").columns
+
+
+def test_a_bad_condition_is_found_before_anything_is_measured(place):
+    wishes = pipeline.Wishes(0.5, 10, "account-day", filters=pipeline.ranking.range_filters("wealth", "3:"))
+    measured = []
+
+    with pytest.raises(ConfigError, match="there is no column 'wealth'"):
+        pipeline.rank(place / "log.parquet", place / "models", wishes, Reading(), measured.append)
+
+    assert not measured
+
+
+def test_a_zone_that_the_model_was_not_fitted_with_is_spoken_of(place):
+    told = pipeline.score(place / "log.parquet", place / "models", Reading(zone="Asia/Seoul"))
+
+    assert any("cuts days by UTC, as it was fitted; Asia/Seoul is only" in line for line in told.remarks)
+    without = pipeline.score(place / "log.parquet", place / "models", Reading())
+    assert not any("cuts days" in line for line in without.remarks)
 
 
 def test_what_a_feature_needs_comes_from_its_registry():

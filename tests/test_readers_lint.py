@@ -177,3 +177,13 @@ def test_the_preset_for_another_game_says_what_it_misses(tmp_path):
     found = lint(write(tmp_path / "log.csv", GOOD), load_mapping("blade-and-soul"), now=NOW)
 
     assert "'Actor_Account_ID' (our actor)" in found.problem
+
+
+def test_a_log_without_one_good_row_says_nothing_of_detectors(tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text("actor,at,kind\n,x,y\n")
+
+    lines = lint(path, detectors=DETECTORS).sentences()
+
+    assert "Suspicious: no row could be kept, so that nothing can be said of detectors." in lines
+    assert not any("stays blind" in line for line in lines)

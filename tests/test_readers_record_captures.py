@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -11,6 +12,7 @@ from gamewarden.errors import ConfigError
 from gamewarden.readers.packet_profile import thesis_profile
 from gamewarden.readers.record_captures import RecordCapture
 from gamewarden.readers.record_report import AFTER_LOSS, CUT_OFF, JOINED, REASONS
+from gamewarden.readers.tcp_streams import MOST_HELD, MOST_HELD_BYTES, Assembly
 
 PORT = 5121
 SECOND = 1_000_000
@@ -215,11 +217,28 @@ def test_a_capture_without_a_port_is_refused():
         RecordCapture(ro.Given(b""), thesis_profile(), ())
 
 
-def test_what_waits_behind_a_hole_is_bounded():
-    data = ro.walk(1, 2) * 2000
-    pieces = [(8 * n, data[8 * n : 8 * n + 8]) for n in range(2000) if n != 1]
+def test_what_waits_behind_a_hole_does_not_wait_for_the_end():
+    count = 70_000  # more than are read at a time
+    pieces = [(8 * n, ro.walk(1, 2)) for n in range(count) if n != 1]
+    stream = RecordCapture(ro.Given(pcap(frames_of(pieces))), thesis_profile(), (PORT,))
+    batches = stream.batches(("id",))
 
-    frame, report = read(frames_of(pieces))
+    first = next(batches)
 
-    assert frame.height == 1999
-    assert report.lost == 8
+    assert stream.report.lost == 8
+    assert first.num_rows + sum(batch.num_rows for batch in batches) == count - 1
+
+
+@pytest.mark.parametrize(("pieces", "size"), [(MOST_HELD + 1, 8), (5, MOST_HELD_BYTES // 4)], ids=["many", "large"])
+def test_only_so_much_waits_behind_a_hole(pieces, size):
+    assembly = Assembly()
+    assembly.begin(0, opened=True)
+
+    full = []
+    for number in range(pieces):
+        assembly.take(8 + number * size, np.zeros(size, np.uint8), 0)
+        full.append(assembly.overfull)
+
+    assert full == [False] * (pieces - 1) + [True]
+    assert assembly.give_up() == 8
+    assert (assembly.overfull, assembly.holds) == (False, False)

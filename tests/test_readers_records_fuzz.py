@@ -7,6 +7,7 @@ import hashlib
 import os
 import random
 import resource
+import struct
 import subprocess
 import sys
 import time
@@ -165,6 +166,25 @@ def test_damage_at_every_step_takes_time_with_the_bytes_and_no_more():
 
     assert (report.resumed, report.tags, report.bytes) == (100_000, 1_200_000, 1_400_000)
     assert time.process_time() - began < 5
+
+
+FLOODS = [(segment(0, flags=SYN), 12), (segment(1, ro.connect()), 20)]
+
+
+@pytest.mark.parametrize(("frame", "most"), FLOODS, ids=["SYN", "data"])
+def test_memory_grows_with_connections_only(frame, most):
+    """A flood from ever new addresses stays a small multiple of the capture."""
+    flood = b"".join(
+        struct.pack("<IIII", 1, 0, len(frame), len(frame)) + frame[:26] + struct.pack(">I", n) + frame[30:]
+        for n in range(30_000)
+    )
+    data = pcap([]) + flood
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    stream = RecordCapture(ro.Given(data), thesis_profile(), (PORT,))
+    rows = sum(batch.num_rows for batch in stream.batches(("id",)))
+
+    assert rows == (30_000 if most > 12 else 0)
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < most * len(data) + (16 << 20)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3])

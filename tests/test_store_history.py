@@ -43,6 +43,16 @@ def test_a_line_that_a_crash_cut_short_never_happened_whatever_byte_it_ended_at(
     assert path.read_bytes() == whole
 
 
+def test_a_long_line_cut_short_leaves_nothing_behind_a_shorter_one(tmp_path):
+    path = tmp_path / "history.jsonl"
+    written(path, 1)
+    path.write_bytes(path.read_bytes() + b'{"link":"' + b"x" * 500)
+    History(path).append({"step": "watch"})
+
+    assert path.read_bytes().endswith(b'{"step":"watch"}}\n')
+    assert len(History(path).records) == 2
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.integers(0, 200), byte=st.integers(0, 255))
 def test_a_changed_byte_in_a_whole_line_is_found(tmp_path, place, byte):

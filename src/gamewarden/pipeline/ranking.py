@@ -12,9 +12,10 @@ from gamewarden.contracts import Progress, no_progress
 from gamewarden.errors import ConfigError
 from gamewarden.features.activity import Activity
 from gamewarden.pipeline.measuring import days_like, feature_of
-from gamewarden.pipeline.scoring import event_model
+from gamewarden.pipeline.scoring import event_model, zone_remarks
 from gamewarden.pipeline.sources import Reading, Told, Watched, open_source, remarks_of
 from gamewarden.readers.small import read_profiles
+from gamewarden.tables import FEATURES, SCORES
 from gamewarden.verdicts.chunks import Patience, prior_of, roll_up
 from gamewarden.verdicts.filters import Filter, parse_filter
 from gamewarden.verdicts.ranking import add_reasons
@@ -86,8 +87,14 @@ def range_filters(column: str, text: str | None) -> tuple[Filter, ...]:
 
 
 def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress: Progress = no_progress) -> Told:
-    """The accounts to look at, highest first, with their reasons."""
+    """The accounts to look at, highest first, with their reasons.
+
+    Raises:
+        ConfigError: a condition names no column, or a value that the column cannot have; found before measuring.
+    """
     model = event_model(models, wishes.detector)
+    profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, reading.zone)
+    _refuse_bad_conditions(wishes, profiles)
     events = open_source(source, reading)
     feature = feature_of(model.feature)
     measured = feature.measure(Watched(events, progress))
@@ -96,7 +103,6 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     places = Activity(every=days.every, by=days.by, zone=days.zone).measure(Watched(events, progress))
     seen = played.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
     scores = model.score(measured)
-    profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, reading.zone)
     listed = rank_scores(scores, seen, profiles, filters=wishes.filters, threshold=wishes.probability)
     suspects = listed.filter(pl.col("probability") >= wishes.probability)
     shown = suspects.head(wishes.top) if wishes.top else suspects
@@ -105,7 +111,14 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     periods = measured.join(shown.select("actor"), on="actor", how="semi")
     hidden = suspects.height - shown.height
     more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else _nobody(listed, suspects, wishes)
-    return Told(add_reasons(shown, model.explain(periods)), (*remarks_of(events), *more))
+    remarks = (*remarks_of(events), *zone_remarks([model], reading), *more)
+    return Told(add_reasons(shown, model.explain(periods)), remarks)
+
+
+def _refuse_bad_conditions(wishes: Wishes, profiles: pl.DataFrame | None) -> None:
+    """Try the conditions on a list of nobody, before anything long is done."""
+    nobody, nothing = (pl.DataFrame(schema=dict(table.columns)) for table in (SCORES, FEATURES))
+    rank_scores(nobody, nothing, profiles, filters=wishes.filters, threshold=wishes.probability)
 
 
 def _with_time_to_detection(ranking: pl.DataFrame, scores: pl.DataFrame, patience: Patience) -> pl.DataFrame:

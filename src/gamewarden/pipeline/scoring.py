@@ -95,7 +95,22 @@ def measure_for(
     """The FEATURES each model looks at, by the model's id; what several look at is measured once."""
     recipes = {repr(model.feature): model.feature for model in models}
     known = {key: rows_to_judge(feature_of(recipe), source, reading, progress) for key, recipe in recipes.items()}
-    return {model.card.id: known[repr(model.feature)] for model in models}
+    zones = zone_remarks(models, reading)
+    told = {key: Told(one.frame, (*one.remarks, *zones)) for key, one in known.items()}
+    return {model.card.id: told[repr(model.feature)] for model in models}
+
+
+def zone_remarks(models: Sequence[Model], reading: Reading) -> tuple[str, ...]:
+    """Whose days are cut by another zone than this run reads times in: a model keeps the zone it was fitted with."""
+    others = {
+        model.card.id: model.feature.options["zone"] or "UTC"
+        for model in models
+        if reading.zone and "zone" in model.feature.options and model.feature.options["zone"] != reading.zone
+    }
+    return tuple(
+        f"{name} cuts days by {zone}, as it was fitted; {reading.zone} is only the zone of times written without one"
+        for name, zone in others.items()
+    )
 
 
 def seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:

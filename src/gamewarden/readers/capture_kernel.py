@@ -73,7 +73,6 @@ class Rows(NamedTuple):
     flow: npt.NDArray[np.int32]
     seq: Ints
     flags: Bytes
-    wire: npt.NDArray[np.int32]  # bytes the segment really had
     begin: Ints  # where in the pool its bytes begin
     pool: Bytes
 
@@ -95,7 +94,6 @@ class Desk(NamedTuple):
     flow: Pointer
     seq: Pointer
     segment_flags: Pointer
-    wire: Pointer
     begin: Pointer
     pool: Pointer
     most_begin: int  # from here on the pool might not have room for one more segment
@@ -126,7 +124,6 @@ def new_rows(capacity: int, pool: int = 0) -> Rows:
         np.empty(own, np.int32),
         np.empty(own, np.int64),
         np.empty(own, np.uint8),
-        np.empty(own, np.int32),
         np.empty(own, np.int64),
         np.empty(pool, np.uint8),
     )
@@ -149,7 +146,6 @@ def _desk(data: Bytes, rules: Rules, flows: Flows, tally: Ints, rows: Rows) -> D
         pointer_to(rows.flow),
         pointer_to(rows.seq),
         pointer_to(rows.flags),
-        pointer_to(rows.wire),
         pointer_to(rows.begin),
         pointer_to(rows.pool),
         len(rows.pool) - MOST_CAPTURED,
@@ -435,7 +431,6 @@ def _take_segment(desk: Desk, packet: Packet, end: int, at: int, count: int) -> 
     desk.flow[count] = row
     desk.seq[count] = _net32(desk.data, packet.place + 4)
     desk.segment_flags[count] = packet.flags
-    desk.wire[count] = packet.payload
     desk.begin[count] = begin
     desk.tally[DELIVERED] += 1
     return count + 1

@@ -231,7 +231,7 @@ def _finding(begun: Lint, events: EventStream, seen: _Seen, detectors: Mapping[s
         until=_moment(frame["at"].max()),
         reserved={kind: count for kind, count in kinds.items() if kind in RESERVED_KINDS},
         unmapped=unmapped,
-        sights=tuple(_sight(name, needs, filled, kinds) for name, needs in detectors.items()),
+        sights=tuple(_sight(name, needs, filled, kinds) for name, needs in detectors.items() if frame.height),
         suspicions=tuple(_suspicions(frame, begun.report, unmapped, now)) if begun.report else (),
     )
     return replace(found, advice=tuple(_advice(found)))
@@ -280,6 +280,7 @@ def _suspicions(frame: pl.DataFrame, report: Report, unmapped: Mapping[str, int]
     if report.duplicates:
         yield f"{rows_text(report.duplicates)} with a seq seen before; only the first of each counts."
     if not frame.height:
+        yield "no row could be kept, so that nothing can be said of detectors."
         return
     yield from _suspicious_times(frame, now)
     actors = frame["actor"].n_unique()

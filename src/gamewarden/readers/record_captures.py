@@ -82,6 +82,7 @@ class _Reading:
         self.report = report
         self.strict = strict
         self._connections: dict[int, _Connection] = {}
+        self._greeted: dict[int, int] = {}  # flows of which only a SYN was seen: floods of them must cost little
         self._streams = 0
         # Of every session there was: account, character, stream, client end.
         self._who = np.empty((64, 4), np.int64)
@@ -95,11 +96,17 @@ class _Reading:
         borders = np.flatnonzero(np.diff(flows[order])) + 1
         for which in np.split(order, borders):
             flow = int(flows[which[0]])
-            if flow not in self._connections:
-                self._connections[flow] = _Connection(self, int(rows.end[which[0]]))
-            yield from self._connections[flow].take(rows, which)
+            if flow in self._connections or rows.size[which].any():
+                yield from self._connection(flow, int(rows.end[which[0]])).take(rows, which)
+            else:
+                self._greeted[flow] = int(rows.seq[which[-1]])
         if self.desk.count:
             yield
+
+    def _connection(self, flow: int, end: int) -> "_Connection":
+        if flow not in self._connections:
+            self._connections[flow] = _Connection(self, end, self._greeted.pop(flow, None))
+        return self._connections[flow]
 
     def finish(self) -> Iterator[None]:
         """Nothing more will come."""
@@ -142,10 +149,12 @@ class _Reading:
 class _Connection:
     """One client's stream: its segments in order, the messages in it, and where reading stands."""
 
-    def __init__(self, reading: _Reading, end: int) -> None:
+    def __init__(self, reading: _Reading, end: int, syn: int | None) -> None:
         self._reading = reading
         self._end = end
         self._begin_anew()
+        if syn is not None:
+            self._assembly.begin(syn + 1, opened=True)
 
     def _begin_anew(self) -> None:
         self._stream = self._reading.new_stream()

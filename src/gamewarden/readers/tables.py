@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from gamewarden.config import Read
 from gamewarden.contracts import canonical_json, digest
 from gamewarden.errors import ReadError
 from gamewarden.readers import delimited, jsonlines
@@ -22,7 +23,7 @@ from gamewarden.readers.tally import Report, Tally
 from gamewarden.readers.times import EARLIEST, LATEST
 from gamewarden.tables import EVENTS, EVENTS_ARROW, PARQUET_FAULTS, TEXT_COLUMNS, first_line, parquet_batches
 
-MAX_BAD_SHARE = 0.01
+MAX_BAD_SHARE = Read.max_bad_share
 FORMATS = ("csv", "jsonl", "parquet")
 _EXACT = {"at": pa.decimal128(38, 9), "x": pa.float64(), "y": pa.float64(), "amount": pa.float64()}
 _HEAD = 1 << 20

@@ -34,6 +34,8 @@ class Piece(NamedTuple):
 class Ordered:
     """Bytes in their order, with where each segment's share of them ends and when it was captured."""
 
+    __slots__ = ("_ends", "_parts", "_times", "length")
+
     def __init__(self) -> None:
         self._clear()
 
@@ -76,6 +78,8 @@ class Ordered:
 
 class Assembly:
     """The order of one direction of a connection: where it is, and what waits."""
+
+    __slots__ = ("_held", "_held_bytes", "_place", "first", "opened", "ordered")
 
     def __init__(self) -> None:
         self.ordered = Ordered()
@@ -125,7 +129,7 @@ class Assembly:
         if self._held or self.first is None:
             return start
         expected = (self.first + self._place) & _M32
-        stop, total = _in_order(rows.seq, rows.size, rows.wire, rows.flags, which, start, expected)
+        stop, total = _in_order(rows.seq, rows.size, rows.flags, which, start, expected)
         if stop > start:
             data, ends = np.empty(total, np.uint8), np.empty(stop - start, np.int64)
             _copy(rows.pool, rows.begin, rows.size, which, start, data, ends)
@@ -153,7 +157,6 @@ class Assembly:
 def _in_order(
     seq: Ints,
     size: npt.NDArray[np.int32],
-    wire: npt.NDArray[np.int32],
     flags: Bytes,
     which: Ints,
     start: int,
@@ -163,7 +166,7 @@ def _in_order(
     total = np.int64(0)
     for number in range(start, len(which)):
         row = which[number]
-        if seq[row] != expected or size[row] != wire[row] or (flags[row] & SYN) != 0:
+        if seq[row] != expected or (flags[row] & SYN) != 0:
             return number, total
         total += size[row]
         expected = (expected + np.int64(size[row])) & _M32

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from gamewarden.config import Rank
 from gamewarden.errors import ConfigError
 from gamewarden.tables import EVIDENCE, FEATURES, PROFILES, SCORES, check
 from gamewarden.verdicts.filters import Filter, apply_filters
 
-THRESHOLD = 0.99  # the published operator page lists accounts from here on; a person confirms each
+THRESHOLD = Rank.probability  # the published operator page lists accounts from here on; a person confirms each
 REASONS = 3
 _EDGE = 1e-12  # log-odds stay finite
 _KNOWN = " (profile)"
