@@ -10,7 +10,7 @@ import polars as pl
 from gamewarden.contracts import Recipe
 from gamewarden.detectors.calibration import KEY, Flags, Floats, Reference, sigmoid
 from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed
-from gamewarden.detectors.forest import Forest
+from gamewarden.detectors.forest import LARGEST, Forest
 from gamewarden.detectors.revival import table_fields
 from gamewarden.detectors.sentences import Phrase, Seen, median, says
 from gamewarden.errors import TableError
@@ -228,7 +228,8 @@ def numbers_of(table: pl.DataFrame, columns: tuple[str, ...], ratios: tuple[tupl
     own = {name: np.asarray(table[name].to_numpy(), dtype=np.float64) for name in columns}
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         divided = [own[over] / own[under] for over, under in ratios]
-    stacked = np.column_stack([*own.values(), *(np.where(np.isfinite(part), part, np.nan) for part in divided)])
+    tame = [np.clip(np.where(np.isfinite(part), part, np.nan), -LARGEST, LARGEST) for part in divided]
+    stacked = np.column_stack([*own.values(), *tame])
     return np.ascontiguousarray(stacked)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gamewarden.detectors.calibration import Flags, Floats
-from gamewarden.detectors.forest import Forest, Tree
+from gamewarden.detectors.forest import LARGEST, Forest, Tree
 from gamewarden.errors import FitError
 
 _TOLERANCE = 1e-6
@@ -96,7 +96,8 @@ def _tree(root: Mapping[str, Any], share: float) -> Tree:
     weights = [(count[one], count[other]) for one, other in zip(left, right, strict=True)]
     return Tree(
         column=np.array([node.get("split_feature", 0) for node in nodes], dtype=np.int16),
-        threshold=np.array([node.get("threshold", 0.0) for node in nodes], dtype=np.float64),
+        # A question for missing numbers alone has the largest threshold there is.
+        threshold=np.clip([node.get("threshold", 0.0) for node in nodes], -LARGEST, LARGEST),
         left=np.array(left, dtype=np.int32),
         right=np.array(right, dtype=np.int32),
         missing_left=np.array([_missing_left(node, *sides) for node, sides in zip(nodes, weights, strict=True)]),

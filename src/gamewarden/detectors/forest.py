@@ -20,7 +20,7 @@ from gamewarden.errors import ModelError
 
 # What is kept of every node, and how it is written: little-endian, so that a file means the same everywhere.
 _KEPT = {"column": "<i2", "threshold": "<f8", "left": "<i4", "right": "<i4", "missing_left": "<u1", "value": "<f8"}
-_LARGEST = 1e15  # no number of a real tree is beyond
+LARGEST = 1e15  # no number that a tree asks about or answers is beyond
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +105,8 @@ class Forest:
             raise ModelError("account-table: the trees' numbers are not equally many; fit it again")
         sizes = _sizes(self.starts, count)
         for name in ("threshold", "value"):
-            if not (np.abs(arrays[name]) <= _LARGEST).all():
-                raise ModelError(f"account-table: a tree's {name} is not a finite number within ±{_LARGEST:g}")
+            if not (np.abs(arrays[name]) <= LARGEST).all():
+                raise ModelError(f"account-table: a tree's {name} is not a finite number within ±{LARGEST:g}")
         own = np.concatenate([np.arange(size) for size in sizes]) if sizes else np.empty(0)
         room = np.repeat(sizes, sizes) if sizes else np.empty(0)
         inner = arrays["left"] != 0
