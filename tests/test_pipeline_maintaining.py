@@ -16,8 +16,10 @@ from polars.testing import assert_frame_equal
 from gamewarden import detectors, pipeline
 from gamewarden.drift.flow import STEPS
 from gamewarden.errors import ReadError, WriteError
+from gamewarden.features.actions import Actions
 from gamewarden.pipeline.maintaining import maintain, table_of, told
 from gamewarden.pipeline.upkeep import recipe_like
+from gamewarden.spans import MINUTE
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.store.upkeep import Upkeep
@@ -345,6 +347,20 @@ def test_a_history_that_was_edited_stops_maintenance(game):
 def test_a_lake_that_is_none_or_empty_is_refused(game, tmp_path):
     with pytest.raises(ReadError, match="is not a lake"):
         maintain(replace(task_of(game), lake=tmp_path / "nowhere"))
+
+
+def test_chunks_of_actions_are_maintained_too_and_walking_is_no_new_kind_to_them(adapted, tmp_path):
+    game = copied(adapted, tmp_path / "game")
+    shutil.rmtree(game / "models")
+    recipe = pipeline.detector_recipe("actions-frequency", Actions(chunk=10 * MINUTE), {})
+    pipeline.fit(recipe, game / "early.parquet", game / "labels.csv", game / "models", reading=pipeline.Reading())
+    maintain(replace(task_of(game), until=START + timedelta(days=7)))
+    history = Upkeep(game / "models", "actions-frequency").history().records
+    steps = {record["step"]: record for record in history}
+
+    assert steps["causes"]["causes"][0]["name"] == "adaptation"
+    assert steps["validate"]["comparison"]["new_auc"] > steps["validate"]["comparison"]["old_auc"] + 0.1
+    assert "promote" in steps
 
 
 def test_the_table_of_no_records_is_empty_with_its_columns():

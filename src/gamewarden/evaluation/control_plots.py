@@ -18,7 +18,7 @@ _BAND, _PROVISIONAL = "#dbe6f0", "#f1e3cf"
 
 
 def plot_control_chart(
-    periods: pl.DataFrame, path: Path, title: str = "", happenings: Mapping[str, Any] | None = None
+    periods: pl.DataFrame, path: Path, title: str = "", happenings: Mapping[str, Any] | None = None, axis: str = ""
 ) -> None:
     """X_t as dots, Z_t as a line within its limits; signals and new models are marked, gaps are missing periods.
 
@@ -54,8 +54,8 @@ def plot_control_chart(
                 fontsize=8,
                 color=INK,
             )
-        axes.set(ylabel="correlation of scores", title=title)
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3, fontsize=8)
+        axes.set(xlabel=axis, ylabel="correlation of scores", title=title)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14 if axis else -0.1), ncols=3, fontsize=8)
         figure.autofmt_xdate(rotation=0, ha="center")
 
     save_picture(draw, path, (9.5, 4.6))

@@ -14,6 +14,7 @@ from gamewarden.drift import ewma
 from gamewarden.drift.flow import Day, History, Ledger, Period, Policy, Tick, no_tick
 from gamewarden.drift.story import story
 from gamewarden.errors import ReadError
+from gamewarden.evaluation.control_plots import NEW_MODEL, plot_control_chart
 from gamewarden.notices import Notices, now
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.periods import Calendar
@@ -132,8 +133,6 @@ def table_of(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 def draw_chart(frame: pl.DataFrame, path: Path, title: str) -> None:
     """The control chart as a picture."""
-    from gamewarden.evaluation.control_plots import plot_control_chart
-
     plot_control_chart(frame, path, title)
 
 
@@ -231,7 +230,7 @@ def _row(period: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, objec
 
 def _answer(steps: Mapping[str, Mapping[str, Any]]) -> str | None:
     if "promote" in steps:
-        return "promoted a new model"
+        return NEW_MODEL
     if "validate" in steps:
         return "new model invalid, old one kept"
     return "no new model could be fitted" if "retrain" in steps else None

@@ -75,12 +75,11 @@ class LakeHands:
         """Why scores moved."""
         before = self.calendar.before(period, self.policy.compare_with)
         week_ago = self.calendar.before(period, max(1, 7 * DAY // self.calendar.every))
-        vocabulary = getattr(self._feature(model), "vocabulary", None) or ()
         return causes(
             Evidence(
                 now=self._seen(period),
                 before=[self._seen(one) for one in self._earlier(period)],
-                vocabulary=frozenset(vocabulary),
+                vocabulary=_known_kinds(self._feature(model), tuple(self._seen(period).kinds)),
                 features_before=self._measured(before, model),
                 features_now=self._measured(period, model),
                 scores_before=self._scores(before, model),
@@ -245,6 +244,15 @@ def _as_given(value: Any, default: Any) -> Any:  # noqa: ANN401  any option of a
     if isinstance(value, Mapping) and hasattr(default, "from_dict"):
         return type(default).from_dict(value)
     return tuple(value) if isinstance(value, list) else value
+
+
+def _known_kinds(feature: Feature, kinds: tuple[str, ...]) -> frozenset[str]:
+    """Kinds that are not new to a recipe: those of its vocabulary, and those it would leave out anyway."""
+    vocabulary = frozenset(getattr(feature, "vocabulary", None) or ())
+    fresh: Any = _unfrozen(feature)
+    if not vocabulary or not hasattr(fresh, "speaking"):
+        return vocabulary
+    return vocabulary | (frozenset(kinds) - frozenset(fresh.speaking(kinds).vocabulary))
 
 
 def _unfrozen(feature: Feature) -> Feature:

@@ -22,7 +22,7 @@ from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, sil
 from gamewarden.drift.correlation import agreement, by_actor
 from gamewarden.drift.flow import Day, Ledger, Period, Policy, Record, Retrained, Signal
 from gamewarden.drift.seeing import seen_in
-from gamewarden.evaluation.control_plots import plot_control_chart, plot_policies
+from gamewarden.evaluation.control_plots import NEW_MODEL, plot_control_chart, plot_policies
 from gamewarden.evaluation.metrics import auc
 from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.studies import Number
@@ -78,6 +78,7 @@ def run(accounts: int = ACCOUNTS, seeds: int = SEEDS, progress: Progress = no_pr
         years[0].year.script.happenings,
         _remarks(frame),
         (
+            ("By year (synthetic)", _each_year(by_week)),
             ("What the chart noticed (synthetic)", noticed),
             ("Other watchers of the same X_t, never retrained (synthetic)", watchers),
         ),
@@ -93,7 +94,7 @@ def draw(study: Study, directory: Path) -> list[Path]:
             study.by_week.filter(seed=seed), curves, study.happenings, f"AUC through a synthetic year, seed {seed}"
         )
         title = f"Control chart of the watched model, synthetic year, seed {seed}"
-        plot_control_chart(chart.rename({"week": "period"}), control, title, study.happenings)
+        plot_control_chart(chart.rename({"week": "period"}), control, title, study.happenings, axis="week")
         drawn += [curves, control]
     return drawn
 
@@ -348,7 +349,7 @@ def _chart(notebook: _Notebook) -> pl.DataFrame:
         {
             "week": week,
             **{name: steps["watch"][name] for name in names},
-            "answer": "promoted a new model" if "promote" in steps else None,
+            "answer": NEW_MODEL if "promote" in steps else None,
         }
         for week, steps in _by_week(notebook)
     ]
@@ -398,6 +399,23 @@ def _policies(by_week: pl.DataFrame, costs: pl.DataFrame) -> pl.DataFrame:
     )
     spent = costs.group_by("policy", maintain_order=True).agg(pl.col("*").exclude("policy").sum())
     return told.join(spent, on="policy", maintain_order="left")
+
+
+def _each_year(by_week: pl.DataFrame) -> pl.DataFrame:
+    """Every year alone: a mean over years could hide one in which the watch fails."""
+    told = by_week.group_by("seed", "policy", maintain_order=True).agg(
+        pl.col("auc").mean().alias("mean_auc"),
+        pl.col("auc").min().alias("lowest_auc"),
+        pl.col("retrained").sum().cast(pl.Int64).alias("retrainings"),
+    )
+    always = told.filter(policy=ALWAYS).select("seed", best="mean_auc", most="retrainings")
+    within = (pl.col("behind_always") <= WITHIN) & (pl.col("retrainings") <= OF_THE_RETRAININGS * pl.col("most"))
+    return (
+        told.join(always, on="seed", maintain_order="left")
+        .with_columns(behind_always=pl.col("best") - pl.col("mean_auc"))
+        .with_columns(keeps_both=pl.when(pl.col("policy") == WATCHED).then(within))
+        .drop("best", "most")
+    )
 
 
 def _remarks(frame: pl.DataFrame) -> tuple[str, ...]:
