@@ -410,7 +410,7 @@ def test_an_unknown_detector_is_refused_with_the_known_ones():
         (lambda v: v["reference"]["values"].reverse(), "reference.values is not a row of rising numbers"),
         (lambda v: v["reference"]["weights"].pop(), "equally many"),
         (lambda v: v["reference"].update(humans=10**6), "add up to the humans"),
-        (lambda v: v["training"].update(periods={"bot": "x"}), "periods of both classes"),
+        (lambda v: v["training"].update(periods={"bot": "x"}), "periods and sources as counts of bot and human"),
         (lambda v: v.update(validation={}), "validation is not results with their AUC"),
         (lambda v: v["recipe"].update(seed=77), "its recipe and data make it"),
         (lambda v: v.update(data="0"), "its recipe and data make it"),

@@ -170,7 +170,7 @@ def test_parquet_times_of_any_type_are_understood(tmp_path, at, zone):
         ("actor", None, "actor is missing"),
         ("kind", None, "kind is missing"),
         ("at", None, "time is missing"),
-        ("at", 2**62, "time is outside the years 1 to 9999 (is it in other units? set [time] format)"),
+        ("at", 2**62, "time is outside the years 20 to 9979 (is it in other units? set [time] format)"),
         ("amount", float("nan"), "amount is not finite"),
         ("x", float("inf"), "x is not finite"),
     ],
@@ -433,7 +433,7 @@ MESSAGES = {
     "units": (
         b"actor,at,kind\na,1704067200000,k\n",
         (
-            "{path}: 1 of 1 rows are bad, more than 1.00% (time is outside the years 1 to 9999 (is it in other units? "
+            "{path}: 1 of 1 rows are bad, more than 1.00% (time is outside the years 20 to 9979 (is it in other units? "
             "set [time] format) in 1 row (first in row 1: '1704067200000'))"
         ),
     ),

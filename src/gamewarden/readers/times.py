@@ -20,7 +20,7 @@ LATEST = to_micros(datetime(9980, 1, 1, tzinfo=UTC))
 
 UNREADABLE = "time does not parse"
 NO_ZONE = "time has no zone (name the log's own with --zone or [time] zone)"
-OUT_OF_RANGE = "time is outside the years 1 to 9999 (is it in other units? set [time] format)"
+OUT_OF_RANGE = "time is outside the years 20 to 9979 (is it in other units? set [time] format)"
 REPEATED = "local time occurs twice when clocks go back; the first was taken"
 SKIPPED = "local time is skipped when clocks go forward; it was read with the offset before the change"
 
