@@ -135,3 +135,24 @@ def test_rows_nobody_has_judged_are_neither_bot_nor_human(place):
 
     assert "28 rows have no label and are neither bot nor human" in done.stderr
     assert json.loads(done.stdout)["training"]["actors"] == {"bot": 48, "human": 64}
+
+
+def test_judging_a_table_is_refused_in_one_line_that_says_what_to_do_instead(place, fitted):
+    assert fitted.returncode == 0
+
+    done = run("judge", place / "new.csv", "--models", place / "models")
+
+    assert done.returncode == 1
+    assert "rows belong to no period" in done.stderr
+    assert "`gamewarden score`" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_evaluating_on_a_table_is_refused_in_one_line_that_says_what_to_do_instead(place):
+    pl.read_csv(place / "known.csv").select("actor", bot=pl.col("verdict") == "bot").write_csv(place / "labels.csv")
+
+    done = run("evaluate", place / "known.csv", "--labels", place / "labels.csv", "--detector", "account-table")
+
+    assert done.returncode == 1
+    assert "`gamewarden fit account-table FILE" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

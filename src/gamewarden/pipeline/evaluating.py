@@ -8,6 +8,7 @@ from typing import Self, cast
 
 import polars as pl
 
+from gamewarden import features
 from gamewarden.config import Config
 from gamewarden.contracts import Detector, Feature, Progress, no_progress
 from gamewarden.detectors import SEES
@@ -92,11 +93,16 @@ def detectors_to_try(names: Sequence[str], protocol: Protocol) -> tuple[str, ...
     """The detectors of an evaluation: those named, or all that see what the protocol was published for.
 
     Raises:
-        ConfigError: one is unknown, or they do not see the same feature.
+        ConfigError: one is unknown or learns from tables, or they do not see the same feature.
     """
     for name in names:
         if name not in SEES:
             raise ConfigError(f"evaluate: {name!r} cannot be tried on a log; choose among {', '.join(SEES)}")
+        if features.load(SEES[name]).eats == "table":
+            raise ConfigError(
+                f"evaluate: {name} learns from a table that has its own labels; `gamewarden fit {name} FILE --actor … "
+                "--label … --to DIR` prints how good it is on held-out rows"
+            )
     tried = tuple(names) or tuple(name for name, seen in SEES.items() if seen == FEATURE_TRIED[protocol.name])
     if len({SEES[name] for name in tried}) > 1:
         sees = ", ".join(f"{name} sees {SEES[name]}" for name in tried)

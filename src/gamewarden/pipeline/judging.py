@@ -8,6 +8,8 @@ import polars as pl
 
 from gamewarden.config import Config
 from gamewarden.contracts import Model, Progress, no_progress
+from gamewarden.errors import ModelError
+from gamewarden.features import load as load_feature
 from gamewarden.pipeline.scoring import load_models, measure_for, seeing
 from gamewarden.pipeline.sources import Reading
 from gamewarden.spans import DAY, parse_span, span_text
@@ -65,10 +67,11 @@ def judge(
     The fusion in force is used where it was fitted on these models and periods; otherwise the alarms are combined.
 
     Raises:
-        ModelError: no model judges what the source holds, or one is damaged.
+        ModelError: no model judges what the source holds, it is a table without periods, or a model is damaged.
     """
     policy = config or Config()
     found = seeing(load_models(models), source, models)
+    _refuse_tables(found, source)
     measured = measure_for(found, source, reading, progress)
     features = {name: told.frame for name, told in measured.items()}
     scores = pl.concat([model.score(features[model.card.id]) for model in found]).sort("actor", "since", "detector")
@@ -89,6 +92,16 @@ def judge(
         fusion=fusion,
         rules=rules,
     )
+
+
+def _refuse_tables(models: Sequence[Model], source: Path) -> None:
+    """A verdict is about a period, and a row of an operator's own table has none."""
+    for model in models:
+        if load_feature(model.feature.name).eats == "table":
+            raise ModelError(
+                f"judge: {source} is a table whose rows belong to no period, and {model.card.id} judges rows; use "
+                "`gamewarden score` for their probabilities and `gamewarden explain ACTOR` for the reasons"
+            )
 
 
 def verdicts_from(
