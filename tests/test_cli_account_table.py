@@ -149,7 +149,9 @@ def test_judging_a_table_is_refused_in_one_line_that_says_what_to_do_instead(pla
 
 
 def test_evaluating_on_a_table_is_refused_in_one_line_that_says_what_to_do_instead(place):
-    pl.read_csv(place / "known.csv").select("actor", bot=pl.col("verdict") == "bot").write_csv(place / "labels.csv")
+    pl.read_csv(place / "known.csv").select("actor", bot=pl.col("actor").str.starts_with("bot")).write_csv(
+        place / "labels.csv"
+    )
 
     done = run("evaluate", place / "known.csv", "--labels", place / "labels.csv", "--detector", "account-table")
 
