@@ -9,7 +9,7 @@ import pytest
 
 from gamewarden import detectors
 from gamewarden.detectors.account_table import AccountTableDetector
-from gamewarden.detectors.boosting import SHARP, SMOOTH, Sample, grow
+from gamewarden.detectors.boosting import SHARP, SMOOTH, grow
 from gamewarden.detectors.forest import Forest
 from gamewarden.detectors.ratios import ratios_of
 from gamewarden.errors import ConfigError, FitError, ModelError
@@ -86,7 +86,7 @@ def test_the_trees_as_arrays_decide_as_the_library_that_grew_them():
     rows = draw.normal(0, 1, (600, 4))
     rows[draw.random(rows.shape) < 0.1] = np.nan
     bot = np.nan_to_num(rows[:, 0]) + np.nan_to_num(rows[:, 1]) ** 2 > 0.7
-    forest = grow(Sample(rows, bot), SHARP, runs=1, rounds=50, seed=3)
+    forest = grow(rows, bot, SHARP, runs=1, rounds=50, seed=3)
     settings = {**SHARP.settings, "objective": "binary", "seed": 3, "verbose": -1, "num_threads": 1}
     settings |= {"deterministic": True, "force_row_wise": True}
     theirs = lightgbm.train(settings, lightgbm.Dataset(rows, bot.astype(float)), 20).predict(rows, raw_score=True)
@@ -99,7 +99,7 @@ def test_the_trees_as_arrays_decide_as_the_library_that_grew_them():
 def test_only_columns_that_were_asked_add_to_a_decision():
     draw = np.random.default_rng(0)
     rows = np.column_stack([draw.normal(0, 1, 500), np.ones(500)])
-    forest = grow(Sample(rows, rows[:, 0] > 0), SMOOTH, runs=1, rounds=20, seed=0)
+    forest = grow(rows, rows[:, 0] > 0, SMOOTH, runs=1, rounds=20, seed=0)
 
     parts = forest.parts(rows)
 
@@ -222,17 +222,3 @@ def test_an_empty_forest_says_nothing():
 
     assert nothing.base == 0.0
     assert (nothing.parts(np.ones((2, 3))) == 0).all()
-
-
-def test_rows_of_one_group_count_less_each_for_the_sharp_trees_alone():
-    recipe = AccountTableDetector(feature=FEATURE, rounds=20, runs=1)
-    pairs = pl.Series([f"account {at // 2}" for at in range(LABELS.height)])
-
-    apart = recipe.learn(TABLE, LABELS.with_columns(group=pl.lit(None, dtype=pl.String)))
-    together = recipe.learn(TABLE, LABELS.with_columns(group=pl.lit("everybody")))
-    mixed = recipe.learn(TABLE, LABELS.with_columns(group=pl.when(LABELS["bot"]).then(pairs).otherwise(None)))
-
-    assert mixed.smooth == apart.smooth
-    assert mixed.sharp != apart.sharp
-    assert mixed.sharp.base < apart.sharp.base
-    assert together.sharp.base == pytest.approx(apart.sharp.base, abs=0.3)

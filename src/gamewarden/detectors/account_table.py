@@ -21,7 +21,7 @@ from gamewarden.detectors.account_table_model import (
     numbers_of,
     squeezed,
 )
-from gamewarden.detectors.boosting import SHARP, SMOOTH, Sample, grow
+from gamewarden.detectors.boosting import SHARP, SMOOTH, grow
 from gamewarden.detectors.calibration import (
     CALIBRATIONS,
     Flags,
@@ -32,18 +32,18 @@ from gamewarden.detectors.calibration import (
     validation_of,
 )
 from gamewarden.detectors.forest import Forest
-from gamewarden.detectors.learning import bots, fold_count, groups, held_out, refuse_too_few, training_of
+from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too_few, training_of
 from gamewarden.detectors.ratios import ratios_of
 from gamewarden.errors import ConfigError, FitError
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.tables import LABELS, check
 
 Method = Literal["trees", "logistic"]
-METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
+METHOD = 1  # grows when the same recipe and data would give other numbers, so that a name never means two models
 _GRID = np.linspace(0.0, 1.0, 101)
 _STEADY = 1e-12  # a deviation this small beside its mean is rounding, not variation
 _VALIDATED = "held-out rows, an actor or its group in one fold only"
-_SHARP_RUNS = 2  # for each smooth one: sharp trees differ more from run to run
+_STYLES = ((SMOOTH, 1), (SHARP, 2))  # sharp trees differ more from run to run
 _NEEDED = {
     "method": f"choose one of {', '.join(get_args(Method))}",
     "runs": "give 1 or more",
@@ -165,18 +165,10 @@ class AccountTableDetector:
         names = (*used, *(f"{over} / {under}" for over, under in ratios))
         if method == "trees":
             size = {"rounds": self.rounds, "seed": 1000 * self.seed}
-            smooth = grow(Sample(numbers, bot), SMOOTH, runs=self.runs, **size)
-            sharp = grow(Sample(numbers, bot, _shared(rows)), SHARP, runs=_SHARP_RUNS * self.runs, **size)
-            return Machine(_columns(names, numbers, bot, np.zeros(len(names))), ratios, 0.0, smooth, sharp)
+            trees = [grow(numbers, bot, style, runs=many * self.runs, **size) for style, many in _STYLES]
+            return Machine(_columns(names, numbers, bot, np.zeros(len(names))), ratios, 0.0, *trees)
         weights, intercept = _straight(numbers, bot, self.strength)
         return Machine(_columns(names, numbers, bot, weights), ratios, intercept, Forest.of(()), Forest.of(()))
-
-
-def _shared(rows: pl.DataFrame) -> Floats:
-    """How much a row counts for sharp trees, which learn corners by heart: less the more of its group stand there."""
-    _, place, count = np.unique(groups(rows), return_inverse=True, return_counts=True)
-    weights: Floats = 1.0 / np.sqrt(count[place])
-    return weights
 
 
 def _straight(numbers: Floats, bot: Flags, strength: float) -> tuple[Floats, float]:

@@ -19,15 +19,6 @@ _TOLERANCE = 1e-6
 _STEADY = {"num_threads": 1, "deterministic": True, "force_row_wise": True, "verbose": -1}
 
 
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """What trees learn from; a row counts by its weight, all the same without one."""
-
-    rows: Floats
-    bot: Flags
-    weights: Floats | None = None
-
-
 @dataclass(frozen=True)
 class Style:
     """How one run grows its trees, in LightGBM's own words."""
@@ -63,20 +54,18 @@ SMOOTH = Style(
 )
 
 
-def grow(sample: Sample, style: Style, *, runs: int, rounds: int, seed: int) -> Forest:
+def grow(rows: Floats, bot: Flags, style: Style, *, runs: int, rounds: int, seed: int) -> Forest:
     """The mean of so many runs of one style."""
     count = max(1, round(rounds * style.rounds))
     settings = [{**_STEADY, **style.settings, "objective": "binary", "seed": seed + run} for run in range(runs)]
-    return Forest.of([tree for setting in settings for tree in _run(sample, setting, count, 1.0 / runs)])
+    return Forest.of([tree for setting in settings for tree in _run(rows, bot, setting, count, 1.0 / runs)])
 
 
-def _run(sample: Sample, settings: Mapping[str, Any], count: int, share: float) -> list[Tree]:
+def _run(rows: Floats, bot: Flags, settings: Mapping[str, Any], count: int, share: float) -> list[Tree]:
     learner = _lightgbm()
-    data = learner.Dataset(sample.rows, sample.bot.astype(np.float64), weight=sample.weights)
-    fitted = learner.train(settings, data, count)
+    fitted = learner.train(settings, learner.Dataset(rows, bot.astype(np.float64)), count)
     trees = [_tree(told["tree_structure"], share) for told in fitted.dump_model()["tree_info"]]
-    some = sample.rows[:64]
-    _refuse_other_trees(trees, some, share * fitted.predict(some, raw_score=True))
+    _refuse_other_trees(trees, rows[:64], share * fitted.predict(rows[:64], raw_score=True))
     return trees
 
 
