@@ -95,6 +95,12 @@ def test_sessions_of_several_sources_have_exactly_the_promised_columns(folder, t
     assert "661 messages in 1 sessions" in ended.stderr
 
 
+def test_sessions_are_measured_by_character_when_asked(folder):
+    rows = json.loads(done("measure", "session", folder / "bots", "--by", "character", "--json").stdout)
+
+    assert [(row["actor"], row["character"]) for row in rows] == [("150001", "150001"), ("150002", "150002")]
+
+
 def test_a_stream_is_told_line_by_line_and_summed_up(folder):
     told = done("packets", folder / "bots/a.adam", "--names", folder / "names.csv").stdout.splitlines()
 
