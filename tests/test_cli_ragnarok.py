@@ -139,8 +139,10 @@ def test_a_stream_for_machines_is_the_table_of_its_messages(folder):
         (("measure", "session", "tap.pcap"), "--server-port"),
         (("measure", "session", "a.adam", "--packet-db", "notes.txt"), "names no packet"),
         (("packets", "a.adam", "--packet-db", "table", "--packet-version", "3"), "none up to 3"),
+        (("packets", "a.adam", "--packet-version", "7"), "--packet-db"),
+        (("measure", "session", "a.adam", "--packet-version", "7"), "--packet-db"),
     ],
-    ids=["no file", "no port", "no table", "no version"],
+    ids=["no file", "no port", "no table", "no version", "packets of no table", "sessions of no table"],
 )
 def test_what_cannot_be_read_is_said_in_one_line(arguments, says, tmp_path):
     (tmp_path / "a.adam").write_bytes(ro.tick())
