@@ -140,14 +140,30 @@ def test_a_stream_for_machines_is_the_table_of_its_messages(folder):
         (("measure", "session", "a.adam", "--packet-db", "notes.txt"), "names no packet"),
         (("packets", "a.adam", "--packet-db", "table", "--packet-version", "3"), "none up to 3"),
         (("packets", "a.adam", "--packet-version", "7"), "--packet-db"),
+        (("packets", "table", "table2"), "--packet-db"),
+        (("packets", "table", "a.adam"), "--packet-db"),
+        (("packets", "a.adam", "table"), "--packet-db"),
+        (("packets", "notes.txt"), "--packet-db"),
         (("measure", "session", "a.adam", "--packet-version", "7"), "--packet-db"),
     ],
-    ids=["no file", "no port", "no table", "no version", "packets of no table", "sessions of no table"],
+    ids=[
+        "no file",
+        "no port",
+        "no table",
+        "no version",
+        "packets of no table",
+        "two tables",
+        "a table first",
+        "a table last",
+        "text",
+        "sessions of no table",
+    ],
 )
 def test_what_cannot_be_read_is_said_in_one_line(arguments, says, tmp_path):
     (tmp_path / "a.adam").write_bytes(ro.tick())
     (tmp_path / "notes.txt").write_text("nothing\n")
     (tmp_path / "table").write_text(TEXT)
+    (tmp_path / "table2").write_text(TEXT)
     (tmp_path / "tap.pcap").write_bytes(pcap([]))
     named = [tmp_path / word if (tmp_path / word).exists() or word.endswith(".adam") else word for word in arguments]
 
