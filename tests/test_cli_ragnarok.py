@@ -95,6 +95,12 @@ def test_sessions_of_several_sources_have_exactly_the_promised_columns(folder, t
     assert "661 messages in 1 sessions" in ended.stderr
 
 
+def test_sessions_are_measured_by_character_when_asked(folder):
+    rows = json.loads(done("measure", "session", folder / "bots", "--by", "character", "--json").stdout)
+
+    assert [(row["actor"], row["character"]) for row in rows] == [("150001", "150001"), ("150002", "150002")]
+
+
 def test_a_stream_is_told_line_by_line_and_summed_up(folder):
     told = done("packets", folder / "bots/a.adam", "--names", folder / "names.csv").stdout.splitlines()
 
@@ -133,13 +139,31 @@ def test_a_stream_for_machines_is_the_table_of_its_messages(folder):
         (("measure", "session", "tap.pcap"), "--server-port"),
         (("measure", "session", "a.adam", "--packet-db", "notes.txt"), "names no packet"),
         (("packets", "a.adam", "--packet-db", "table", "--packet-version", "3"), "none up to 3"),
+        (("packets", "a.adam", "--packet-version", "7"), "--packet-db"),
+        (("packets", "table", "table2"), "--packet-db"),
+        (("packets", "table", "a.adam"), "--packet-db"),
+        (("packets", "a.adam", "table"), "--packet-db"),
+        (("packets", "notes.txt"), "--packet-db"),
+        (("measure", "session", "a.adam", "--packet-version", "7"), "--packet-db"),
     ],
-    ids=["no file", "no port", "no table", "no version"],
+    ids=[
+        "no file",
+        "no port",
+        "no table",
+        "no version",
+        "packets of no table",
+        "two tables",
+        "a table first",
+        "a table last",
+        "text",
+        "sessions of no table",
+    ],
 )
 def test_what_cannot_be_read_is_said_in_one_line(arguments, says, tmp_path):
     (tmp_path / "a.adam").write_bytes(ro.tick())
     (tmp_path / "notes.txt").write_text("nothing\n")
     (tmp_path / "table").write_text(TEXT)
+    (tmp_path / "table2").write_text(TEXT)
     (tmp_path / "tap.pcap").write_bytes(pcap([]))
     named = [tmp_path / word if (tmp_path / word).exists() or word.endswith(".adam") else word for word in arguments]
 

@@ -215,6 +215,20 @@ def test_a_session_before_any_connect_message_has_no_actor_and_comes_first():
     assert frame["character"].to_list() == [None, "3", "6"]
 
 
+def test_by_character_the_character_stands_in_actor_and_keeps_its_own_column():
+    frame = measure([(9, ro.connect(5, 66)), (10, ro.connect(5, 33))], Sessions(by="character"))
+
+    assert frame.select("actor", "character").rows() == [("33", "33"), ("66", "66")]
+
+
+def test_a_recipe_kept_before_there_was_a_choice_of_actor_is_one_of_accounts():
+    kept = {"paper_mode": False, "min_moves": 50, "min_actions": 10}
+
+    assert Sessions.from_dict(kept) == Sessions(by="account")
+    with pytest.raises(MeasureError, match="by is 'clan'; choose account or character"):
+        Sessions.from_dict({**kept, "by": "clan"})
+
+
 def test_a_gate_below_nothing_is_refused():
     with pytest.raises(MeasureError, match="min_moves is -1"):
         Sessions(min_moves=-1)

@@ -147,6 +147,7 @@ def test_an_id_nobody_knows_skips_to_the_next_segment_that_begins_like_a_message
     assert frame["function"].to_list() == ["wanttoconnection", "walktoxy", "takeitem"]
     assert report.skipped == {REASONS[3]: 12}
     assert "id 0xffff" in report.problem
+    assert report.problem.endswith("name the server's table with --packet-db")
 
 
 def test_a_connection_joined_midway_begins_with_the_first_whole_message():

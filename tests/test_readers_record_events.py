@@ -5,11 +5,13 @@ import pyarrow as pa
 import pytest
 
 import ragnarok_bytes as ro
+from capture_bytes import CLIENT, CLIENT6, SYN, ethernet, ipv4, ipv6, pcap, tcp
 from gamewarden.errors import ConfigError
 from gamewarden.pipeline.sessions import open_record_events
 from gamewarden.pipeline.sources import Reading
 from gamewarden.readers.packet_db import PacketDb, parse_packet_db
 from gamewarden.readers.packet_profile import thesis_profile
+from gamewarden.readers.record_captures import RecordCapture
 from gamewarden.readers.record_events import RecordEvents
 from gamewarden.readers.record_streams import RecordFile
 from gamewarden.store.lake import Lake
@@ -93,6 +95,21 @@ def test_a_session_is_a_login_its_acts_and_a_logout_at_its_last_message():
     assert frame["session"].n_unique() == 2
     assert frame["session"][0] == "11@2023-11-14T22:13:20.000000Z"
     assert frame["seq"].to_list() == list(range(frame.height))
+
+
+@pytest.mark.parametrize(
+    ("around", "kind", "address"),
+    [(ipv4, 0x0800, CLIENT), (ipv6, 0x86DD, CLIENT6)],
+    ids=["of four bytes", "of sixteen bytes"],
+)
+def test_an_address_stands_bare_without_its_port(around, kind, address):
+    segments = [tcp(50_000, 5121, 99, 0, SYN), tcp(50_000, 5121, 100) + ro.connect()]
+    frames = [ethernet(around(segment), kind) for segment in segments]
+    log = RecordEvents("tap", RecordCapture(ro.Given(pcap(frames)), DB, (5121,)), DB)
+
+    told = pa.Table.from_batches(log.batches(("kind", "ip"))).to_pylist()
+
+    assert {row["ip"] for row in told} == {address}
 
 
 @pytest.mark.parametrize("batch", [1, 2, 100])

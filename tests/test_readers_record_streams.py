@@ -131,6 +131,16 @@ def test_a_lenient_reading_goes_on_at_the_next_tag_and_a_strict_one_ends():
     assert "id 0xffff at byte 20 is not in the packet table" in counted.lines()[-1]
 
 
+def test_an_id_the_built_in_profile_lacks_asks_for_the_servers_table_and_one_a_named_table_lacks_does_not():
+    _, unnamed = read(ro.tick() + b"\xff\xff")
+    _, named = read(ro.tick() + b"\xff\xff", ODD)
+    _, lengthy = read(b"\x96\0\0\0")
+
+    assert unnamed.lines()[-1].endswith("is not in the packet table; name the server's table with --packet-db")
+    assert named.lines()[-1].endswith("is not in the packet table")
+    assert lengthy.lines()[-1].endswith("has a length no message can have")
+
+
 def test_the_mark_that_ends_a_stream_ends_it_in_either_mode():
     data = ro.tick() + b"\0\0" + ro.tag(AT) + ro.tick()
 

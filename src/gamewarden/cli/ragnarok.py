@@ -11,6 +11,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say
+from gamewarden.errors import ConfigError
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
@@ -33,6 +34,10 @@ def decoding(function: Callable[..., None]) -> Callable[..., None]:
         strict: bool,
         **given: Any,  # noqa: ANN401  the command's own
     ) -> None:
+        if packet_version is not None and packet_db is None:
+            raise ConfigError(
+                f"--packet-version {packet_version}: says nothing without a packet table; name it with --packet-db"
+            )
         function(
             reading=replace(reading, packet_db=packet_db, packet_version=packet_version, strict=strict),
             **given,

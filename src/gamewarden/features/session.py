@@ -6,7 +6,7 @@ own proposal, and attacks that are not continued are counted there but never use
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import polars as pl
 
@@ -17,6 +17,7 @@ from gamewarden.tables import SESSIONS
 if TYPE_CHECKING:
     from gamewarden.features.session_fold import SessionFold
 
+By = Literal["account", "character"]
 # The features in the order of the published code, and what each is divided by in the published vector.
 PUBLISHED_SCALE = {
     "packets_per_s": 1,
@@ -53,17 +54,20 @@ class Sessions:
             "a session ends when the next one connects, no gate of evidence.",
         },
     )
+    by: By = field(default="account", metadata={"also": ("character",), "says": "What stands in the column actor."})
     min_moves: int = field(default=50, metadata={"also": (0, 200), "says": "Moves a session needs to be enough."})
     min_actions: int = field(
         default=10, metadata={"also": (0, 40), "says": "Attacks and pick-ups a session needs to be enough."}
     )
 
     def __post_init__(self) -> None:
-        """Check the gate.
+        """Check every option.
 
         Raises:
-            MeasureError: a number is negative.
+            MeasureError: a number is negative, or nobody can stand in the column actor.
         """
+        if self.by not in get_args(By):
+            raise MeasureError(f"session: by is {self.by!r}; choose {' or '.join(get_args(By))}")
         for name in ("min_moves", "min_actions"):
             if getattr(self, name) < 0:
                 raise MeasureError(f"session: {name} is {getattr(self, name)}; it must be 0 or more")
@@ -78,7 +82,7 @@ class Sessions:
         return self
 
     def measure(self, records: RecordStream, progress: Progress = no_progress) -> pl.DataFrame:
-        """SESSIONS: one row a session, sorted by actor, then since; sessions without an account come first."""
+        """SESSIONS: one row a session, sorted by actor, then since; sessions of nobody known come first."""
         fold = self.fold()
         for batch in records.batches(fold.columns):
             fold.push(batch)

@@ -20,6 +20,7 @@ ROLES = {
 TEN_MINUTES = 600_000_000  # µs; a valid session is longer
 PUBLISHED_NO_GAP = 7000.0  # ms, what the published code says where there was none
 _WHO = ("stream", "actor", "character")
+_COLUMN = {"account": "actor", "character": "character"}  # of RECORDS, whose values stand in `actor`
 
 
 class SessionFold:
@@ -72,7 +73,7 @@ class SessionFold:
         since, timed = states["first"]["at"], states["first"]["come"] == 1
         lasted = np.where(timed & ended, until - since, 0)
         columns = {
-            "actor": pl.Series(self._who["actor"], dtype=pl.String),
+            "actor": pl.Series(self._who[_COLUMN[self._recipe.by]], dtype=pl.String),
             "character": pl.Series(self._who["character"], dtype=pl.String),
             "since": _or_null(since, timed).cast(TIME),
             "until": _or_null(until, ended).cast(TIME),

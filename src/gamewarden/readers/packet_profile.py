@@ -42,6 +42,11 @@ _PACKETS: tuple[tuple[int, int, str, tuple[int, ...]], ...] = (
 )
 
 
+def advice_on_unknown(db: PacketDb) -> str:
+    """What to do about an id this table does not have: the built-in one stands for a table nobody has named."""
+    return "; name the server's table with --packet-db" if db.name == THESIS else ""
+
+
 def thesis_profile() -> PacketDb:
     """The built-in table: what is understood when no other is named."""
     return PacketDb(THESIS, {packet[0]: Entry(*packet) for packet in _PACKETS})

@@ -17,6 +17,7 @@ from gamewarden.readers.byte_sources import Origin
 from gamewarden.readers.capture_kernel import Rows
 from gamewarden.readers.captures import CaptureReport, segment_reading
 from gamewarden.readers.packet_db import PacketDb
+from gamewarden.readers.packet_profile import advice_on_unknown
 from gamewarden.readers.record_batches import BATCH_ROWS, Desk, layout_of
 from gamewarden.readers.record_report import AFTER_LOSS, CUT_OFF, JOINED, REASONS, RecordReport
 from gamewarden.readers.tcp_streams import SYN, Assembly, Ints
@@ -47,7 +48,8 @@ class RecordCapture:
         """
         if not server_ports:
             raise ConfigError(f"{origin.name}: a capture needs the port of the game; name it with --server-port")
-        self.report = RecordReport(origin.name)
+        self._advice = advice_on_unknown(db)
+        self.report = RecordReport(origin.name, self._advice)
         self._origin = origin
         self._layout = layout_of(db)
         self._ports = tuple(server_ports)
@@ -61,7 +63,7 @@ class RecordCapture:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The messages of each connection in their order, connections side by side."""
-        self.report = RecordReport(self._origin.name)
+        self.report = RecordReport(self._origin.name, self._advice)
         captured = CaptureReport()
         with self._origin.opened() as source:
             segments = segment_reading(source, self._origin.name, self._ports, captured)
@@ -227,8 +229,8 @@ class _Connection:
     def _skip(self, count: int, reason: str) -> None:
         self._reading.report.skip(count, reason)
 
-    def _notice(self, what: str) -> None:
-        self._reading.report.notice(f"connection {self._stream}: {what}")
+    def _notice(self, what: str, status: int | None = None) -> None:
+        self._reading.report.notice_unread(f"connection {self._stream}: {what}", status)
         self._dead = self._dead or self._reading.strict
 
     def _decode(self, *, final: bool = False) -> Iterator[None]:
@@ -271,7 +273,7 @@ class _Connection:
         status = kernel.UNKNOWN_ID if status == kernel.END_MARK else status  # no mark ends a connection
         identity = int(data[offset]) | int(data[offset + 1]) << 8
         self._lost_because = REASONS[status]
-        self._notice(f"a message of id 0x{identity:04x} cannot be read")
+        self._notice(f"a message of id 0x{identity:04x} cannot be read", status)
         return offset if self._dead else self._skip_segment(ends, offset)
 
     def _skip_segment(self, ends: Ints, offset: int) -> int:

@@ -185,7 +185,7 @@ class _Reading:
             pl.col("target").cast(pl.String),
             losing.alias("amount"),
             (pl.col("character") + "@" + pl.col("since").dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ")).alias("session"),
-            pl.col("client").str.replace(r":\d+$", "").alias("ip"),
+            pl.col("client").str.replace(r":\d+$", "").str.strip_chars("[]").alias("ip"),
         )
         self._seq += rows.height
         missing = [pl.lit(None, EVENTS.columns[name]).alias(name) for name in columns if name not in told.columns]

@@ -20,6 +20,7 @@ class RecordReport:
     """Counts for people; `taken` + `tags` + all of `skipped` is every byte there was."""
 
     source: str
+    advice: str = ""  # what to do about an id the packet table does not have
     messages: int = 0
     sessions: int = 0
     taken: int = 0
@@ -44,6 +45,10 @@ class RecordReport:
         """Keep the first problem."""
         if self.problem is None:
             self.problem = f"{self.source}: {what}"
+
+    def notice_unread(self, what: str, status: int | None) -> None:
+        """Keep the first problem: with what to do where the packet table lacks an id."""
+        self.notice(what + (self.advice if status == kernel.UNKNOWN_ID else ""))
 
     def lines(self) -> list[str]:
         """The counts on one line, and the problem, if there is one, on another."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 from gamewarden.readers import record_kernel as kernel
 from gamewarden.readers.byte_sources import Origin, Window
 from gamewarden.readers.packet_db import PacketDb
+from gamewarden.readers.packet_profile import advice_on_unknown
 from gamewarden.readers.record_batches import BATCH_ROWS, Desk, layout_of
 from gamewarden.readers.record_report import CUT_OFF, REASONS, RecordReport
 
@@ -24,7 +25,8 @@ class RecordFile:
     rows: int | None = None
 
     def __init__(self, origin: Origin, db: PacketDb, *, strict: bool = False, batch: int = BATCH_ROWS) -> None:
-        self.report = RecordReport(origin.name)
+        self._advice = advice_on_unknown(db)
+        self.report = RecordReport(origin.name, self._advice)
         self._origin = origin
         self._layout = layout_of(db)
         self._strict = strict
@@ -37,7 +39,7 @@ class RecordFile:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """All messages in the order they were sent."""
-        self.report = RecordReport(self._origin.name)
+        self.report = RecordReport(self._origin.name, self._advice)
         with self._origin.opened() as source:
             reading = _Reading(Window(source), Desk(self._layout, self._batch), self.report, strict=self._strict)
             yield from reading.batches(columns, live=source.live)
@@ -94,7 +96,7 @@ class _Reading:
         """Whether there is anything to go on with behind something that cannot be read."""
         identity = int.from_bytes(self._window.take(2), "little")
         if status != kernel.END_MARK:
-            self._report.notice(f"id 0x{identity:04x} at byte {self._window.position:,} {_why(status)}")
+            self._report.notice_unread(f"id 0x{identity:04x} at byte {self._window.position:,} {_why(status)}", status)
         if status == kernel.END_MARK:
             self._skip_rest(REASONS[status])
             return False

@@ -30,7 +30,7 @@ def open_records(
     What it is, its first bytes say. `-` is standard input. The stream's `report` accounts for every byte.
 
     Raises:
-        ReadError: the source or the packet table cannot be read.
+        ReadError: the source or the packet table cannot be read, or the source is text.
         ConfigError: a capture without a port, or a version the table does not have.
     """
     table = packet_table(db, version)
@@ -42,6 +42,8 @@ def open_records(
         from gamewarden.readers.record_captures import RecordCapture
 
         return RecordCapture(origin, table, server_ports, strict=strict)
+    if origin.rereadable and origin.path is not None:
+        _refuse_text(origin.path)
     from gamewarden.readers.record_streams import RecordFile
 
     return RecordFile(origin, table, strict=strict)
@@ -69,6 +71,16 @@ def is_packetstream(path: Path) -> bool:
     from gamewarden.readers.record_streams import TAG
 
     return path.is_file() and _beginning(path).startswith(TAG)
+
+
+def _refuse_text(path: Path) -> None:
+    head = _beginning(path)
+    if looks_like_packet_table(head):
+        raise ReadError(f"{path}: is a packet table, not a client's messages; name it with --packet-db beside a stream")
+    if not looks_like_bytes(head) and not is_packetstream(path):
+        raise ReadError(
+            f"{path}: is text, not a packetstream or a capture; name one of these, and a packet table with --packet-db"
+        )
 
 
 def _beginning(path: Path) -> bytes:
