@@ -12,7 +12,9 @@ import pytest
 import ragnarok_bytes as ro
 from capture_bytes import pcap
 from gamewarden.errors import ReadError
-from gamewarden.pipeline.sessions import session_sources
+from gamewarden.features.session import Sessions
+from gamewarden.pipeline import Reading, sessions_to_judge
+from gamewarden.pipeline.sessions import measure_sessions, session_sources
 from test_readers_packet_db import TEXT
 from test_readers_record_captures import PORT, frames_of
 
@@ -193,6 +195,17 @@ def test_the_logs_detectors_run_on_a_real_tap(tmp_path):
     assert dict(measured.select("actor", "trade_give_count").iter_rows()) == offered
     done("measure", "actions", lake, "--chunk", "15m", "--out", out)
     assert pl.read_parquet(out).height > 9
+
+
+def test_paper_mode_says_that_it_is_strict_and_is_wherever_sessions_are_measured(tmp_path):
+    damaged = ro.tag(AT) + ro.connect() + ro.tag(AT) + b"\xff\xff" + ro.tag(AT + SECOND) + ro.tick()
+    (tmp_path / "a.adam").write_bytes(damaged)
+
+    for paper, packets in ((True, [1]), (False, [2])):
+        for measure in (measure_sessions, sessions_to_judge):
+            told = measure(Sessions(paper_mode=paper), [tmp_path / "a.adam"], Reading())
+            assert told.frame["packets"].to_list() == packets
+    assert "implies --strict" in " ".join(done("measure", "session", "--help").stdout.split())
 
 
 def test_a_stream_from_standard_input_is_told_in_one_pass():

@@ -11,7 +11,7 @@ from gamewarden.contracts import Detector, Feature, Model, Progress, no_progress
 from gamewarden.errors import FitError, ReadError
 from gamewarden.pipeline.fitting import Fitted, kept
 from gamewarden.pipeline.measuring import measured
-from gamewarden.pipeline.sessions import LABEL_FOLDERS, session_sources
+from gamewarden.pipeline.sessions import LABEL_FOLDERS, as_strict, session_sources
 from gamewarden.pipeline.sources import Reading, Told, Watched
 from gamewarden.readers.records import open_records, packet_table
 from gamewarden.readers.small import read_labels
@@ -85,7 +85,7 @@ def _gather(
     parts: list[pl.DataFrame] = []
     reports: list[RecordReport] = []
     for file, label in files:
-        stream = open_records(file, db, reading.server_ports, strict=reading.strict)
+        stream = open_records(file, db, reading.server_ports, strict=as_strict(feature, reading).strict)
         told = measured(feature, Watched(stream, progress))
         reports.append(stream.report)
         parts.append(_named(check(told.frame, SESSIONS, str(file)), file, label))

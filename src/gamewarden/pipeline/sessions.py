@@ -137,13 +137,13 @@ class SummedUp:
 def measure_sessions(
     feature: Feature, sources: Sequence[Path], reading: Reading, progress: Progress = no_progress
 ) -> Told:
-    """SESSIONS of any number of packetstreams, captures and folders of them.
+    """SESSIONS of any number of packetstreams, captures and folders of them."""
+    return measured(feature, Watched(open_record_source(sources, as_strict(feature, reading)), progress))
 
-    As published also means as strict: the published reader gives a file up at the first id it does not know.
-    """
-    if getattr(feature, "paper_mode", False):
-        reading = replace(reading, strict=True)
-    return measured(feature, Watched(open_record_source(sources, reading), progress))
+
+def as_strict(feature: Feature, reading: Reading) -> Reading:
+    """As published also means as strict: the published reader gives a file up at the first id it does not know."""
+    return replace(reading, strict=True) if getattr(feature, "paper_mode", False) else reading
 
 
 def open_record_events(source: Path, reading: Reading) -> LogSource:
