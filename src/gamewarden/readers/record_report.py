@@ -14,6 +14,8 @@ CUT_OFF = "of a message that is cut off"
 AFTER_LOSS = "after bytes that were not captured, up to a place where messages begin"
 JOINED = "of a connection joined midway, up to a place where messages begin"
 
+REUSED = "of a connection that began with the sequence number of the one before it"
+
 
 @dataclass
 class RecordReport:
