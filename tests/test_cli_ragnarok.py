@@ -80,7 +80,10 @@ def test_folders_say_who_is_a_bot_and_text_is_passed_over(folder):
 def test_a_folder_without_messages_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("nothing")
 
-    with pytest.raises(ReadError, match="no packetstream"):
+    with pytest.raises(ReadError, match="no packetstream and no capture, only 1 other file;"):
+        session_sources([tmp_path])
+    (tmp_path / "notes.txt").unlink()
+    with pytest.raises(ReadError, match="no packetstream and no capture, it is empty;"):
         session_sources([tmp_path])
 
 
@@ -94,7 +97,7 @@ def test_sessions_of_several_sources_have_exactly_the_promised_columns(folder, t
     assert [line.split(",")[0] for line in lines[1:]] == ["2001", "2002", "2003", "7"]  # a file named twice counts once
     assert lines[1].startswith("2001,150001,2023-11-14T22:13:20.000000Z,2023-11-14T22:24:20.000000Z,661,true,true,")
     assert lines[-1].split(",")[4:7] == ["3", "false", "false"]
-    assert "661 messages in 1 sessions" in ended.stderr
+    assert "661 messages in 1 session," in ended.stderr
 
 
 def test_sessions_are_measured_by_character_when_asked(folder):

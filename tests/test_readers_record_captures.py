@@ -195,7 +195,9 @@ def test_a_new_connection_with_the_number_of_the_one_before_is_counted_where_its
 
     assert frame["actor"].to_list() == ["1", "1"]
     assert report.skipped == {REUSED: len(ro.connect())}
-    assert "26 bytes skipped of a connection that began with the sequence number of the one before" in report.lines()[-1]
+    assert (
+        "26 bytes skipped of a connection that began with the sequence number of the one before" in report.lines()[-1]
+    )
 
 
 def test_only_the_clients_side_of_the_games_port_is_read():

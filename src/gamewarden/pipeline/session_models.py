@@ -16,6 +16,7 @@ from gamewarden.pipeline.sources import Reading, Told, Watched
 from gamewarden.readers.records import open_records, packet_table
 from gamewarden.readers.small import read_labels
 from gamewarden.tables import LABELS, SESSIONS, check
+from gamewarden.words import counted
 
 if TYPE_CHECKING:
     from gamewarden.readers.record_report import RecordReport
@@ -111,15 +112,15 @@ def _counted(reports: "Sequence[RecordReport]") -> list[str]:
     messages, sessions = sum(one.messages for one in reports), sum(one.sessions for one in reports)
     wrong = [one for one in reports if one.skipped or one.lost or one.problem]
     lines = [line if line.startswith(one.source) else f"{one.source}: {line}" for one in wrong for line in one.lines()]
-    return [f"{messages:,} messages in {sessions:,} sessions of {len(reports):,} files", *lines]
+    return [f"{counted(messages, 'message')} in {counted(sessions, 'session')} of {len(reports):,} files", *lines]
 
 
 def _lost(rows: pl.DataFrame, placed: pl.DataFrame) -> Iterator[str]:
     timed = rows.drop_nulls(["since", "until"]).height
     if timed < rows.height:
-        yield f"{rows.height - timed:,} sessions have no time and cannot be judged: their streams have no time headers"
+        yield f"{counted(rows.height - timed, 'session')} without a time cannot be judged: the stream has no headers"
     if placed.height < timed:
-        yield f"{timed - placed.height:,} sessions came twice, as in a stream and in a capture, and count once"
+        yield f"{counted(timed - placed.height, 'session')} came twice, in a stream and in a capture, and counted once"
 
 
 def _in_label_folder(file: Path) -> bool:

@@ -17,6 +17,7 @@ from gamewarden.readers.record_events import RecordEvents
 from gamewarden.readers.records import holds_messages, open_records, packet_table
 from gamewarden.readers.small import read_table
 from gamewarden.tables import RECORDS
+from gamewarden.words import counted
 
 GAMES = ("ragnarok",)
 # Folders whose name says what stands in them, as the thesis' own tool had them.
@@ -46,7 +47,8 @@ def _inside(folder: Path) -> list[Path]:
     )
     kept = [file for file in files if holds_messages(file)]
     if not kept:
-        raise ReadError(f"{folder}: holds no packetstream and no capture, only {len(files):,} other files")
+        there = f"only {counted(len(files), 'other file')}" if files else "it is empty"
+        raise ReadError(f"{folder}: holds no packetstream and no capture, {there}; name a folder that does")
     return kept
 
 
