@@ -12,7 +12,9 @@ import pytest
 import ragnarok_bytes as ro
 from capture_bytes import pcap
 from gamewarden.errors import ReadError
-from gamewarden.pipeline.sessions import session_sources
+from gamewarden.features.session import Sessions
+from gamewarden.pipeline import Reading, sessions_to_judge
+from gamewarden.pipeline.sessions import measure_sessions, session_sources
 from test_readers_packet_db import TEXT
 from test_readers_record_captures import PORT, frames_of
 
@@ -78,7 +80,10 @@ def test_folders_say_who_is_a_bot_and_text_is_passed_over(folder):
 def test_a_folder_without_messages_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("nothing")
 
-    with pytest.raises(ReadError, match="no packetstream"):
+    with pytest.raises(ReadError, match="no packetstream and no capture, only 1 other file;"):
+        session_sources([tmp_path])
+    (tmp_path / "notes.txt").unlink()
+    with pytest.raises(ReadError, match="no packetstream and no capture, it is empty;"):
         session_sources([tmp_path])
 
 
@@ -92,7 +97,7 @@ def test_sessions_of_several_sources_have_exactly_the_promised_columns(folder, t
     assert [line.split(",")[0] for line in lines[1:]] == ["2001", "2002", "2003", "7"]  # a file named twice counts once
     assert lines[1].startswith("2001,150001,2023-11-14T22:13:20.000000Z,2023-11-14T22:24:20.000000Z,661,true,true,")
     assert lines[-1].split(",")[4:7] == ["3", "false", "false"]
-    assert "661 messages in 1 sessions" in ended.stderr
+    assert "661 messages in 1 session," in ended.stderr
 
 
 def test_sessions_are_measured_by_character_when_asked(folder):
@@ -193,6 +198,17 @@ def test_the_logs_detectors_run_on_a_real_tap(tmp_path):
     assert dict(measured.select("actor", "trade_give_count").iter_rows()) == offered
     done("measure", "actions", lake, "--chunk", "15m", "--out", out)
     assert pl.read_parquet(out).height > 9
+
+
+def test_paper_mode_says_that_it_is_strict_and_is_wherever_sessions_are_measured(tmp_path):
+    damaged = ro.tag(AT) + ro.connect() + ro.tag(AT) + b"\xff\xff" + ro.tag(AT + SECOND) + ro.tick()
+    (tmp_path / "a.adam").write_bytes(damaged)
+
+    for paper, packets in ((True, [1]), (False, [2])):
+        for measure in (measure_sessions, sessions_to_judge):
+            told = measure(Sessions(paper_mode=paper), [tmp_path / "a.adam"], Reading())
+            assert told.frame["packets"].to_list() == packets
+    assert "implies --strict" in " ".join(done("measure", "session", "--help").stdout.split())
 
 
 def test_a_stream_from_standard_input_is_told_in_one_pass():

@@ -120,7 +120,7 @@ def test_a_session_that_comes_twice_counts_once(place, tmp_path):
 
     result = run("score", tmp_path / "bots", "--models", place / "models", "--json")
 
-    assert "1 sessions came twice" in result.stderr
+    assert "1 session came twice" in result.stderr
     assert len(json.loads(result.stdout)) == 8
 
 
@@ -136,7 +136,7 @@ def test_whoever_never_connects_goes_by_the_file_and_who_has_no_time_is_left_out
     rows = json.loads(result.stdout)
     assert [row["actor"] for row in rows] == ["tap"]
     assert rows[0]["probability"] > 0.5
-    assert "1 sessions have no time and cannot be judged" in result.stderr
+    assert "1 session without a time cannot be judged" in result.stderr
 
 
 def test_sessions_are_evaluated_with_the_cut_stated(place, mixed):

@@ -11,7 +11,7 @@ from capture_bytes import AT, CLIENT, SERVER, SYN, ethernet, ipv4, pcap, tcp, ud
 from gamewarden.errors import ConfigError
 from gamewarden.readers.packet_profile import thesis_profile
 from gamewarden.readers.record_captures import RecordCapture
-from gamewarden.readers.record_report import AFTER_LOSS, CUT_OFF, JOINED, REASONS
+from gamewarden.readers.record_report import AFTER_LOSS, CUT_OFF, JOINED, REASONS, REUSED
 from gamewarden.readers.tcp_streams import MOST_HELD, MOST_HELD_BYTES, Assembly
 
 PORT = 5121
@@ -186,6 +186,18 @@ def test_the_same_syn_twice_begins_nothing_anew():
     frame, report = read([frames[0], frames[0], frames[1], frames[0], frames[2]])
 
     assert (frame.height, report.sessions, report.skipped) == (2, 1, {})
+
+
+def test_a_new_connection_with_the_number_of_the_one_before_is_counted_where_its_bytes_are_dropped():
+    first, second = frames_of([(0, ro.connect(1, 11) + ro.walk(1, 2))]), frames_of([(0, ro.connect(2, 22))])
+
+    frame, report = read([*first, *second])
+
+    assert frame["actor"].to_list() == ["1", "1"]
+    assert report.skipped == {REUSED: len(ro.connect())}
+    assert (
+        "26 bytes skipped of a connection that began with the sequence number of the one before" in report.lines()[-1]
+    )
 
 
 def test_only_the_clients_side_of_the_games_port_is_read():

@@ -135,11 +135,11 @@ def test_what_cannot_be_an_event_is_left_out_and_counted():
     _, remarks = events([ro.tick(), ro.connect(), ro.tick(), number(0x200, 4), number(0x8C, 11)])
     untimed, silent = events([ro.connect(), ro.walk(1, 1)], tagged=False)
 
-    assert "1 messages are no events: no connect message told the account" in remarks
-    assert "2 messages are no events: the client says them by itself" in remarks
-    assert "1 messages are no events: their id has no function in the packet table" in remarks
+    assert "1 message left out of the events: no connect message told the account" in remarks
+    assert "2 messages left out of the events: the client says them by itself" in remarks
+    assert "1 message left out of the events: their id has no function in the packet table" in remarks
     assert untimed.height == 0
-    assert "2 messages are no events: a stream without tags tells no time" in silent
+    assert "2 messages left out of the events: a stream without tags tells no time" in silent
 
 
 def test_the_size_of_the_batches_does_not_matter():

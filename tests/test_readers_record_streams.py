@@ -128,6 +128,7 @@ def test_a_lenient_reading_goes_on_at_the_next_tag_and_a_strict_one_ends():
     assert counted.skipped == {REASONS[3]: 5}
     assert ended.skipped == {REASONS[3]: 5 + 12 + 8}
     assert (counted.resumed, ended.resumed) == (1, 0)
+    assert counted.lines()[0].endswith("resumed 1 time")
     assert "id 0xffff at byte 20 is not in the packet table" in counted.lines()[-1]
 
 

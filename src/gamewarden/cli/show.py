@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gamewarden.files import refuse_bad_place
+from gamewarden.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +45,7 @@ class Presentation:
 
         if self.out is not None:
             write_table(frame, self.out)
-            say(f"{frame.height:,} rows in {self.out}")
+            say(f"{counted(frame.height, 'row')} in {self.out}")
         if self.as_json:
             click.echo(json_text(frame), nl=False)
         elif self.out is None:

@@ -8,6 +8,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.show import Presentation, progress, say
+from gamewarden.words import counted
 
 if TYPE_CHECKING:
     from gamewarden.studies import Number
@@ -90,7 +91,9 @@ def _write_ragnarok(directory: Path, sessions: int, seed: int) -> None:
     made = Ragnarok(sessions, seed)
     with progress("playing", len(made.cast)) as done:
         played = write_ragnarok(made, directory, done)
-    say(f"{played:,} sessions of a synthetic Ragnarok are in {directory}: players, bots, unknown, and capture.pcap")
+    say(
+        f"{counted(played, 'session')} of a synthetic Ragnarok in {directory}: players, bots, unknown, and capture.pcap"
+    )
 
 
 def _reproduce_command(name: str) -> click.Command:

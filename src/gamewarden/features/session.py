@@ -51,7 +51,7 @@ class Sessions:
         metadata={
             "also": (True,),
             "says": "As published: 7000 ms for none, gaps divided by 100 and 1000, the chain of moves never cut, "
-            "a session ends when the next one connects, no gate of evidence.",
+            "a session ends when the next one connects, no gate of evidence; it implies --strict.",
         },
     )
     by: By = field(default="account", metadata={"also": ("character",), "says": "What stands in the column actor."})

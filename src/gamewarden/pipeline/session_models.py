@@ -11,11 +11,12 @@ from gamewarden.contracts import Detector, Feature, Model, Progress, no_progress
 from gamewarden.errors import FitError, ReadError
 from gamewarden.pipeline.fitting import Fitted, kept
 from gamewarden.pipeline.measuring import measured
-from gamewarden.pipeline.sessions import LABEL_FOLDERS, session_sources
+from gamewarden.pipeline.sessions import LABEL_FOLDERS, as_strict, session_sources
 from gamewarden.pipeline.sources import Reading, Told, Watched
 from gamewarden.readers.records import open_records, packet_table
 from gamewarden.readers.small import read_labels
 from gamewarden.tables import LABELS, SESSIONS, check
+from gamewarden.words import counted
 
 if TYPE_CHECKING:
     from gamewarden.readers.record_report import RecordReport
@@ -85,7 +86,7 @@ def _gather(
     parts: list[pl.DataFrame] = []
     reports: list[RecordReport] = []
     for file, label in files:
-        stream = open_records(file, db, reading.server_ports, strict=reading.strict)
+        stream = open_records(file, db, reading.server_ports, strict=as_strict(feature, reading).strict)
         told = measured(feature, Watched(stream, progress))
         reports.append(stream.report)
         parts.append(_named(check(told.frame, SESSIONS, str(file)), file, label))
@@ -111,15 +112,15 @@ def _counted(reports: "Sequence[RecordReport]") -> list[str]:
     messages, sessions = sum(one.messages for one in reports), sum(one.sessions for one in reports)
     wrong = [one for one in reports if one.skipped or one.lost or one.problem]
     lines = [line if line.startswith(one.source) else f"{one.source}: {line}" for one in wrong for line in one.lines()]
-    return [f"{messages:,} messages in {sessions:,} sessions of {len(reports):,} files", *lines]
+    return [f"{counted(messages, 'message')} in {counted(sessions, 'session')} of {len(reports):,} files", *lines]
 
 
 def _lost(rows: pl.DataFrame, placed: pl.DataFrame) -> Iterator[str]:
     timed = rows.drop_nulls(["since", "until"]).height
     if timed < rows.height:
-        yield f"{rows.height - timed:,} sessions have no time and cannot be judged: their streams have no time headers"
+        yield f"{counted(rows.height - timed, 'session')} without a time cannot be judged: it has no time headers"
     if placed.height < timed:
-        yield f"{timed - placed.height:,} sessions came twice, as in a stream and in a capture, and count once"
+        yield f"{counted(timed - placed.height, 'session')} came twice, as in stream and capture, and counted once"
 
 
 def _in_label_folder(file: Path) -> bool:

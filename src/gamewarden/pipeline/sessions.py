@@ -17,6 +17,7 @@ from gamewarden.readers.record_events import RecordEvents
 from gamewarden.readers.records import holds_messages, open_records, packet_table
 from gamewarden.readers.small import read_table
 from gamewarden.tables import RECORDS
+from gamewarden.words import counted
 
 GAMES = ("ragnarok",)
 # Folders whose name says what stands in them, as the thesis' own tool had them.
@@ -46,7 +47,8 @@ def _inside(folder: Path) -> list[Path]:
     )
     kept = [file for file in files if holds_messages(file)]
     if not kept:
-        raise ReadError(f"{folder}: holds no packetstream and no capture, only {len(files):,} other files")
+        there = f"only {counted(len(files), 'other file')}" if files else "it is empty"
+        raise ReadError(f"{folder}: holds no packetstream and no capture, {there}; name a folder that does")
     return kept
 
 
@@ -137,13 +139,13 @@ class SummedUp:
 def measure_sessions(
     feature: Feature, sources: Sequence[Path], reading: Reading, progress: Progress = no_progress
 ) -> Told:
-    """SESSIONS of any number of packetstreams, captures and folders of them.
+    """SESSIONS of any number of packetstreams, captures and folders of them."""
+    return measured(feature, Watched(open_record_source(sources, as_strict(feature, reading)), progress))
 
-    As published also means as strict: the published reader gives a file up at the first id it does not know.
-    """
-    if getattr(feature, "paper_mode", False):
-        reading = replace(reading, strict=True)
-    return measured(feature, Watched(open_record_source(sources, reading), progress))
+
+def as_strict(feature: Feature, reading: Reading) -> Reading:
+    """As published also means as strict: the published reader gives a file up at the first id it does not know."""
+    return replace(reading, strict=True) if getattr(feature, "paper_mode", False) else reading
 
 
 def open_record_events(source: Path, reading: Reading) -> LogSource:

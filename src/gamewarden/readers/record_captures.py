@@ -19,7 +19,7 @@ from gamewarden.readers.captures import CaptureReport, segment_reading
 from gamewarden.readers.packet_db import PacketDb
 from gamewarden.readers.packet_profile import advice_on_unknown
 from gamewarden.readers.record_batches import BATCH_ROWS, Desk, layout_of
-from gamewarden.readers.record_report import AFTER_LOSS, CUT_OFF, JOINED, REASONS, RecordReport
+from gamewarden.readers.record_report import AFTER_LOSS, CUT_OFF, JOINED, REASONS, REUSED, RecordReport
 from gamewarden.readers.tcp_streams import SYN, Assembly, Ints
 
 Clients: TypeAlias = Callable[[npt.NDArray[np.int32], Ints], pa.DictionaryArray]
@@ -163,6 +163,7 @@ class _Connection:
         self._assembly = Assembly()
         self._state = np.zeros(kernel.STATE_WORDS, np.int64)
         self._lost_because: str | None = None  # why the next message has to be looked for
+        self._reused: int | None = None  # bytes that had come twice when the same SYN came late
         self._dead = False  # a strict reading ended here
 
     def take(self, rows: Rows, which: Ints) -> Iterator[None]:
@@ -181,6 +182,8 @@ class _Connection:
             yield from self._lose()
         yield from self._decode(final=True)
         self._skip(self._assembly.ordered.length, self._lost_because or CUT_OFF)
+        if self._reused is not None:
+            self._skip(self._assembly.doubled - self._reused, REUSED)
 
     def _take_one(self, rows: Rows, row: int) -> Iterator[None]:
         seq = int(rows.seq[row])
@@ -204,6 +207,8 @@ class _Connection:
         """A SYN: a new connection, unless it is the one we have once more."""
         begins = (seq + 1) & 0xFFFFFFFF
         if self._assembly.opened and self._assembly.first == begins:
+            if self._reused is None and self._assembly.begun:
+                self._reused = self._assembly.doubled
             return
         if self._assembly.first is not None:
             yield from self._replace()

@@ -17,6 +17,7 @@ from gamewarden.readers.packed import Content, content_of
 from gamewarden.readers.packet_db import PacketDb
 from gamewarden.readers.record_trades import Trades
 from gamewarden.tables import EVENTS, EVENTS_ARROW, TIME
+from gamewarden.words import counted
 
 # Function -> kind; what is not here and has a function becomes "client.FUNCTION".
 KINDS = {
@@ -105,7 +106,11 @@ class RecordEvents:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What the latest reading counted and left out."""
-        left = (f"{count:,} messages are no events: {why}" for why, count in self._left_out.items() if count)
+        left = (
+            f"{counted(count, 'message')} left out of the events: {why}"
+            for why, count in self._left_out.items()
+            if count
+        )
         return (*self._records.remarks, *left)
 
     def content(self, beginnings: Sequence[int] = ()) -> Content:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from gamewarden.readers import record_kernel as kernel
+from gamewarden.words import counted
 
 REASONS = {
     kernel.UNKNOWN_ID: "after an id the packet table does not have",
@@ -13,6 +14,8 @@ REASONS = {
 CUT_OFF = "of a message that is cut off"
 AFTER_LOSS = "after bytes that were not captured, up to a place where messages begin"
 JOINED = "of a connection joined midway, up to a place where messages begin"
+
+REUSED = "of a connection that began with the sequence number of the one before it"
 
 
 @dataclass
@@ -52,9 +55,11 @@ class RecordReport:
 
     def lines(self) -> list[str]:
         """The counts on one line, and the problem, if there is one, on another."""
-        said = [f"{self.messages:,} messages in {self.sessions:,} sessions, {self.taken:,} bytes"]
+        said = [
+            f"{counted(self.messages, 'message')} in {counted(self.sessions, 'session')}, {counted(self.taken, 'byte')}"
+        ]
         said += [f"{self.tags:,} bytes of tags"] * (self.tags > 0)
-        said += [f"{count:,} bytes skipped {reason}" for reason, count in self.skipped.items()]
-        said += [f"{self.lost:,} bytes not captured"] * (self.lost > 0)
-        said += [f"resumed {self.resumed:,} times"] * (self.resumed > 0)
+        said += [f"{counted(count, 'byte')} skipped {reason}" for reason, count in self.skipped.items()]
+        said += [f"{counted(self.lost, 'byte')} not captured"] * (self.lost > 0)
+        said += [f"resumed {counted(self.resumed, 'time')}"] * (self.resumed > 0)
         return [line for line in (*self.further, ", ".join(said), self.problem) if line]

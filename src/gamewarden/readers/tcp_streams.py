@@ -79,12 +79,13 @@ class Ordered:
 class Assembly:
     """The order of one direction of a connection: where it is, and what waits."""
 
-    __slots__ = ("_held", "_held_bytes", "_place", "first", "opened", "ordered")
+    __slots__ = ("_held", "_held_bytes", "_place", "doubled", "first", "opened", "ordered")
 
     def __init__(self) -> None:
         self.ordered = Ordered()
         self.first: int | None = None  # sequence number of the first byte that counts
         self.opened = False  # that number was told by a SYN
+        self.doubled = 0  # bytes that had come before
         self._place = 0  # of the next byte, counted from the first; never wraps
         self._held: list[Piece] = []
         self._held_bytes = 0
@@ -92,6 +93,11 @@ class Assembly:
     def begin(self, seq: int, *, opened: bool) -> None:
         """The connection begins with this number."""
         self.first, self.opened = seq & _M32, opened
+
+    @property
+    def begun(self) -> bool:
+        """Whether bytes have come in their order: a SYN that is sent once more comes before them."""
+        return self._place > 0
 
     def is_far(self, seq: int) -> bool:
         """Whether a segment lies so far off that it must belong to another connection."""
@@ -143,6 +149,7 @@ class Assembly:
 
     def _append(self, place: int, data: Bytes, at: int) -> None:
         fresh = data[self._place - place :]
+        self.doubled += len(data) - len(fresh)
         self.ordered.add(fresh.copy(), at)
         self._place += len(fresh)
 
