@@ -118,7 +118,7 @@ def _counted(reports: "Sequence[RecordReport]") -> list[str]:
 def _lost(rows: pl.DataFrame, placed: pl.DataFrame) -> Iterator[str]:
     timed = rows.drop_nulls(["since", "until"]).height
     if timed < rows.height:
-        yield f"{counted(rows.height - timed, 'session')} without a time cannot be judged: it has no time headers"
+        yield f"{counted(rows.height - timed, 'session')} without a time cannot be judged: no time headers"
     if placed.height < timed:
         yield f"{counted(timed - placed.height, 'session')} came twice, as in stream and capture, and counted once"
 
