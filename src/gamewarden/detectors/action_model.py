@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from gamewarden.contracts import Recipe
 from gamewarden.detectors import action_sentences
 from gamewarden.detectors.action_vectors import DONE, StageOne, checked, counts_of, inputs
-from gamewarden.detectors.calibration import KEY, Floats, Reference
-from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed, shallow
+from gamewarden.detectors.calibration import Floats, Reference
+from gamewarden.detectors.fitted import CalibratedModel, evidence_table, refuse_misnamed, shallow
 from gamewarden.detectors.revival import action_fields
 from gamewarden.detectors.sentences import median
-from gamewarden.tables import EVIDENCE, check
 
 FLAGGED = 1.0  # the least margin of whoever the first stage flags: the bots' side of the machine's own margin
 LISTED = 12  # numbers of a chunk that evidence lists one by one; the others stand together as REST
@@ -117,14 +116,7 @@ class ActionModel(CalibratedModel):
         terms, flagging = self._terms(table)
         order = np.argsort(-np.abs(terms), axis=1, kind="stable")[:, :LISTED]
         rows = [self._row(table, row, terms, order[row], int(flagging[row])) for row in range(table.height)]
-        evidence = pl.DataFrame(
-            [part for parts in rows for part in parts], schema=_EVIDENCE, orient="row", infer_schema_length=None
-        )
-        keys = table.select(*KEY, pl.int_range(pl.len()).alias("row"))
-        joined = evidence.join(keys, on="row", how="left", maintain_order="left").with_columns(
-            pl.lit(self.detector).alias("detector")
-        )
-        return check(joined.drop("row"), EVIDENCE, f"explain {self.detector}")
+        return evidence_table((part for parts in rows for part in parts), table, self.detector)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -217,13 +209,3 @@ class ActionModel(CalibratedModel):
             "intercept": machine.intercept,
             "stage": None if machine.stage is None else shallow(machine.stage),
         }
-
-
-_EVIDENCE = {
-    "row": pl.Int64,
-    "feature": pl.String,
-    "value": pl.Float64,
-    "typical": pl.Float64,
-    "weight": pl.Float64,
-    "says": pl.String,
-}

@@ -1,11 +1,15 @@
 """What every model of calibrated decision values has in common: its name, its card, and how it is kept as JSON."""
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Protocol
 
+import polars as pl
+
 from gamewarden.contracts import Card, Recipe, model_id
 from gamewarden.detectors.calibration import (
+    KEY,
     Calibration,
     Reference,
     StyleReferences,
@@ -14,10 +18,11 @@ from gamewarden.detectors.calibration import (
     weak_here,
 )
 from gamewarden.errors import ModelError
+from gamewarden.tables import EVIDENCE, check
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibratedModel:
+class CalibratedModel(ABC):
     """A fitted method whose decision values were calibrated on held-out actors; what it learned is its own."""
 
     always_weak: ClassVar[tuple[str, ...]]  # sentences that hold for every model of the method
@@ -73,13 +78,31 @@ class CalibratedModel:
     def _weak_here(self) -> list[str]:
         return weak_here(self.training, self.validation, self.reference.humans, self.styles)
 
+    @abstractmethod
     def _learned(self) -> Mapping[str, Any]:
         """What the method learned, for the card."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _kept(self) -> Mapping[str, Any]:
         """What the method learned, as JSON values."""
-        raise NotImplementedError
+
+
+_EVIDENCE = {
+    "row": pl.Int64,
+    "feature": pl.String,
+    "value": pl.Float64,
+    "typical": pl.Float64,
+    "weight": pl.Float64,
+    "says": pl.String,
+}
+
+
+def evidence_table(rows: Iterable[Sequence[Any]], table: pl.DataFrame, detector: str) -> pl.DataFrame:
+    """EVIDENCE from rows that begin with the place of what they speak of in `table`, in their order."""
+    evidence = pl.DataFrame(list(rows), schema=_EVIDENCE, orient="row", infer_schema_length=None)
+    keys = table.select(*KEY, pl.int_range(pl.len()).alias("row"))
+    joined = evidence.join(keys, on="row", how="left", maintain_order="left")
+    return check(joined.drop("row").with_columns(detector=pl.lit(detector)), EVIDENCE, f"explain {detector}")
 
 
 def shallow(part: Any) -> dict[str, Any]:  # noqa: ANN401  any dataclass of plain values

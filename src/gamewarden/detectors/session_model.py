@@ -9,13 +9,12 @@ import polars as pl
 
 from gamewarden.contracts import Recipe
 from gamewarden.detectors.attribution import shapley
-from gamewarden.detectors.calibration import KEY, Floats, Reference
-from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed
+from gamewarden.detectors.calibration import Floats, Reference
+from gamewarden.detectors.fitted import CalibratedModel, evidence_table, refuse_misnamed
 from gamewarden.detectors.session_machines import Machine, Neighbours, Network
 from gamewarden.detectors.session_revival import session_fields
 from gamewarden.detectors.session_sentences import sentence
 from gamewarden.detectors.session_vectors import PUBLISHED, Column, checked, judged, matrix
-from gamewarden.tables import EVIDENCE, check
 
 MACHINES = {"network": Network, "neighbours": Neighbours}
 
@@ -65,12 +64,7 @@ class SessionModel(CalibratedModel):
         table = self._table(features)
         values, enough = matrix(table, self._names), self._judged(table).to_list()
         rows = [part for at in range(table.height) for part in self._row(at, values[at], enough=enough[at])]
-        evidence = pl.DataFrame(rows, schema=_EVIDENCE, orient="row")
-        keys = table.select(*KEY, pl.int_range(pl.len()).alias("row"))
-        joined = evidence.join(keys, on="row", how="left", maintain_order="left").with_columns(
-            pl.lit(self.detector).alias("detector")
-        )
-        return check(joined.drop("row"), EVIDENCE, f"explain {self.detector}")
+        return evidence_table(rows, table, self.detector)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -151,13 +145,3 @@ def _size(machine: Machine) -> dict[str, Any]:
 def _rows(value: Any) -> Any:  # noqa: ANN401  JSON values that were looked at
     """Rows of numbers as tuples."""
     return tuple(_rows(part) for part in value) if isinstance(value, list) else value
-
-
-_EVIDENCE = {
-    "row": pl.Int64,
-    "feature": pl.String,
-    "value": pl.Float64,
-    "typical": pl.Float64,
-    "weight": pl.Float64,
-    "says": pl.String,
-}

@@ -12,7 +12,7 @@ from gamewarden.features.account_table import AccountTable
 from gamewarden.pipeline.account_tables import row_of
 from gamewarden.pipeline.measuring import days_like, feature_of
 from gamewarden.pipeline.scoring import event_model, model_for, rows_to_judge
-from gamewarden.pipeline.sources import OneActor, Reading, Watched, open_source
+from gamewarden.pipeline.sources import Reading, Watched, only, open_source
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def explain(
     model = event_model(models, model.card.detector)
     feature = feature_of(model.feature)
     by = "character" if getattr(feature, "by", "account") == "character" else "actor"
-    alone = OneActor(Watched(open_source(source, reading), progress), by, actor)
+    alone = only(Watched(open_source(source, reading), progress), by, actor)
     measured = feature.measure(alone)
     if not measured.height:
         raise ReadError(f"{source}: has no event of {by} {actor!r}")

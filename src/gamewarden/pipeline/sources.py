@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -201,20 +202,40 @@ class Watched:
             self._progress(batch.num_rows)
 
 
-class OneActor:
-    """The events of one actor among all."""
+class Filtered:
+    """The events of a stream whose value in one column stays."""
 
-    def __init__(self, events: EventStream, column: str, actor: str) -> None:
+    def __init__(self, events: EventStream, column: str, stays: Callable[[pa.Array], pa.Array]) -> None:
         self._events = events
         self._column = column
-        self._actor = actor
+        self._stays = stays
         self.columns = events.columns
         self.rows: int | None = None
 
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the stream has beside its batches
+        return getattr(self._events, name)
+
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Their rows in the source's order."""
+        """The rows that stay, in the source's order."""
         needed = list(dict.fromkeys([*columns, self._column]))
         for batch in self._events.batches(needed):
-            kept = batch.filter(pc.equal(batch.column(self._column).cast(pa.string()), self._actor))
+            kept = batch.filter(self._stays(batch.column(self._column)))
             if kept.num_rows:
                 yield kept.select(list(columns))
+
+
+def only(events: EventStream, column: str, value: str) -> Filtered:
+    """The events of one actor, or of one character."""
+    return Filtered(events, column, lambda values: pc.equal(values.cast(pa.string()), value))
+
+
+def without(events: EventStream, kinds: Sequence[str]) -> Filtered:
+    """The events of all other kinds."""
+    named = pa.array(kinds, pa.string())
+    return Filtered(events, "kind", lambda values: pc.invert(pc.is_in(values.cast(pa.string()), named)))
+
+
+def before(events: EventStream, moment: datetime) -> Filtered:
+    """The events up to a moment."""
+    border = pa.scalar(moment, pa.timestamp("us", "UTC"))
+    return Filtered(events, "at", lambda values: pc.less(values, border))

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from gamewarden.contracts import Detector, EventStream, Feature, Progress, no_progress
 from gamewarden.errors import FitError
@@ -18,7 +16,7 @@ from gamewarden.evaluation.side_by_side import ALL, SideBySide, compare
 from gamewarden.evaluation.splits import middle_of
 from gamewarden.evaluation.ties import NO_TIES, Seen, seen_in, ties_of
 from gamewarden.pipeline.measuring import measured
-from gamewarden.pipeline.sources import Told
+from gamewarden.pipeline.sources import Told, before, without
 from gamewarden.store.models import stored
 from gamewarden.store.results import save_results
 
@@ -59,7 +57,7 @@ def compare_splits(
     by_character = getattr(seeing[0].feature, "by", "account") == "character"
     seen = seen_in(events, "character" if by_character else "actor")
     telling = sanction_kinds(seen.kinds["kind"].unique())
-    stream: EventStream = Without(events, telling) if telling else events
+    stream: EventStream = without(events, telling) if telling else events
     frozen = seeing[0].feature.freeze(stream)
     told = measured(frozen, stream)
     ground = Ground(told.frame, labels, ties_of(seen), splitting.group, splitting.cut, splitting.folds)
@@ -149,7 +147,7 @@ def _refuse_future(frozen: Feature, stream: EventStream, ground: Ground) -> None
         cut = ground.cut or middle_of(ground.labelled().rows)
     except FitError:
         return  # the split itself will say that there is no later period
-    refuse_future(ground.features, frozen.measure(Before(stream, cut)), cut)
+    refuse_future(ground.features, frozen.measure(before(stream, cut)), cut)
 
 
 def _removed(kinds: Sequence[str]) -> Iterator[str]:
@@ -162,49 +160,3 @@ def _removed(kinds: Sequence[str]) -> Iterator[str]:
 
 def _others(seen: Seen, removed: Sequence[str]) -> pl.DataFrame:
     return seen.kinds.filter(~pl.col("kind").is_in(removed))
-
-
-class _Filtered:
-    """A stream without some of its rows."""
-
-    def __init__(self, events: EventStream, column: str) -> None:
-        self._events = events
-        self._column = column
-        self.columns = events.columns
-        self.rows: int | None = None
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the stream has beside its batches
-        return getattr(self._events, name)
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows that stay, in the source's order."""
-        needed = list(dict.fromkeys([*columns, self._column]))
-        for batch in self._events.batches(needed):
-            kept = batch.filter(self._stays(batch.column(self._column)))
-            if kept.num_rows:
-                yield kept.select(list(columns))
-
-    def _stays(self, values: pa.Array) -> pa.Array:
-        raise NotImplementedError
-
-
-class Without(_Filtered):
-    """The events of a stream but those of some kinds."""
-
-    def __init__(self, events: EventStream, kinds: Sequence[str]) -> None:
-        super().__init__(events, "kind")
-        self._kinds = pa.array(kinds, pa.string())
-
-    def _stays(self, values: pa.Array) -> pa.Array:
-        return pc.invert(pc.is_in(values.cast(pa.string()), self._kinds))
-
-
-class Before(_Filtered):
-    """The events of a stream up to a moment."""
-
-    def __init__(self, events: EventStream, moment: datetime) -> None:
-        super().__init__(events, "at")
-        self._moment = pa.scalar(moment, pa.timestamp("us", "UTC"))
-
-    def _stays(self, values: pa.Array) -> pa.Array:
-        return pc.less(values, self._moment)
