@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from gamewarden.tables import RECORDS, check
 
-CONNECT, LOADED, FACE, TICK, NAME, WHISPER, WALK, TAKE, ACTION = (
+CONNECT, LOADED, FACE, TICK, NAME, WHISPER, WALK, TAKE, ACTION, OFFER = (
     0x009B,
     0x007D,
     0x0085,
@@ -18,6 +18,7 @@ CONNECT, LOADED, FACE, TICK, NAME, WHISPER, WALK, TAKE, ACTION = (
     0x00A7,
     0x00F5,
     0x0190,
+    0x00E8,
 )
 # The dump printed in the thesis: no tags, and the last message is cut off.
 DUMP = bytes.fromhex(
@@ -46,6 +47,11 @@ def take(target=7):
 
 def action(what, target=110_014):
     return struct.pack("<H3xI9xB", ACTION, target, what)
+
+
+def offer(amount, place):
+    """An offer in the trade window; place 0 is the purse."""
+    return struct.pack("<HHI", OFFER, place, amount)
 
 
 def face(direction=3):

@@ -121,6 +121,15 @@ def test_a_stream_is_told_line_by_line_and_summed_up(folder):
     assert told[-1].endswith("Long enough, and enough was done to judge it.")
 
 
+def test_offers_of_zeny_and_of_items_are_told_apart(tmp_path):
+    path = tmp_path / "trade.adam"
+    path.write_bytes(ro.tag(AT) + ro.connect() + ro.offer(7200, place=0) + ro.offer(30, place=5))
+
+    told = done("packets", path).stdout.splitlines()
+
+    assert told[2:4] == ["22:13:20.000 offer 7200 zeny", "22:13:20.000 offer 30 of item #5"]
+
+
 def test_a_table_is_told_apart_from_a_stream_and_shown(tmp_path):
     (tmp_path / "table").write_text(TEXT)
 

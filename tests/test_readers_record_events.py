@@ -21,6 +21,8 @@ SECOND = 1_000_000
 AT = 1_700_000_000 * SECOND
 MORE = parse_packet_db(
     """0x00e4,6,traderequest,2
+0x00e6,3,tradeack,2
+0x00eb,2,tradeok,0
 0x00ed,2,tradecancel,0
 0x008c,11,getcharnamerequest,7
 0x0200,4
@@ -37,8 +39,9 @@ def number(identity, size, **parts):
     return bytes(out)
 
 
-OFFER = number(0xE8, 8, item=(2, 5, 2), amount=(4, 30, 4))
+OFFER, NOTHING = ro.offer(30, 5), ro.offer(0, 0)
 COMMIT, CANCEL, ASK = number(0xEF, 2), number(0xED, 2), number(0xE4, 6, target=(2, 7, 4))
+AGREE, ANSWER = number(0xEB, 2), number(0xE6, 3, reply=(2, 3, 1))
 
 
 def events(messages, *, batch=1 << 16, tagged=True):
@@ -116,19 +119,67 @@ def test_an_address_stands_bare_without_its_port(around, kind, address):
 @pytest.mark.parametrize(
     ("messages", "given"),
     [
-        ([ASK, OFFER, OFFER, COMMIT], 2),
+        ([ASK, OFFER, ro.offer(30, 6), COMMIT], 2),
         ([ASK, OFFER, CANCEL, ASK, COMMIT], 0),
         ([OFFER, COMMIT, OFFER, CANCEL, OFFER, COMMIT, COMMIT], 2),
         ([OFFER, ro.connect(), COMMIT], 0),
+        ([ASK, OFFER, AGREE, ro.offer(30, 6), COMMIT], 1),
     ],
-    ids=["committed", "cancelled", "several", "another session"],
+    ids=["committed", "cancelled", "several", "another session", "too late"],
 )
 def test_what_was_offered_is_given_when_this_side_commits(messages, given, batch):
     frame, _ = events([ro.connect(), *messages], batch=batch)
 
     gifts = frame.filter(pl.col("kind") == "trade.give")
     assert gifts["amount"].to_list() == [-30.0] * given
-    assert frame.filter(pl.col("kind") == "trade.offer").height == messages.count(OFFER)
+    assert frame.filter(pl.col("kind") == "trade.offer").height == sum(m[:2] == OFFER[:2] for m in messages)
+
+
+@pytest.mark.parametrize("batch", [1, 100])
+def test_the_hub_of_a_star_that_offers_nothing_gives_nothing(batch):
+    frame, remarks = events([ro.connect(), *[ANSWER, NOTHING, AGREE, COMMIT] * 11], batch=batch)
+
+    assert not set(frame["kind"]) & {"trade.give", "trade.offer"}
+    assert (frame["kind"] == "trade.commit").sum() == 11
+    assert "11 messages left out of the events: an offer of nothing" in remarks
+
+
+@pytest.mark.parametrize("batch", [1, 100])
+@pytest.mark.parametrize(
+    ("offers", "given"),
+    [
+        ([ro.offer(40, 5), ro.offer(7200, 0)], [(None, -40.0), ("zeny", -7200.0)]),
+        ([ro.offer(40, 5), ro.offer(2, 5), ro.offer(3, 6)], [(None, -42.0), (None, -3.0)]),
+        ([ro.offer(500, 0), ro.offer(900, 0)], [("zeny", -900.0)]),
+        ([ro.offer(500, 0), NOTHING, OFFER], [(None, -30.0)]),
+        ([ro.offer(0, 9), OFFER], [(None, -30.0)]),
+    ],
+    ids=["zeny beside items", "more of one item", "zeny anew", "zeny taken back", "none of an item"],
+)
+def test_a_gift_is_what_the_trade_window_held_with_zeny_told_apart(offers, given, batch):
+    frame, _ = events([ro.connect(), ASK, *offers, AGREE, COMMIT], batch=batch)
+
+    assert frame.filter(pl.col("kind") == "trade.give").select("item", "amount").rows() == given
+
+
+@pytest.mark.parametrize("batch", [1, 100])
+@pytest.mark.parametrize(
+    ("messages", "partners"),
+    [
+        ([ASK, OFFER, COMMIT], {"7"}),
+        ([ANSWER, OFFER, COMMIT], {None}),
+        ([ASK, CANCEL, OFFER, COMMIT], {None}),
+        ([ASK, OFFER, COMMIT, ANSWER, OFFER, COMMIT], {"7", None}),
+        ([ASK, ro.connect(), OFFER, COMMIT], {None}),
+    ],
+    ids=["asked", "was asked", "had cancelled", "asked and was asked", "another session"],
+)
+def test_the_partner_of_a_trade_is_known_to_the_side_that_asked(messages, partners, batch):
+    frame, _ = events([ro.connect(), *messages], batch=batch)
+
+    assert set(frame.filter(pl.col("kind") == "trade.give")["other"]) == partners
+    assert set(frame.filter(pl.col("kind") == "trade.commit")["other"]) == partners
+    assert frame.filter(pl.col("kind") == "session.logout")["other"].is_null().all()
 
 
 def test_what_cannot_be_an_event_is_left_out_and_counted():

@@ -14,8 +14,9 @@ import ragnarok_bytes as ro
 import ragnarok_reference as reference
 from gamewarden.features.session import Sessions
 from gamewarden.readers.packet_db import read_packet_db
+from gamewarden.readers.record_events import RecordEvents
 from gamewarden.readers.records import open_records
-from gamewarden.tables import FrameRecords
+from gamewarden.tables import EVENTS, FrameRecords
 
 DATA = os.environ.get("GAMEWARDEN_DATA")
 pytestmark = pytest.mark.skipif(not DATA, reason="GAMEWARDEN_DATA is not set: the Ragnarok traffic is not here")
@@ -121,3 +122,46 @@ def test_a_real_session_measures_as_the_plain_reference_says(session, paper):
     numbers = [name for name, value in expected.items() if isinstance(value, float)]
     assert len(numbers) == 13
     assert {name: row[name] for name in numbers} == pytest.approx({name: expected[name] for name in numbers}, rel=1e-11)
+
+
+@cache
+def gifts():
+    """(character, partner's account, item, amount, seconds) of every `trade.give` in the tap."""
+    log = RecordEvents(RIG / "capture.pcap.gz", open_records(RIG / "capture.pcap.gz", table(), (5121,)), table())
+    told = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(log.batches(tuple(EVENTS.columns)))))
+    given = told.filter(pl.col("kind").cast(pl.String) == "trade.give")
+    return given.select("character", "other", "item", "amount", pl.col("at").dt.epoch("s").alias("s")).rows()
+
+
+def logged(name):
+    """Rows the server logged for trades, amounts below 0 being what a character gave; its clock was UTC."""
+    rows = pl.read_csv(RIG / "sql_logs" / f"{name}.csv").filter(pl.col("type") == "T", pl.col("amount") < 0)
+    return rows.with_columns(s=pl.col("time").str.to_datetime(time_zone="UTC").dt.epoch("s")).to_dicts()
+
+
+def server_rows():
+    """(character, partner, item, amount, seconds) of what the recorded characters gave while they were recorded."""
+    chats = pl.read_csv(RIG / "sql_logs" / "chatlog.csv").select("src_charid", "src_accountid").rows()
+    accounts = {str(character): str(account) for character, account in chats}
+    zeny = [(str(r["char_id"]), accounts[str(r["src_id"])], "zeny", r["amount"], r["s"]) for r in logged("zenylog")]
+    items = [(str(r["char_id"]), None, None, r["amount"], r["s"]) for r in logged("picklog")]
+    recorded = pl.read_csv(RIG / "labels.csv").select("char_id", "start_epoch", "end_epoch").rows()
+    spans = [(str(character), since, until) for character, since, until in recorded]
+    return [row for row in zeny + items if any(c == row[0] and a <= row[4] <= b for c, a, b in spans)]
+
+
+def test_every_gift_is_one_the_server_logged_and_every_logged_one_is_a_gift():
+    rows = server_rows()
+
+    assert len(rows) == 23
+    told = sorted((who, item or "", amount, at) for who, _, item, amount, at in gifts())
+    kept = sorted((who, item or "", amount, at) for who, _, item, amount, at in rows)
+    assert [row[:3] for row in told] == [row[:3] for row in kept]
+    assert all(abs(one[3] - other[3]) <= 2 for one, other in zip(told, kept, strict=True))
+
+
+def test_the_partner_of_every_recorded_trade_is_the_one_the_server_logged():
+    partners = {(who, amount): other for who, other, item, amount, _ in server_rows() if item == "zeny"}
+
+    assert {(who, amount): other for who, other, item, amount, _ in gifts() if item == "zeny"} == partners
+    assert {other for _, other, *_ in gifts()} == {"2000009"}

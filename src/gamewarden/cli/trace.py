@@ -56,7 +56,9 @@ def _words(row: Mapping[str, Any]) -> str:
     function = row["function"]
     if function is None:
         return f"message 0x{row['id']:04x} of {row['size']} bytes"
-    if function == "actionrequest":
+    if function == "tradeadditem" and row["item"] == 0:
+        text = "offer {amount} zeny"
+    elif function == "actionrequest":
         text = _ACTIONS.get(row["action"], "action {action} on {target}")
     else:
         text = _WORDS.get(function, str(function).replace("{", "{{").replace("}", "}}"))

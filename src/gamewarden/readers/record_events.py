@@ -1,7 +1,7 @@
 """Decoded client messages as EVENTS, so that everything that eats a game's log can eat a tap on its port.
 
 A client only asks; the server's answers are not read. So an attack is an order to attack, a pick-up one to pick up,
-and a trade counts as given when this side commits to it.
+and what lies in a trade window counts as given when this side commits to it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ import pyarrow as pa
 from gamewarden.contracts import RecordStream, canonical_json, digest
 from gamewarden.readers.packed import Content, content_of
 from gamewarden.readers.packet_db import PacketDb
-from gamewarden.readers.record_trades import Trades
+from gamewarden.readers.record_trades import Trades, offers_nothing
 from gamewarden.tables import EVENTS, EVENTS_ARROW, TIME
 from gamewarden.words import counted
 
@@ -75,9 +75,21 @@ _NEEDED = (
     "y",
     "target",
     "action",
+    "item",
     "amount",
 )
-_FILLED = frozenset(("actor", "character", "at", "seq", "kind", "x", "y", "target", "amount", "session", "ip"))
+_FILLED = frozenset(
+    ("actor", "character", "at", "seq", "kind", "x", "y", "target", "item", "amount", "other", "session", "ip")
+)
+_UNTOLD = {  # of a logout, which no message tells
+    "x": pl.Int16,
+    "y": pl.Int16,
+    "target": pl.UInt32,
+    "item": pl.String,
+    "amount": pl.Float64,
+    "other": pl.String,
+}
+_RULES = 2  # raised whenever the same messages make other events, so that a lake reads its sources anew
 
 
 class ReportedRecords(RecordStream, Protocol):
@@ -101,7 +113,7 @@ class RecordEvents:
         self._records = records
         self._left_out: dict[str, int] = {}
         packets = [[e.id, e.length, e.function, list(e.positions)] for e in db.entries.values()]
-        self.recipe = digest("ragnarok", canonical_json([packets, list(options)]))
+        self.recipe = digest("ragnarok", canonical_json([_RULES, packets, list(options)]))
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -147,7 +159,8 @@ class _Reading:
         rows = self._without(rows, pl.col("function").is_null(), "their id has no function in the packet table")
         rows = self._without(rows, pl.col("function").is_in(NOT_ACTS), "the client says them by itself")
         acts = rows.with_columns(kind=_kind(), amount=pl.col("amount").cast(pl.Float64))
-        yield from self._written(self._trades.settled(acts), columns)
+        told = self._without(self._trades.settled(acts), offers_nothing(), "an offer of nothing")
+        yield from self._written(told, columns)
 
     def farewells(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """A logout for every session that is still open when the source ends."""
@@ -188,7 +201,9 @@ class _Reading:
             pl.int_range(self._seq, self._seq + rows.height, dtype=pl.UInt64).alias("seq"),
             pl.col("x", "y").cast(pl.Float32),
             pl.col("target").cast(pl.String),
+            "item",
             losing.alias("amount"),
+            "other",
             (pl.col("character") + "@" + pl.col("since").dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ")).alias("session"),
             pl.col("client").str.replace(r":\d+$", "").str.strip_chars("[]").alias("ip"),
         )
@@ -209,10 +224,5 @@ def _logouts(lasts: pl.DataFrame) -> pl.DataFrame:
     """The last messages of sessions as their ends: nothing else tells when a client went."""
     if not lasts.height:
         return pl.DataFrame()
-    nothing = [pl.lit(None, dtype).alias(name) for name, dtype in (("x", pl.Int16), ("y", pl.Int16))]
-    return lasts.with_columns(
-        *nothing,
-        pl.lit("session.logout").alias("kind"),
-        pl.lit(None, pl.UInt32).alias("target"),
-        pl.lit(None, pl.Float64).alias("amount"),
-    )
+    nothing = [pl.lit(None, dtype).alias(name) for name, dtype in _UNTOLD.items()]
+    return lasts.with_columns(*nothing, kind=pl.lit("session.logout"))
