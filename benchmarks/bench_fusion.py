@@ -31,6 +31,7 @@ from gamewarden.world import World
 DETECTORS = ("account-day", "self-similarity", "actions-interval", "actions-frequency", "actions-two-stage")
 LEARNED_FROM = 1200  # chunks the machines learn from: a linear machine gains little from more
 DISCOUNT = 0.3
+HALF = 0.5  # of the accounts of these worlds are bots
 FUSED, COMBINED = "fusion (learned)", "combined (no labels)"
 EVERYBODY = "all bots"
 FEWEST = 3  # bots of a family below which an AUC says nothing
@@ -65,7 +66,7 @@ def judged(world: World, seed: int) -> pl.DataFrame:
     parts = roll_up(scores, speakers_of(models), cut, DISCOUNT)
     wide = side_by_side(parts, played(features.values(), fusion.styles.rule, cut))
     both = wide.with_columns(fusion.fuse(wide)["probability"].alias(FUSED)).join(
-        combine(parts, DISCOUNT).select(*KEY, pl.col("probability").alias(COMBINED)), on=KEY
+        combine(parts, DISCOUNT, HALF).select(*KEY, pl.col("probability").alias(COMBINED)), on=KEY
     )
     named = both.rename({model.card.id: model.card.detector for model in models})
     return named.select(

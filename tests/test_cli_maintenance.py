@@ -150,7 +150,7 @@ def test_backtest_shows_who_would_be_flagged_newly_or_spared_by_group(maintained
     ended = run(
         "backtest", maintained / "lake", "--models", *models, "--since", "2026-03-08", "--until", "2026-03-09",
         "--labels", maintained / "labels.csv", "--profiles", tmp_path / "profiles.csv", "--by", "server",
-        "--probability", "0.5", "--out", tmp_path / "groups.csv",
+        "--probability", "0.5", "--prevalence", "0.5", "--out", tmp_path / "groups.csv",
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
     groups = pl.read_csv(tmp_path / "groups.csv")

@@ -9,8 +9,10 @@ from click.testing import CliRunner
 from gamewarden import pipeline
 from gamewarden.cli import root
 from gamewarden.config import Config, Verdict
+from gamewarden.pipeline.prevalence import scored
 from gamewarden.tables import EVIDENCE, VERDICTS, check
 from gamewarden.verdicts.points import Points
+from gamewarden.verdicts.prevalence import SUPPOSED
 
 KINDS = "loot.*,npc.*,item.use"
 
@@ -77,7 +79,7 @@ def test_a_judgement_holds_all_that_its_verdicts_rest_on(unfused):
     check(unfused.evidence, EVIDENCE, "test")
     assert set(unfused.evidence["actor"]) == set(unfused.verdicts.filter(reached)["actor"])
     for model in unfused.models:
-        again = model.score(unfused.features[model.card.id])
+        again = scored(model, unfused.features[model.card.id], SUPPOSED)
         assert again.sort("actor", "since").equals(unfused.scores.filter(model=model.card.id).sort("actor", "since"))
 
 

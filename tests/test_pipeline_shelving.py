@@ -14,8 +14,10 @@ from gamewarden.contracts import Recipe
 from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.pipeline import Reading
+from gamewarden.pipeline.prevalence import scored
 from gamewarden.spans import MINUTE
 from gamewarden.store import models
+from gamewarden.verdicts.prevalence import SUPPOSED
 from made_up import action_log, labels_of
 
 NOON = datetime(2026, 4, 1, 12, tzinfo=UTC)
@@ -201,7 +203,7 @@ def test_who_scores_differently_is_listed_with_the_largest_difference_first(plac
 
     told = pipeline.compare_on(both, place / "log.parquet", 0.5, Reading())
 
-    scores = [model.score(measured(model, place / "log.parquet")) for model in both]
+    scores = [scored(model, measured(model, place / "log.parquet"), SUPPOSED) for model in both]
     assert told.frame.height == scores[0].height
     assert told.frame["change"].drop_nulls().abs().is_sorted(descending=True)
     top = told.frame.row(0, named=True)

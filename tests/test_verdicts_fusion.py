@@ -120,23 +120,23 @@ def test_an_actor_rolls_up_the_same_alone_as_in_a_crowd_in_any_order():
 
 
 def test_detectors_of_one_family_share_one_voice():
-    once = combine(rolled(score("a", "day", 0.9)), 0.3)["probability"].item()
-    twice = combine(rolled(score("a", "day", 0.9), score("a", "alone", 0.9)), 0.3)["probability"].item()
-    other = combine(rolled(score("a", "day", 0.9), *chunks("a", 0.9)), 0.3)["probability"].item()
+    once = combine(rolled(score("a", "day", 0.9)), 0.3, 0.5)["probability"].item()
+    twice = combine(rolled(score("a", "day", 0.9), score("a", "alone", 0.9)), 0.3, 0.5)["probability"].item()
+    other = combine(rolled(score("a", "day", 0.9), *chunks("a", 0.9)), 0.3, 0.5)["probability"].item()
 
     assert twice == pytest.approx(once)
     assert other > once
 
 
 def test_one_family_that_sees_a_human_outweighs_another_that_does_not():
-    both = combine(rolled(score("a", "day", 0.9, alarm=0.001), *chunks("a", 0.1, alarm=0.6)), 0.3)
+    both = combine(rolled(score("a", "day", 0.9, alarm=0.001), *chunks("a", 0.1, alarm=0.6)), 0.3, 0.5)
 
     assert both["alarm"].item() == pytest.approx(0.601)
 
 
 def test_a_missing_detector_is_missing_and_not_zero():
-    alone = combine(rolled(score("a", "day", 0.9, alarm=0.02)), 0.3)
-    unsure = combine(rolled(score("a", "day", 0.9, alarm=0.02), *chunks("a", None)), 0.3)
+    alone = combine(rolled(score("a", "day", 0.9, alarm=0.02)), 0.3, 0.5)
+    unsure = combine(rolled(score("a", "day", 0.9, alarm=0.02), *chunks("a", None)), 0.3, 0.5)
 
     assert alone.equals(unsure)
     assert alone["alarm"].item() == 0.02
@@ -164,7 +164,7 @@ def test_combined_alarms_hold_whatever_the_detectors_have_in_common(together, pr
         for family, alarm in zip(("self-similarity", "actions"), alarms, strict=True)
     )
 
-    reached = (combine(parts, 0.3)["alarm"] <= promise).mean()
+    reached = (combine(parts, 0.3, 0.5)["alarm"] <= promise).mean()
 
     assert reached <= promise + 4 * np.sqrt(promise / people)
 
@@ -184,7 +184,7 @@ def test_the_conservative_point_needs_two_families_and_the_progressive_one_needs
     ]
     parts, points = rolled(*rows), Points()
 
-    verdicts = points.verdicts(combine(parts, 0.3), parts, periods_of(table(*rows), DAYS))
+    verdicts = points.verdicts(combine(parts, 0.3, 0.5), parts, periods_of(table(*rows), DAYS))
 
     reached = dict(zip(verdicts["actor"], points.reached(verdicts), strict=True))
     assert reached == {
@@ -202,7 +202,7 @@ def test_nothing_reaches_the_conservative_point_where_the_budget_allows_nothing(
     parts = rolled(score("a", "day", 0.999, alarm=1e-9), *chunks("a", 0.999, alarm=1e-9))
     points = Points(conservative=0.0)
 
-    verdicts = points.verdicts(combine(parts, 0.3), parts, parts)
+    verdicts = points.verdicts(combine(parts, 0.3, 0.5), parts, parts)
 
     assert points.reached(verdicts).to_list() == ["progressive"]
 
@@ -215,7 +215,7 @@ def test_a_streak_grows_while_periods_say_bot_and_an_unjudged_one_does_not_end_i
     ]
     parts = rolled(*rows)
 
-    verdicts = Points().verdicts(combine(parts, 0.3), parts, periods_of(table(*rows), DAYS))
+    verdicts = Points().verdicts(combine(parts, 0.3, 0.5), parts, periods_of(table(*rows), DAYS))
 
     assert verdicts["streak"].to_list() == [1, 2, 2, 3, 0, 1]
 

@@ -129,7 +129,7 @@ def test_scores_of_two_detectors_need_a_choice():
         (["vip=no"], ["b"]),
         (["first_login>=2026-03-02"], ["b"]),
         (["first_login<2026-03-02T00:00:00Z"], ["a"]),
-        (["periods_flagged>0"], ["b"]),
+        (["periods_flagged>0"], ["b", "a"]),
         (["actor=d"], ["d"]),
     ],
 )

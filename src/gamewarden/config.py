@@ -35,10 +35,20 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class Population:
+    """How common bots are where the game is played, whatever their share among the labels."""
+
+    bots: float = _setting(
+        0.05,
+        "The share of bots among all accounts that every probability and precision supposes; `evaluate` estimates it.",
+    )
+
+
+@dataclass(frozen=True)
 class Rank:
     """Who comes onto the list of accounts to look at."""
 
-    probability: float = _setting(0.99, "The bot probability from which an account is listed for review by a person.")
+    probability: float = _setting(0.8, "The bot probability from which an account is listed for review by a person.")
     top: int = _setting(50, "How many accounts the list shows at the most; 0 shows all.")
 
 
@@ -47,7 +57,6 @@ class Evaluate:
     """How results are stated."""
 
     folds: int = _setting(10, "How many parts the actors are split into; each is held out once.")
-    prevalence: float = _setting(0.05, "The share of bots among all players for which precision is stated.")
 
 
 @dataclass(frozen=True)
@@ -135,6 +144,7 @@ class Config:
 
     read: Read = field(default_factory=Read)
     measure: Measure = field(default_factory=Measure)
+    population: Population = field(default_factory=Population)
     rank: Rank = field(default_factory=Rank)
     evaluate: Evaluate = field(default_factory=Evaluate)
     styles: PlayStyles = field(default_factory=PlayStyles)
@@ -143,11 +153,13 @@ class Config:
     budget: Budget = field(default_factory=Budget)
     maintain: Maintain = field(default_factory=Maintain)
     notify: Notify = field(default_factory=Notify)
+    given: frozenset[str] = field(default=frozenset(), compare=False)  # what somebody wrote down, as "[section] name"
 
 
 SECTIONS: Mapping[str, type] = {
     "read": Read,
     "measure": Measure,
+    "population": Population,
     "rank": Rank,
     "evaluate": Evaluate,
     "styles": PlayStyles,
@@ -158,6 +170,8 @@ SECTIONS: Mapping[str, type] = {
     "notify": Notify,
 }
 _BORDERS = ("given", "learned")
+# Settings that have moved: where each stood, and where it stands now.
+_MOVED = {"[evaluate] prevalence": "[population] bots"}
 
 
 def load_config(path: Path | None) -> Config:
@@ -183,12 +197,21 @@ def config_from(values: Mapping[str, Any], source: str) -> Config:
     """Settings from parsed TOML; `source` names it in errors."""
     for name in values:
         _refuse_unknown(name, SECTIONS, f"{source}: section")
+    given = frozenset(_names(values))
+    for old in sorted(given & _MOVED.keys()):
+        raise ConfigError(f"{source} {old} is now {_MOVED[old]}, which every probability supposes too; write it there")
     sections: dict[str, Any] = {
         name: _section(SECTIONS[name], part, f"{source} [{name}]") for name, part in values.items()
     }
-    config = Config(**sections)
+    config = Config(**sections, given=given)
     _refuse_impossible(config, source)
     return config
+
+
+def _names(values: Mapping[str, Any]) -> Iterator[str]:
+    """The settings of parsed TOML, each as "[section] name"."""
+    for section, part in values.items():
+        yield from (f"[{section}] {name}" for name in (part if isinstance(part, dict) else ()))
 
 
 def settings() -> Iterator[tuple[str, Field[Any]]]:
@@ -242,7 +265,6 @@ def _refuse_impossible(config: Config, source: str) -> None:
     shares = {
         "[read] max_bad_share": config.read.max_bad_share,
         "[rank] probability": config.rank.probability,
-        "[evaluate] prevalence": config.evaluate.prevalence,
         "[chunks] sure": config.chunks.sure,
         "[chunks] flagged": config.chunks.flagged,
         "[chunks] discount": config.chunks.discount,
@@ -253,6 +275,10 @@ def _refuse_impossible(config: Config, source: str) -> None:
     for name, share in shares.items():
         if not 0 <= share <= 1:
             raise ConfigError(f"{source} {name} = {share}; it is a share between 0 and 1")
+    if not 0 < config.population.bots < 1:
+        raise ConfigError(
+            f"{source} [population] bots = {config.population.bots}; it is a share above 0 and below 1, such as 0.05"
+        )
     _refuse_impossible_upkeep(config.maintain, config.notify, source)
     if config.styles.borders not in _BORDERS:
         raise ConfigError(f"{source} [styles] borders = {config.styles.borders!r}; it is {' or '.join(_BORDERS)}")

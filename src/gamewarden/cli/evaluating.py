@@ -54,11 +54,7 @@ def _feature_options() -> list[click.Parameter]:
 )
 @click.option("--folds", type=click.IntRange(2), help="Parts the actors are split into.  [default: warden.toml]")
 @click.option("--pairs", type=click.IntRange(min=1), help="Pairs beyond which a sample is held out.  [default: 400]")
-@click.option(
-    "--prevalence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Share of bots for which precision is stated.  [default: warden.toml]",
-)
+@options.prevalence
 @click.option("--models", type=options.FILE, metavar="DIR", help="Keep the results beside the models they belong to.")
 @click.option("--report", type=options.Page(), metavar="FILE", help="Write all of it as one HTML page for people.")
 @options.plot

@@ -125,6 +125,7 @@ def _utc(value: Any) -> Any:  # noqa: ANN401  any option's value
     type=click.FloatRange(0, 1),
     help="Flagged from this bot probability on.  [default: [rank] probability of warden.toml]",
 )
+@options.prevalence
 @options.reading
 @options.table
 def backtest(

@@ -13,6 +13,7 @@ from gamewarden.cli.show import Presentation, progress, say
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
+    from gamewarden.verdicts.prevalence import Prevalence
 
 _DETECTOR = click.option("--detector", help="Ask this detector; by default the one that sees most.")
 
@@ -114,24 +115,26 @@ def fit() -> None:
 @click.command
 @options.source
 @options.models
+@options.prevalence
 @options.reading
 @options.packets
 @ragnarok.decoding
 @options.table
-def score(*, source: Path, models: Path, reading: "Reading", present: Presentation) -> None:
+def score(*, source: Path, models: Path, prevalence: "Prevalence", reading: "Reading", present: Presentation) -> None:
     """Score every account and period with every model.
 
     A capture is scored by the models of packets and of sessions, a lake by those of events, a packetstream or a folder
     of them by those of sessions; a file with all the columns of an account table's model by that one, and any other
     table by whichever there are, those of events first.
 
-    `probability` is the calibrated chance of a bot, `alarm` the share of reference humans that look at least as
-    bot-like. Both are empty where there is too little evidence to say.
+    `probability` is the calibrated chance of a bot where bots have the share --prevalence, `alarm` the share of
+    reference humans that look at least as bot-like, however common bots are. Both are empty where there is too little
+    evidence to say.
     """
     from gamewarden import pipeline
 
     with progress("scoring") as done:
-        told = pipeline.score(source, models, reading, done)
+        told = pipeline.score(source, models, reading, done, prevalence)
     say(*told.remarks)
     present.table(told.frame)
 
@@ -152,6 +155,7 @@ def score(*, source: Path, models: Path, reading: "Reading", present: Presentati
 @click.option("--profiles", type=options.FILE, metavar="FILE", help="What is known beside the events, a row an actor.")
 @click.option("--where", multiple=True, metavar="CONDITION", help="On any column, such as 'payment<1000'.")
 @click.option("--top", type=click.IntRange(0), help="At most so many; 0 lists all.  [default: warden.toml]")
+@options.prevalence
 @options.reading
 @options.table
 def rank(*, source: Path, models: Path, reading: "Reading", present: Presentation, **wishes: Any) -> None:  # noqa: ANN401  the filters, see pipeline.Wishes
@@ -173,6 +177,7 @@ def rank(*, source: Path, models: Path, reading: "Reading", present: Presentatio
 @options.models
 @_DETECTOR
 @options.plot
+@options.prevalence
 @options.ports
 @options.reading
 @ragnarok.decoding
@@ -185,6 +190,7 @@ def explain(
     detector: str | None,
     plot: Path | None,
     server_ports: tuple[int, ...],
+    prevalence: "Prevalence",
     reading: "Reading",
     present: Presentation,
 ) -> None:
@@ -194,10 +200,11 @@ def explain(
 
     asked = replace(reading, server_ports=server_ports)
     with progress(f"looking at {actor}") as done:
-        story = pipeline.explain(actor, source, models, detector, reading=asked, progress=done)
+        story = pipeline.explain(actor, source, models, detector, reading=asked, prevalence=prevalence, progress=done)
     if plot is not None:
         pipeline.draw_story(story, plot)
         say(f"Its windows are drawn in {plot}")
+    say(prevalence.sentence)
     if present.for_machines:
         present.table(story.evidence)
     else:

@@ -140,6 +140,25 @@ def reading(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def prevalence(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds --prevalence; the command gets `prevalence`: the share of bots that its probabilities suppose."""
+
+    @click.option(
+        "--prevalence",
+        "share",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        metavar="SHARE",
+        help="Share of bots among all accounts, such as 0.05.  [default: warden.toml]",
+    )
+    @wraps(function)
+    def command(*, share: float | None, **given: Any) -> None:  # noqa: ANN401  the command's own
+        from gamewarden.verdicts.prevalence import Prevalence
+
+        function(prevalence=Prevalence.of(current(), share), **given)
+
+    return command
+
+
 ports = click.option(
     "--server-port", "server_ports", type=int, multiple=True, metavar="N", help="Port of the game; may be given again."
 )

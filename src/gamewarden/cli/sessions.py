@@ -11,6 +11,7 @@ from gamewarden.cli.show import Presentation, progress, say
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
+    from gamewarden.verdicts.prevalence import Prevalence
 
 
 def fit_command(name: str) -> click.Command:
@@ -32,6 +33,7 @@ def fit_command(name: str) -> click.Command:
     @click.option("--to", type=options.FILE, required=True, metavar="DIR", help="Where the model is kept.")
     @options_of(feature)
     @options_of(detector)
+    @options.prevalence
     @ragnarok.record_reading
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
     def command(
@@ -39,6 +41,7 @@ def fit_command(name: str) -> click.Command:
         sources: tuple[Path, ...],
         labels: Path | None,
         to: Path,
+        prevalence: "Prevalence",
         reading: "Reading",
         as_json: bool,
         **given: Any,  # noqa: ANN401  each recipe brings options of its own
@@ -46,11 +49,14 @@ def fit_command(name: str) -> click.Command:
         seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading)
         recipe = pipeline.detector_recipe(name, seen, chosen(detector, given))
         with progress(f"fitting {name}") as done:
-            told = pipeline.fit_sessions(recipe, sources, labels, to, reading=reading, progress=done)
+            told = pipeline.fit_sessions(
+                recipe, sources, labels, to, reading=reading, prevalence=prevalence, progress=done
+            )
         say(*told.fitted.remarks)
         page = pipeline.page_of(told.fitted.model, to)
         click.echo(page.json() if as_json else page.markdown())
         if told.unknown.height and not as_json:
+            say(prevalence.sentence)
             Presentation(None, as_json=False).table(told.unknown, "Sessions nobody has labelled")
         say(f"The model is in {told.fitted.path}")
 

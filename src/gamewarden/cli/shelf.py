@@ -14,6 +14,7 @@ from gamewarden.cli.show import Presentation, progress, say
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
+    from gamewarden.verdicts.prevalence import Prevalence
 
 
 @click.group
@@ -108,11 +109,19 @@ def history(*, models: Path, present: Presentation) -> None:
 @click.argument("second")
 @options.models
 @click.option("--on", "source", type=options.FILE, metavar="SOURCE", help="Also say who scores differently here.")
+@options.prevalence
 @options.reading
 @options.packets
 @options.table
 def diff(
-    *, first: str, second: str, models: Path, source: Path | None, reading: "Reading", present: Presentation
+    *,
+    first: str,
+    second: str,
+    models: Path,
+    source: Path | None,
+    prevalence: "Prevalence",
+    reading: "Reading",
+    present: Presentation,
 ) -> None:
     """Say how two models differ: what they were made of, what they learned, and with --on whom they would list."""
     from gamewarden import pipeline
@@ -123,6 +132,8 @@ def diff(
     present.table(difference.table)
     if source is not None:
         with progress("scoring") as done:
-            told = pipeline.compare_on(both, source, current().rank.probability, reading, done)
+            told = pipeline.compare_on(
+                both, source, current().rank.probability, reading, prevalence=prevalence, progress=done
+            )
         say(*told.remarks)
         present.beside(told.frame, "scores")

@@ -38,7 +38,8 @@ def _judgement(story: "Story") -> str:
     of = f" (the highest of {judged} periods)" if judged > 1 else ""
     alarm = f"alarm {best['alarm']:.4f}: {_rarity(story, best['alarm'])}"
     return (
-        f"{head}\nBot probability {_probability(best['probability'])}{of}; {alarm}.\n"
+        f"{head}\nBot probability {_probability(best['probability'])}{of}, if {story.prevalence.text} of all accounts "
+        f"are bots; {alarm}.\n"
         f"Judged by {story.model.card.id}. A number is a reason to look, never a verdict."
     )
 

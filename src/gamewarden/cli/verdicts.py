@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from gamewarden.pipeline import Reading
+    from gamewarden.verdicts.prevalence import Prevalence
 
 _EVERY = click.option("--every", type=options.Span(), help="Length of one period.  [default: warden.toml]")
 
@@ -23,6 +24,7 @@ _EVERY = click.option("--every", type=options.Span(), help="Length of one period
 @_EVERY
 @click.option("--to", type=options.FILE, metavar="DIR", help="Keep the verdicts here, with all they rest on.")
 @click.option("--all", "every_one", is_flag=True, help="Keep also those that reach no operating point.")
+@options.prevalence
 @options.reading
 @options.packets
 @options.table
@@ -33,6 +35,7 @@ def judge(
     every: int | None,
     to: Path | None,
     every_one: bool,
+    prevalence: "Prevalence",
     reading: "Reading",
     present: Presentation,
 ) -> None:
@@ -44,7 +47,9 @@ def judge(
     from gamewarden import pipeline
 
     with progress("judging") as done:
-        found = pipeline.judge(source, models, reading, config=current(), every=every, progress=done)
+        found = pipeline.judge(
+            source, models, reading, config=current(), every=every, prevalence=prevalence, progress=done
+        )
     say(*found.remarks, *pipeline.judgement_summary(found))
     if to is not None:
         with progress("keeping verdicts") as done:
@@ -132,11 +137,7 @@ class _Cost(click.ParamType[tuple[float, float]]):
 @click.option("--players", type=click.IntRange(min=1), help="How many people play.")
 @click.option("--confidence", type=float, help="Per cent: how sure the promise must be.  [default: warden.toml]")
 @click.option("--cost", type=_Cost(), metavar="FP:FN", help="Instead: what a wrong accusation and a missed bot cost.")
-@click.option(
-    "--prevalence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Share of bots among players, for --cost.  [default: warden.toml]",
-)
+@options.prevalence
 @options.reading
 @options.table
 def budget(
@@ -148,7 +149,7 @@ def budget(
     players: int | None,
     confidence: float | None,
     cost: tuple[float, float] | None,
-    prevalence: float | None,
+    prevalence: "Prevalence",
     reading: "Reading",
     present: Presentation,
 ) -> None:
@@ -164,8 +165,8 @@ def budget(
     if cost is not None:
         if models is None:
             raise click.UsageError("--cost needs --models: what their probabilities suppose decides")
-        share = config.evaluate.prevalence if prevalence is None else prevalence
-        _present_with_words(pipeline.costs_of_models(cost, share, models), present)
+        say(prevalence.sentence)
+        _present_with_words(pipeline.costs_of_models(cost, prevalence, models), present)
         return
     if wrong_per_month is None or players is None:
         raise click.UsageError("give --wrong-per-month and --players, or --cost")

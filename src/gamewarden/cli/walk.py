@@ -25,6 +25,7 @@ def walk(place: Path, accounts: int, seed: int) -> None:
     from gamewarden import pipeline
     from gamewarden.features.self_similarity import SelfSimilarity
     from gamewarden.tables import write_table
+    from gamewarden.verdicts.prevalence import Prevalence
     from gamewarden.world import World, write
 
     reading = pipeline.Reading()
@@ -52,8 +53,12 @@ def walk(place: Path, accounts: int, seed: int) -> None:
         _tell(f"{card.id}: AUC {card.validation['auc']:.3f} on held-out accounts (synthetic)")
 
     _step(4, "Rank all accounts; those at the top are for a person to look at.")
-    wishes = pipeline.Wishes.of(Config(), probability=0.0, top=0, profiles=place / "world" / "profiles.csv")
+    share = Prevalence(world.bots, "as the synthetic game has them; of your own say it with [population] bots")
+    wishes = pipeline.Wishes.of(
+        Config(), probability=0.0, top=0, profiles=place / "world" / "profiles.csv", prevalence=share
+    )
     ranked = pipeline.rank(lake, models, wishes, reading).frame
+    _tell(share.sentence)
     write_table(ranked, place / "ranked.csv")
     families = pl.DataFrame(list(world.truth().items()), schema=["actor", "truth"], orient="row")
     unseen = ranked.join(known, on="actor", how="anti").join(families, on="actor", maintain_order="left")
@@ -65,14 +70,16 @@ def walk(place: Path, accounts: int, seed: int) -> None:
     people = unseen.join(labels.filter(~pl.col("bot")), on="actor", maintain_order="left")["actor"]
     person = people[len(people) // 2]
     for actor, name in ((first, "suspect"), (person, "person")):
-        story = pipeline.explain(actor, lake, models, None, reading=reading)
+        story = pipeline.explain(actor, lake, models, None, reading=reading, prevalence=share)
         pipeline.draw_story(story, place / f"{name}.png")
         click.echo(f"\n{story_text(story)}\n")
 
     _step(6, "What is where.")
     for path in sorted(place.iterdir()):
         _tell(str(path))
-    _tell(f"Next: gamewarden explain {first} {lake} --models {models}")
+    known_share = f"--models {models} --prevalence {world.bots:g}"
+    _tell(f"Next: gamewarden rank {lake} {known_share}")
+    _tell(f"      gamewarden explain {first} {lake} {known_share}")
 
 
 def _step(number: int, title: str) -> None:

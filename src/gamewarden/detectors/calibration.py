@@ -79,8 +79,8 @@ def weak_here(
     """What has to be said of any model with these counts and results."""
     bots = training["periods"]["bot"] / sum(training["periods"].values())
     weak = [
-        f"The probability supposes that bots play {bots:.0%} of the periods, as among its labels.",
-        "Where bots are rarer the probability is too high; the alarm does not depend on their share.",
+        f"Its own probability supposes that bots play {bots:.0%} of the periods, as among its labels.",
+        "What lists show is moved to their share among all accounts, [population] bots; the alarm depends on neither.",
         f"It saw {humans} humans, so no alarm is below 1 in {humans + 1}.",
         _by_style(styles),
     ]

@@ -91,7 +91,7 @@ class TrafficModel:
             weaknesses=(
                 *WEAKNESSES,
                 f"It saw {humans} humans, so no alarm is below 1 in {humans + 1}.",
-                "The probability supposes as many bots as among its labels; where they are rarer it is too high.",
+                "Its own probability supposes as many bots as among its labels; lists move it to [population] bots.",
             ),
         )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from gamewarden.config import Evaluate
+from gamewarden.config import Population
 from gamewarden.contracts import Progress, no_progress
 from gamewarden.errors import ConfigError, TableError
 from gamewarden.evaluation.baselines import BASELINES, Fits
@@ -21,7 +21,7 @@ from gamewarden.evaluation.summaries import notes_of, results
 from gamewarden.labels import label_periods
 from gamewarden.tables import LABELS, check
 
-PREVALENCE = Evaluate.prevalence  # bots among all accounts; a guess that every operator replaces by their own
+PREVALENCE = Population.bots  # a guess that every operator replaces by their own
 DRAWS = 1000
 _EDGE = 1e-12  # log-odds stay finite
 

@@ -13,12 +13,14 @@ from gamewarden import detectors, features
 from gamewarden.contracts import EventStream, Model, Progress, no_progress
 from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.pipeline.measuring import days_like, feature_of
+from gamewarden.pipeline.prevalence import scored
 from gamewarden.pipeline.scoring import event_model
 from gamewarden.pipeline.sources import Reading, Watched, open_source
 from gamewarden.readers.small import read_labels, read_profiles
 from gamewarden.spans import to_micros
 from gamewarden.store import models as stored_models
 from gamewarden.styles import Styles
+from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.verdicts.ranking import rank
 
 STYLE, LABEL = "play style", "label"
@@ -38,6 +40,7 @@ class Question:
     profiles: Path | None = None
     by: tuple[str, ...] = ()  # columns of the profiles
     styles: Styles = field(default_factory=Styles)
+    prevalence: Prevalence = SUPPOSED  # at which both models are compared
 
 
 @dataclass(frozen=True)
@@ -60,13 +63,14 @@ def backtest(question: Question, reading: Reading, progress: Progress = no_progr
     old, new = (_model(path) for path in question.models)
     events = Watched(_past(question, reading), progress)
     styles = _styles(days_like(feature_of(old.feature)).measure(events), question.styles)
-    listed = _listed(old, events), _listed(new, events)
+    listed = _listed(old, events, question.prevalence), _listed(new, events, question.prevalence)
     if not any(one.height for one in listed):
         raise ReadError(f"{question.source}: holds no event between {question.since} and {question.until}")
     both = _side_by_side(*listed, question.probability)
     grouped = _grouped(both.join(styles, on="actor", how="left"), question, reading)
     remarks = (
         f"A is {old.card.id}, B is {new.card.id}; flagged from a probability of {question.probability} on.",
+        question.prevalence.sentence,
         *_in_short(grouped),
     )
     return Backtest(_counts(grouped, question), _changes(grouped), remarks)
@@ -109,10 +113,10 @@ def _past(question: Question, reading: Reading) -> EventStream:
     return Between(open_source(question.source, reading), question.since, question.until)
 
 
-def _listed(model: Model, events: EventStream) -> pl.DataFrame:
+def _listed(model: Model, events: EventStream, prevalence: Prevalence) -> pl.DataFrame:
     """One row an actor: its probability over the whole time."""
     measured = feature_of(model.feature).measure(events)
-    return rank(model.score(measured), measured)
+    return rank(scored(model, measured, prevalence), measured)
 
 
 def _styles(days: pl.DataFrame, styles: Styles) -> pl.DataFrame:

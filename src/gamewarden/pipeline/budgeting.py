@@ -20,6 +20,7 @@ from gamewarden.verdicts.budget import BUDGET_SCHEMA, MONTH_DAYS, Budget, Humans
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.fusion_model import NAME as FUSION
 from gamewarden.verdicts.fusion_model import FusionModel
+from gamewarden.verdicts.prevalence import Prevalence, moved
 
 _DAY_SECONDS = 86400.0
 
@@ -52,15 +53,18 @@ def budget_alone(budget: Budget) -> pl.DataFrame:
     return pl.DataFrame([threshold(budget, Humans("no model yet", (), (), 0, MONTH_DAYS))], schema=BUDGET_SCHEMA)
 
 
-def costs_of_models(cost: tuple[float, float], prevalence: float, models: Path) -> pl.DataFrame:
+def costs_of_models(cost: tuple[float, float], prevalence: Prevalence, models: Path) -> pl.DataFrame:
     """The probability from which to act under each model, where a wrong accusation and a missed bot cost so much."""
     rows = [
         {
             "model": model.card.id,
-            "probability": (at := cost_threshold(cost, prevalence, prior_of(model.card))),
-            "prevalence": prevalence,
-            "says": f"Act from a probability of {at:.4f} on: a wrong accusation costs {cost[0] / cost[1]:g} times a "
-            f"missed bot, and {prevalence:.1%} of the players are bots.",
+            "probability": (at := cost_threshold(cost)),
+            "prevalence": prevalence.bots,
+            "own_probability": (own := moved(at, prevalence.bots, prior := prior_of(model.card))),
+            "own_prevalence": prior,
+            "says": f"Act from a probability of {at:.4f} on, if {prevalence.text} of all accounts are bots: a wrong "
+            f"accusation costs {cost[0] / cost[1]:g} times a missed bot. At the share of bots among its labels, "
+            f"{prior:.0%}, that is a probability of {own:.4f}.",
         }
         for model in _models(models)
     ]

@@ -11,10 +11,12 @@ import polars as pl
 from gamewarden.contracts import Card, Model, Progress, no_progress
 from gamewarden.detectors.card import value_text
 from gamewarden.errors import ModelError
+from gamewarden.pipeline.prevalence import scored
 from gamewarden.pipeline.scoring import measure_for
 from gamewarden.pipeline.shelving import Kept, actors_of
 from gamewarden.pipeline.sources import Reading, Told
 from gamewarden.verdicts.fusion_model import FusionModel
+from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
 # The parts of a card, and what each is called in a comparison.
 _PARTS = {
@@ -56,7 +58,13 @@ def compare(first: Kept, second: Kept) -> Difference:
 
 
 def compare_on(
-    models: tuple[Kept, Kept], source: Path, listed_from: float, reading: Reading, progress: Progress = no_progress
+    models: tuple[Kept, Kept],
+    source: Path,
+    listed_from: float,
+    reading: Reading,
+    *,
+    prevalence: Prevalence = SUPPOSED,
+    progress: Progress = no_progress,
 ) -> Told:
     """Who scores differently under two models: both probabilities and alarms, the largest difference first.
 
@@ -70,10 +78,10 @@ def compare_on(
             raise ModelError(f"{model.id} judges scores, not a source; compare the models it hears")
     seeing = cast("tuple[Model, Model]", models)
     measured = measure_for(seeing, source, reading, progress)
-    scores = [model.score(measured[model.card.id].frame) for model in seeing]
+    scores = [scored(model, measured[model.card.id].frame, prevalence) for model in seeing]
     table = _side_by_side(*scores)
     remarks = dict.fromkeys(line for told in measured.values() for line in told.remarks)
-    return Told(table, (*remarks, *_crossings(table, listed_from)))
+    return Told(table, (*remarks, prevalence.sentence, *_crossings(table, listed_from)))
 
 
 def _side_by_side(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:

@@ -24,6 +24,7 @@ from gamewarden.pipeline.sources import Reading, Told, open_for
 from gamewarden.pipeline.splitting import Splitting, compare_rows, compare_splits, keep_results
 from gamewarden.provenance import without_model_made
 from gamewarden.readers.small import Labels, read_labels
+from gamewarden.verdicts.prevalence import Prevalence
 
 FOLDS, LEAVE_PAIR_OUT = "folds", "leave-pair-out"
 # What each protocol tries where no detector is named: the family it was published for.
@@ -36,7 +37,7 @@ class Protocol:
 
     group: str | None
     folds: int
-    prevalence: float
+    prevalence: Prevalence
     name: str = FOLDS
     pairs: int = MOST_PAIRS
     splits: tuple[str, ...] = ()  # none named: by actor, or by group where groups are given
@@ -49,7 +50,7 @@ class Protocol:
         *,
         group: str | None,
         folds: int | None,
-        prevalence: float | None,
+        prevalence: Prevalence | None = None,
         name: str = FOLDS,
         pairs: int | None = None,
         splits: Sequence[str] = (),
@@ -65,7 +66,7 @@ class Protocol:
         return cls(
             group,
             config.evaluate.folds if folds is None else folds,
-            config.evaluate.prevalence if prevalence is None else prevalence,
+            prevalence or Prevalence.of(config),
             name,
             MOST_PAIRS if pairs is None else pairs,
             tuple(splits),
@@ -76,7 +77,7 @@ class Protocol:
         """The splits of folds."""
         grouped = self.group is not None or labels["group"].null_count() < labels.height
         names = self.splits or ((FARM,) if grouped else (ACTOR,))
-        return Splitting(names, self.group, self.folds, self.prevalence, self.cut)
+        return Splitting(names, self.group, self.folds, self.prevalence.bots, self.cut)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,10 @@ from gamewarden.errors import ConfigError, ReadError
 from gamewarden.features.account_table import AccountTable
 from gamewarden.pipeline.account_tables import row_of
 from gamewarden.pipeline.measuring import days_like, feature_of
+from gamewarden.pipeline.prevalence import scored
 from gamewarden.pipeline.scoring import event_model, model_for, rows_to_judge
 from gamewarden.pipeline.sources import Reading, Watched, only, open_source
+from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
 
 @dataclass(frozen=True)
@@ -25,10 +27,18 @@ class Story:
     evidence: pl.DataFrame  # of the period that scores highest
     measured: pl.DataFrame
     windows: pl.DataFrame
+    prevalence: Prevalence = SUPPOSED
 
 
 def explain(
-    actor: str, source: Path, models: Path, detector: str | None, *, reading: Reading, progress: Progress = no_progress
+    actor: str,
+    source: Path,
+    models: Path,
+    detector: str | None,
+    *,
+    reading: Reading,
+    prevalence: Prevalence = SUPPOSED,
+    progress: Progress = no_progress,
 ) -> Story:
     """What one actor did, and why it scores as it does.
 
@@ -38,9 +48,9 @@ def explain(
     model = model_for(source, models, detector)
     food = features.load(model.feature.name).eats
     if food == "records":
-        return _session_story(actor, source, model, reading, progress)
+        return _session_story(actor, source, model, prevalence, reading=reading, progress=progress)
     if food == "table":
-        return _row_story(actor, source, model, reading, progress)
+        return _row_story(actor, source, model, prevalence, reading=reading, progress=progress)
     model = event_model(models, model.card.detector)
     feature = feature_of(model.feature)
     by = "character" if getattr(feature, "by", "account") == "character" else "actor"
@@ -48,27 +58,32 @@ def explain(
     measured = feature.measure(alone)
     if not measured.height:
         raise ReadError(f"{source}: has no event of {by} {actor!r}")
-    scores = model.score(measured)
+    scores = scored(model, measured, prevalence)
     period = _highest(measured, scores)
     windows = days_like(feature).windows(alone, actor)
     inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
-    return Story(actor, model, scores, model.explain(period), period, inside)
+    return Story(actor, model, scores, model.explain(period), period, inside, prevalence)
 
 
-def _row_story(actor: str, source: Path, model: Model, reading: Reading, progress: Progress) -> Story:
+def _row_story(
+    actor: str, source: Path, model: Model, prevalence: Prevalence, *, reading: Reading, progress: Progress
+) -> Story:
     """The story of one row of an operator's own table: there are no windows in it."""
     measured = row_of(actor, source, AccountTable.from_dict(model.feature.options), reading, progress)
-    return Story(actor, model, model.score(measured), model.explain(measured), measured, pl.DataFrame())
+    scores = scored(model, measured, prevalence)
+    return Story(actor, model, scores, model.explain(measured), measured, pl.DataFrame(), prevalence)
 
 
-def _session_story(actor: str, source: Path, model: Model, reading: Reading, progress: Progress) -> Story:
+def _session_story(
+    actor: str, source: Path, model: Model, prevalence: Prevalence, *, reading: Reading, progress: Progress
+) -> Story:
     sessions = rows_to_judge(feature_of(model.feature), source, reading, progress).frame
     mine = sessions.filter(actor=actor)
     if not mine.height:
         raise ReadError(f"{source}: has no session of actor {actor!r}")
-    scores = model.score(mine)
+    scores = scored(model, mine, prevalence)
     session = _highest(mine, scores)
-    return Story(actor, model, scores, model.explain(session), session, pl.DataFrame())
+    return Story(actor, model, scores, model.explain(session), session, pl.DataFrame(), prevalence)
 
 
 def _highest(measured: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:

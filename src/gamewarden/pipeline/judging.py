@@ -10,6 +10,7 @@ from gamewarden.config import Config
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import ModelError
 from gamewarden.features import load as load_feature
+from gamewarden.pipeline.prevalence import at_share
 from gamewarden.pipeline.scoring import load_models, measure_for, seeing
 from gamewarden.pipeline.sources import Reading
 from gamewarden.spans import DAY, parse_span, span_text
@@ -22,6 +23,7 @@ from gamewarden.verdicts.fusion_model import NAME as FUSION
 from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.periods import KEY, Cut, Speaker, periods_of, played, roll_up, side_by_side
 from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
+from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Rules:
     points: Points = field(default=Points())
     repeated: float = 0.0  # how much a further score of the same detector counts
     together: float = 0.0  # how much a further family counts where no fusion was learned
+    bots: float = SUPPOSED.bots  # the share of bots that probabilities suppose
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Judgement:
     """The verdicts of one run, and what they rest on."""
 
     verdicts: pl.DataFrame  # VERDICTS: one row an actor and period
-    scores: pl.DataFrame  # SCORES of every model and row
+    scores: pl.DataFrame  # SCORES of every model and row, at the supposed share of bots
     features: Mapping[str, pl.DataFrame]  # the FEATURES each model scored, by the model's id
     evidence: pl.DataFrame  # EVIDENCE of the scores behind verdicts that reach an operating point
     models: tuple[Model, ...]
@@ -60,6 +63,7 @@ def judge(
     *,
     config: Config | None = None,
     every: int | None = None,
+    prevalence: Prevalence | None = None,
     progress: Progress = no_progress,
 ) -> Judgement:
     """One verdict an actor and period from the models in force that can see this source.
@@ -70,17 +74,17 @@ def judge(
         ModelError: no model judges what the source holds, it is a table without periods, or a model is damaged.
     """
     policy = config or Config()
+    supposed = prevalence or Prevalence.of(policy)
     found = seeing(load_models(models), source, models)
     _refuse_tables(found, source)
     measured = measure_for(found, source, reading, progress)
     features = {name: told.frame for name, told in measured.items()}
-    scores = pl.concat([model.score(features[model.card.id]) for model in found]).sort("actor", "since", "detector")
     fusion, why_not = _fusion_of(models, found, every)
     cut = _cut(fusion, every, policy, reading)
     points = Points(policy.verdict.progressive, policy.verdict.conservative, policy.verdict.agree)
     repeated = policy.chunks.discount if fusion is None else float(fusion.feature.options["discount"])
-    rules = Rules(cut, points, repeated, policy.verdict.discount)
-    verdicts = verdicts_from(scores, features, found, fusion, rules)
+    rules = Rules(cut, points, repeated, policy.verdict.discount, supposed.bots)
+    scores, verdicts = judged(features, found, fusion, rules)
     reached = verdicts.filter(points.reached(verdicts).is_in([CONSERVATIVE, PROGRESSIVE]))
     return Judgement(
         verdicts=verdicts,
@@ -88,7 +92,11 @@ def judge(
         features=features,
         evidence=evidence_behind(reached, found, features, cut),
         models=tuple(found),
-        remarks=(*dict.fromkeys(line for told in measured.values() for line in told.remarks), *why_not),
+        remarks=(
+            *dict.fromkeys(line for told in measured.values() for line in told.remarks),
+            *why_not,
+            supposed.sentence,
+        ),
         fusion=fusion,
         rules=rules,
     )
@@ -104,17 +112,21 @@ def _refuse_tables(models: Sequence[Model], source: Path) -> None:
             )
 
 
-def verdicts_from(
-    scores: pl.DataFrame,
-    features: Mapping[str, pl.DataFrame],
-    models: Sequence[Model],
-    fusion: FusionModel | None,
-    rules: Rules,
-) -> pl.DataFrame:
-    """VERDICTS of every actor and period that has a score; a period's is the same alone as among others."""
+def judged(
+    features: Mapping[str, pl.DataFrame], models: Sequence[Model], fusion: FusionModel | None, rules: Rules
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """SCORES of every row, and VERDICTS of every actor and period; a period's is the same alone as among others.
+
+    Evidence is weighed as each model gave it, so that neither an alarm nor an operating point depends on the supposed
+    share of bots; what is shown supposes it.
+    """
+    own = {model.card.id: model.score(features[model.card.id]) for model in models}
+    scores = pl.concat(list(own.values()))
     parts = roll_up(scores, speakers_of(models), rules.cut, rules.repeated)
-    fused = combine(parts, rules.together) if fusion is None else _fused(fusion, parts, features, rules.cut)
-    return rules.points.verdicts(fused, parts, periods_of(scores, rules.cut))
+    fused = combine(parts, rules.together, rules.bots) if fusion is None else _fused(fusion, parts, features, rules)
+    verdicts = rules.points.verdicts(fused, parts, periods_of(scores, rules.cut))
+    shown = pl.concat([at_share(own[model.card.id], prior_of(model.card), rules.bots) for model in models])
+    return shown.sort("actor", "since", "detector"), verdicts
 
 
 def speakers_of(models: Sequence[Model]) -> dict[str, Speaker]:
@@ -168,9 +180,12 @@ def _fusion_of(models: Path, found: Sequence[Model], every: int | None) -> tuple
     return fusion, (*missing, *unheard)
 
 
-def _fused(fusion: FusionModel, parts: pl.DataFrame, features: Mapping[str, pl.DataFrame], cut: Cut) -> pl.DataFrame:
-    known = played(features.values(), fusion.styles.rule, cut)
-    return fusion.fuse(side_by_side(parts, known)).drop_nulls("alarm")
+def _fused(
+    fusion: FusionModel, parts: pl.DataFrame, features: Mapping[str, pl.DataFrame], rules: Rules
+) -> pl.DataFrame:
+    known = played(features.values(), fusion.styles.rule, rules.cut)
+    fused = fusion.fuse(side_by_side(parts, known)).drop_nulls("alarm")
+    return at_share(fused, prior_of(fusion.card), rules.bots)
 
 
 def evidence_behind(

@@ -12,12 +12,14 @@ from gamewarden.contracts import Progress, no_progress
 from gamewarden.errors import ConfigError
 from gamewarden.features.activity import Activity
 from gamewarden.pipeline.measuring import days_like, feature_of
+from gamewarden.pipeline.prevalence import scored
 from gamewarden.pipeline.scoring import event_model, zone_remarks
 from gamewarden.pipeline.sources import Reading, Told, Watched, open_source, remarks_of
 from gamewarden.readers.small import read_profiles
 from gamewarden.tables import FEATURES, SCORES
-from gamewarden.verdicts.chunks import Patience, prior_of, roll_up
+from gamewarden.verdicts.chunks import Patience, roll_up
 from gamewarden.verdicts.filters import Filter, parse_filter
+from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.verdicts.ranking import add_reasons
 from gamewarden.verdicts.ranking import rank as rank_scores
 
@@ -32,6 +34,7 @@ class Wishes:
     profiles: Path | None = None
     filters: tuple[Filter, ...] = field(default=())
     patience: Patience = field(default=Patience())
+    prevalence: Prevalence = field(default=SUPPOSED)
 
     @classmethod
     def of(
@@ -47,6 +50,7 @@ class Wishes:
         zones: Sequence[str] = (),
         play_time: str | None = None,
         where: Sequence[str] = (),
+        prevalence: Prevalence | None = None,
     ) -> Self:
         """What the command line asks for, and warden.toml where it is silent.
 
@@ -67,6 +71,7 @@ class Wishes:
             profiles,
             filters,
             Patience(config.chunks.sure, config.chunks.flagged, config.chunks.discount),
+            prevalence or Prevalence.of(config),
         )
 
 
@@ -102,17 +107,18 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     played = measured if days is feature else days.measure(Watched(events, progress))
     places = Activity(every=days.every, by=days.by, zone=days.zone).measure(Watched(events, progress))
     seen = played.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
-    scores = model.score(measured)
+    scores = scored(model, measured, wishes.prevalence)
     listed = rank_scores(scores, seen, profiles, filters=wishes.filters, threshold=wishes.probability)
     suspects = listed.filter(pl.col("probability") >= wishes.probability)
     shown = suspects.head(wishes.top) if wishes.top else suspects
     if hasattr(feature, "chunk"):
-        shown = _with_time_to_detection(shown, scores, replace(wishes.patience, prior=prior_of(model.card)))
+        shown = _with_time_to_detection(shown, scores, replace(wishes.patience, prior=wishes.prevalence.bots))
     periods = measured.join(shown.select("actor"), on="actor", how="semi")
     hidden = suspects.height - shown.height
     more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else _nobody(listed, suspects, wishes)
-    remarks = (*remarks_of(events), *zone_remarks([model], reading), *more)
-    return Told(add_reasons(shown, model.explain(periods)), remarks)
+    remarks = (*remarks_of(events), *zone_remarks([model], reading), wishes.prevalence.sentence, *more)
+    listed_at = pl.lit(wishes.prevalence.bots).alias("prevalence")
+    return Told(add_reasons(shown, model.explain(periods)).with_columns(listed_at), remarks)
 
 
 def _refuse_bad_conditions(wishes: Wishes, profiles: pl.DataFrame | None) -> None:

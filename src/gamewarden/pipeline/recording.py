@@ -84,7 +84,11 @@ def feature_name(recipe: Recipe) -> str:
 
 def rules_values(rules: Rules) -> dict[str, Any]:
     """The rules of a judgement as JSON values."""
-    return asdict(rules.cut) | asdict(rules.points) | {"repeated": rules.repeated, "together": rules.together}
+    return (
+        asdict(rules.cut)
+        | asdict(rules.points)
+        | {name: getattr(rules, name) for name in ("repeated", "together", "bots")}
+    )
 
 
 def model_values(model: Kept) -> dict[str, Any]:

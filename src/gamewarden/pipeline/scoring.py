@@ -11,6 +11,7 @@ from gamewarden.errors import ModelError
 from gamewarden.features.traffic import TrafficTest
 from gamewarden.pipeline.account_tables import is_table_of
 from gamewarden.pipeline.measuring import feature_of, measure
+from gamewarden.pipeline.prevalence import scored
 from gamewarden.pipeline.session_models import sessions_to_judge
 from gamewarden.pipeline.sources import Reading, Told
 from gamewarden.readers.packets import is_capture
@@ -19,6 +20,7 @@ from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
 from gamewarden.verdicts.fusion_model import NAME as FUSION
+from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
 
 def load_models(directory: Path, detector: str | None = None) -> list[Model]:
@@ -59,7 +61,13 @@ def traffic_profile(models: Path) -> TrafficTest:
     return TrafficTest.from_dict(model.feature.options)
 
 
-def score(source: Path, models: Path, reading: Reading, progress: Progress = no_progress) -> Told:
+def score(
+    source: Path,
+    models: Path,
+    reading: Reading,
+    progress: Progress = no_progress,
+    prevalence: Prevalence = SUPPOSED,
+) -> Told:
     """SCORES of every actor and period under the model in force of every detector that can see this source.
 
     Raises:
@@ -67,9 +75,9 @@ def score(source: Path, models: Path, reading: Reading, progress: Progress = no_
     """
     found = seeing(load_models(models), source, models)
     measured = measure_for(found, source, reading, progress)
-    frame = pl.concat([model.score(measured[model.card.id].frame) for model in found])
+    frame = pl.concat([scored(model, measured[model.card.id].frame, prevalence) for model in found])
     remarks = dict.fromkeys(line for told in measured.values() for line in told.remarks)
-    return Told(frame.sort("actor", "since", "detector"), (*remarks, *_unsure(frame)))
+    return Told(frame.sort("actor", "since", "detector"), (*remarks, *_unsure(frame), prevalence.sentence))
 
 
 def rows_to_judge(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:

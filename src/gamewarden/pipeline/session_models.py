@@ -11,11 +11,13 @@ from gamewarden.contracts import Detector, Feature, Model, Progress, no_progress
 from gamewarden.errors import FitError, ReadError
 from gamewarden.pipeline.fitting import Fitted, kept
 from gamewarden.pipeline.measuring import measured
+from gamewarden.pipeline.prevalence import scored
 from gamewarden.pipeline.sessions import LABEL_FOLDERS, as_strict, session_sources
 from gamewarden.pipeline.sources import Reading, Told, Watched
 from gamewarden.readers.records import open_records, packet_table
 from gamewarden.readers.small import read_labels
 from gamewarden.tables import LABELS, SESSIONS, check
+from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.words import counted
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ def fit_sessions(
     to: Path,
     *,
     reading: Reading,
+    prevalence: Prevalence = SUPPOSED,
     progress: Progress = no_progress,
 ) -> FittedSessions:
     """Learn from sessions whose label a table gives, or the folder they stand in; judge those without a label.
@@ -76,7 +79,7 @@ def fit_sessions(
     model = detector.fit(gathered.rows.drop("folder_says"), known)
     left_out = [f"{file}: left out, no folder says what it is" for file, _ in found if (file, _) not in used]
     remarks = (*gathered.remarks, *notes, *left_out)
-    return FittedSessions(kept(model, to, remarks), _unknown(model, gathered.rows, known))
+    return FittedSessions(kept(model, to, remarks), _unknown(model, gathered.rows, known, prevalence))
 
 
 def _gather(
@@ -140,7 +143,7 @@ def _labels(rows: pl.DataFrame, labels: Path | None, reading: Reading) -> tuple[
     return check(known, LABELS, "fit"), ()
 
 
-def _unknown(model: Model, rows: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+def _unknown(model: Model, rows: pl.DataFrame, labels: pl.DataFrame, prevalence: Prevalence) -> pl.DataFrame:
     """The scores of the sessions that no label speaks of."""
     spoken_of = labels.select("actor", label_since="since", label_until="until")
     hits = (
@@ -151,4 +154,4 @@ def _unknown(model: Model, rows: pl.DataFrame, labels: pl.DataFrame) -> pl.DataF
             pl.col("label_until").is_null() | (pl.col("label_until") > pl.col("since")),
         )
     )
-    return model.score(rows.drop("folder_says").join(hits, on=["actor", "since"], how="anti"))
+    return scored(model, rows.drop("folder_says").join(hits, on=["actor", "since"], how="anti"), prevalence)

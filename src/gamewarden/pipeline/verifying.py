@@ -10,7 +10,7 @@ import polars as pl
 from gamewarden import __version__
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import GamewardenError, ModelError, VerdictError
-from gamewarden.pipeline.judging import Rules, evidence_behind, rows_behind, verdicts_from
+from gamewarden.pipeline.judging import Rules, evidence_behind, judged, rows_behind
 from gamewarden.pipeline.measuring import feature_of, measure
 from gamewarden.pipeline.recording import feature_name, model_values, rows_of, source_of
 from gamewarden.pipeline.shelving import Kept, revive
@@ -22,6 +22,7 @@ from gamewarden.tables import TIME, DataType, first_line
 from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.periods import KEY, Cut
 from gamewarden.verdicts.points import Points
+from gamewarden.verdicts.prevalence import Prevalence
 
 _ROW: dict[str, DataType] = {
     "verdict": pl.String,
@@ -184,21 +185,16 @@ class _Case:
 
     def differences(self, where: str) -> Iterable[tuple[str, bool]]:
         """What does not come out as it stands in the document."""
-        scores = pl.concat([model.score(self.features[model.card.id]) for model in self.models])
-        scores = scores.sort("actor", "since", "detector")
+        scores, found = judged(self.features, self.models, self.fusion, self.rules)
         yield from _numbers("scores", verdicts.table_of(self.values["scores"], where), scores, ("probability", "alarm"))
-        yield from self._verdict_differences(scores)
-        evidence = evidence_behind(self._judged(scores), self.models, self.features, self.rules.cut)
+        yield from self._verdict_differences(found)
+        evidence = evidence_behind(found, self.models, self.features, self.rules.cut)
         kept = verdicts.table_of(self.values["evidence"], where)
         yield from _numbers("evidence", kept, evidence, ("value", "typical", "weight"))
 
-    def _judged(self, scores: pl.DataFrame) -> pl.DataFrame:
-        found = verdicts_from(scores, self.features, self.models, self.fusion, self.rules)
-        return found.with_columns(self.rules.points.reached(found))
-
-    def _verdict_differences(self, scores: pl.DataFrame) -> Iterable[tuple[str, bool]]:
+    def _verdict_differences(self, verdicts_now: pl.DataFrame) -> Iterable[tuple[str, bool]]:
         """The streak rests on other periods and is not looked at."""
-        found = self._judged(scores).to_dicts()
+        found = verdicts_now.with_columns(self.rules.points.reached(verdicts_now)).to_dicts()
         if len(found) != 1:
             yield f"its numbers are of {len(found)} periods, not of one", False
             return
@@ -212,7 +208,8 @@ class _Case:
 def _rules(values: Mapping[str, Any]) -> Rules:
     points = Points(values["progressive"], values["conservative"], values["agree"])
     cut = Cut(values["every"], parse_zone(values["zone"]).key)
-    return Rules(cut, points, float(values["repeated"]), float(values["together"]))
+    supposed = Prevalence(values["bots"])
+    return Rules(cut, points, float(values["repeated"]), float(values["together"]), supposed.bots)
 
 
 def _numbers(what: str, kept: pl.DataFrame, found: pl.DataFrame, numbers: Sequence[str]) -> Iterable[tuple[str, bool]]:

@@ -13,7 +13,7 @@ from gamewarden.files import write_text
 from gamewarden.store.sealed import Seal, sha256
 from gamewarden.tables import TIME, DataType
 
-SEAL = Seal("gamewarden-verdict", 1, "verdict", "judge the source again", VerdictError)
+SEAL = Seal("gamewarden-verdict", 2, "verdict", "judge the source again", VerdictError)
 _NAME = re.compile(r"verdict@[0-9a-f]{24}")
 _TYPES: Mapping[str, DataType] = {
     "time": TIME,
@@ -48,6 +48,7 @@ _RULES: Mapping[str, type | tuple[type, ...]] = {
     "zone": str,
     "repeated": (float, int),
     "together": (float, int),
+    "bots": float,
     "progressive": (float, int),
     "conservative": (float, int),
     "agree": int,

@@ -142,17 +142,13 @@ BUDGET_SCHEMA: dict[str, type[pl.DataType]] = {
 }
 
 
-def cost_threshold(cost: tuple[float, float], prevalence: float, prior: float) -> float:
-    """The model's probability from which accusing costs less than missing, C_fp : C_fn.
-
-    The model's probability supposes the share of bots it was trained on, `prior`; where bots are as common as
-    `prevalence`, the odds are moved by as much.
+def cost_threshold(cost: tuple[float, float]) -> float:
+    """The probability, at the share of bots there is, from which accusing costs less than missing: C_fp : C_fn.
 
     Raises:
-        ConfigError: a cost or a share cannot be used.
+        ConfigError: a cost cannot be used.
     """
     wrong, missed = cost
-    if not (wrong > 0 and missed > 0 and 0 < prevalence < 1 and 0 < prior < 1):
-        raise ConfigError(f"budget: costs {wrong:g}:{missed:g} at a prevalence of {prevalence:g} cannot be used")
-    odds = wrong / missed * (1 - prevalence) / prevalence * prior / (1 - prior)
-    return odds / (1 + odds)
+    if not (wrong > 0 and missed > 0):
+        raise ConfigError(f"budget: costs {wrong:g}:{missed:g} cannot be used; give two numbers above 0")
+    return wrong / (wrong + missed)

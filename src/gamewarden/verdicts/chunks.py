@@ -35,7 +35,9 @@ class Patience:
 
 
 def prior_of(card: Card) -> float:
-    """The share of bots among the periods that trained a model: what its probabilities suppose."""
+    """The share of bots that a model's probabilities suppose: that among the periods it was calibrated on."""
+    if card.recipe.get("calibration") == "none" and card.recipe.get("balanced"):
+        return 0.5  # both classes weighed the same, and nothing was calibrated afterwards
     periods = card.training["periods"]
     return float(periods["bot"] / (periods["bot"] + periods["human"]))
 

@@ -5,6 +5,8 @@ Wang 2020), and a mean needs all of them to be low: one family of features that 
 not. Methods that follow the lowest alarm instead (Bonferroni, harmonic mean) would let one weak detector accuse.
 """
 
+from math import log
+
 import polars as pl
 
 from gamewarden.verdicts.periods import KEY, discounted
@@ -16,16 +18,20 @@ def by_family(parts: pl.DataFrame) -> pl.DataFrame:
     """One row an actor, period and family: detectors fed by the same evidence share one voice."""
     return (
         parts.group_by(*KEY, "family", maintain_order=True)
-        .agg(pl.col("evidence", "alarm", "prior").mean(), pl.col("rows").sum())
+        .agg(pl.col("evidence", "alarm").mean(), pl.col("rows").sum())
         .with_columns(own_alarm=_alarm(pl.col("alarm"), pl.col("rows")))
     )
 
 
-def combine(parts: pl.DataFrame, discount: float) -> pl.DataFrame:
-    """One row an actor and period: probability and alarm of all families at hand, each with the same weight."""
+def combine(parts: pl.DataFrame, discount: float, bots: float) -> pl.DataFrame:
+    """One row an actor and period: probability and alarm of all families at hand, each with the same weight.
+
+    The probability is that of an account of which nothing is known but that the share `bots` of all are bots, and the
+    evidence added to it.
+    """
     families = by_family(parts)
     evidence = discounted(pl.col("evidence").sum(), pl.len(), discount)
-    prior = (pl.col("prior") / (1 - pl.col("prior"))).log().mean()
+    prior = log(bots / (1 - bots))
     return (
         families.group_by(KEY, maintain_order=True)
         .agg(

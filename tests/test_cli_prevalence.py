@@ -1,0 +1,172 @@
+"""One share of bots for every command that shows a probability, on a small synthetic game."""
+
+import json
+import shutil
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from gamewarden import pipeline
+from gamewarden.cli import root
+from gamewarden.config import config_from
+from gamewarden.pipeline import Grounds, Reading
+from gamewarden.store import verdicts
+from gamewarden.verdicts.prevalence import Prevalence, moved
+
+SUPPOSES = "suppose that 1 % of all accounts are bots"
+
+
+def done(*arguments):
+    """Run a command that must succeed."""
+    ended = CliRunner().invoke(root, list(map(str, arguments)), catch_exceptions=False)
+    assert ended.exit_code == 0, ended.stderr
+    return ended
+
+
+@pytest.fixture(scope="module")
+def game(tmp_path_factory):
+    """A synthetic game of one day, half of it bots, and a model."""
+    place = tmp_path_factory.mktemp("game")
+    done("world", place / "world", "--accounts", 80, "--days", 1, "--seed", 5, "--game", "aion")
+    done("read", place / "world/events.parquet", "--to", place / "lake")
+    done("fit", "account-day", place / "lake", "--labels", place / "world/labels.csv", "--to", place / "models")
+    return place
+
+
+@pytest.fixture(scope="module")
+def rare(game):
+    """What every command says where one in a hundred is a bot, by command."""
+    common = (game / "lake", "--models", game / "models", "--prevalence", 0.01)
+    first = json.loads(done("rank", *common, "--probability", 0, "--json").stdout)[0]["actor"]
+    return {
+        "score": done("score", *common, "--json"),
+        "rank": done("rank", *common, "--probability", 0, "--top", 0, "--json"),
+        "judge": done("judge", *common, "--json"),
+        "explain": done("explain", first, *common),
+    }
+
+
+def by_actor(ended):
+    return {row["actor"]: row["probability"] for row in json.loads(ended.stdout) if row["probability"] is not None}
+
+
+def test_score_rank_and_judge_show_the_same_probability(rare):
+    scores, listed, judged = (by_actor(rare[name]) for name in ("score", "rank", "judge"))
+
+    assert len(scores) > 50
+    assert listed == pytest.approx(scores)
+    assert judged == pytest.approx(scores, abs=1e-9)
+
+
+def test_it_is_the_models_own_with_its_odds_moved(game, rare):
+    (model,) = pipeline.load_models(game / "models")
+    seen = pipeline.judge(game / "lake", game / "models", Reading()).features[model.card.id]
+    own = dict(model.score(seen).drop_nulls("probability").select("actor", "probability").iter_rows())
+    share = model.card.training["periods"]
+
+    prior = share["bot"] / (share["bot"] + share["human"])
+    assert 0.3 < prior < 0.7
+    assert by_actor(rare["score"]) == pytest.approx({actor: moved(p, prior, 0.01) for actor, p in own.items()})
+
+
+def test_every_command_says_which_share_it_used(rare):
+    assert all(SUPPOSES in ended.stderr for ended in rare.values())
+    assert "if 1 % of all accounts are bots" in rare["explain"].stdout
+
+
+def test_a_list_in_a_file_carries_the_share(game, tmp_path):
+    done("rank", game / "lake", "--models", game / "models", "--prevalence", 0.3, "--out", tmp_path / "list.csv")
+
+    assert pl.read_csv(tmp_path / "list.csv")["prevalence"].unique().to_list() == [0.3]
+
+
+def test_a_list_says_so_when_nobody_has_said_how_common_bots_are(game):
+    ended = done("rank", game / "lake", "--models", game / "models", "--json")
+
+    assert "5 % of all accounts are bots, which nobody has said of this game: set [population] bots" in ended.stderr
+
+
+def test_the_setting_is_used_where_the_command_line_is_silent(game, tmp_path, rare):
+    (tmp_path / "own.toml").write_text("[population]\nbots = 0.01\n")
+
+    ended = done("--config", tmp_path / "own.toml", "score", game / "lake", "--models", game / "models", "--json")
+
+    assert json.loads(ended.stdout) == json.loads(rare["score"].stdout)
+    assert f"{SUPPOSES} ([population] bots)" in ended.stderr
+
+
+def test_alarms_and_operating_points_do_not_depend_on_the_share(game):
+    few, many = (
+        pipeline.judge(game / "lake", game / "models", Reading(), prevalence=Prevalence(share))
+        for share in (0.0001, 0.9)
+    )
+
+    assert few.verdicts.drop("probability").equals(many.verdicts.drop("probability"))
+    assert few.scores.drop("probability").equals(many.scores.drop("probability"))
+    assert few.evidence.equals(many.evidence)
+    assert (few.verdicts["probability"] < many.verdicts["probability"]).drop_nulls().all()
+
+
+def test_a_fused_probability_moves_too_and_its_alarm_does_not(game, tmp_path):
+    shelf = shutil.copytree(game / "models", tmp_path / "models")
+    labels = game / "world/labels.csv"
+    done("fit", "self-similarity", game / "lake", "--labels", labels, "--to", shelf)
+    done("fit", "fusion", game / "lake", "--labels", labels, "--models", shelf, "--folds", 3)
+
+    few, many = (pipeline.judge(game / "lake", shelf, Reading(), prevalence=Prevalence(share)) for share in (0.01, 0.5))
+
+    assert few.fusion is not None
+    assert few.verdicts.drop("probability").equals(many.verdicts.drop("probability"))
+    back = few.verdicts.with_columns(moved(pl.col("probability"), 0.01, 0.5))["probability"]
+    assert back.to_list() == pytest.approx(many.verdicts["probability"].to_list(), abs=1e-12)
+
+
+def test_a_kept_verdict_is_verified_at_the_share_it_was_given_at(game, tmp_path):
+    judged = pipeline.judge(game / "lake", game / "models", Reading(), prevalence=Prevalence(0.01))
+    pipeline.record(judged, game / "lake", tmp_path / "kept", every_one=True)
+
+    table = pipeline.verify([tmp_path / "kept"], Grounds(game / "models", game / "lake"))
+
+    assert table["holds"].all(), table["says"][0]
+    kept = verdicts.load(verdicts.stored(tmp_path / "kept")[0])
+    assert kept["rules"]["bots"] == 0.01
+    mine = judged.verdicts.filter(actor=kept["actor"])
+    assert kept["probability"] == mine["probability"][0]
+
+
+def test_models_are_compared_at_one_share(game):
+    two = (game / "models", game / "models")
+    ended = done("backtest", game / "lake", "--models", *two, "--prevalence", 0.01, "--json")
+    model = next((game / "models").glob("*.json")).stem
+    diff = done("model", "diff", model, model, "--models", game / "models", "--on", game / "lake", "--prevalence", 0.01)
+
+    assert SUPPOSES in ended.stderr
+    assert SUPPOSES in diff.stderr
+
+
+def test_a_cost_gives_the_probability_that_lists_show_and_the_models_own_beside_it(game):
+    common = ("budget", "--cost", "10:1", "--models", game / "models", "--json")
+    (rare_row,) = json.loads(done(*common, "--prevalence", 0.01).stdout)
+    (even_row,) = json.loads(done(*common, "--prevalence", rare_row["own_prevalence"]).stdout)
+
+    assert rare_row["probability"] == pytest.approx(10 / 11)
+    assert rare_row["own_probability"] > 0.99
+    assert even_row["own_probability"] == pytest.approx(even_row["probability"])
+
+
+def test_precision_is_stated_at_the_same_setting():
+    from gamewarden.pipeline import Protocol
+
+    written = config_from({"population": {"bots": 0.02}}, "warden.toml")
+
+    assert Protocol.of(written, group=None, folds=None).prevalence == Prevalence(0.02, "[population] bots")
+
+
+def test_the_demo_ends_with_a_list_and_says_the_share_of_its_world(tmp_path):
+    told = done("demo", "--to", tmp_path, "--accounts", 90).stdout
+
+    assert "suppose that 50 % of all accounts are bots (as the synthetic game has them" in told
+    next_line = next(line for line in told.splitlines() if "Next: gamewarden rank" in line)
+    listed = done(*next_line.split("gamewarden ")[1].split(), "--json")
+    assert json.loads(listed.stdout)
