@@ -158,3 +158,31 @@ def test_evaluating_on_a_table_is_refused_in_one_line_that_says_what_to_do_inste
     assert done.returncode == 1
     assert "`gamewarden fit account-table FILE" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_budget_of_a_table_asks_in_one_line_how_many_days_a_row_covers(place, fitted):
+    assert fitted.returncode == 0
+    asked = ("budget", "--wrong-per-month", 300, "--players", 1000, "--models", place / "models", "--json")
+
+    timeless, told = run(*asked), run(*asked, "--days", 30)
+
+    assert timeless.returncode == told.returncode == 0, timeless.stderr
+    (row,), (answer,) = json.loads(timeless.stdout), json.loads(told.stdout)
+    assert row["says"].startswith("Its rows have no times; say with --days how many days a row covers.")
+    assert (row["alarm"], row["above_review"]) == (None, False)
+    assert answer["above_review"]
+    assert answer["humans"] == account_table().filter(verdict="Human")["account"].n_unique()
+
+
+def test_a_budget_of_scores_without_times_asks_in_one_line_how_many_days_a_row_covers(place, fitted):
+    assert fitted.returncode == 0
+    run("score", place / "known.csv", "--models", place / "models", "--out", place / "rows.csv")
+    told = account_table().select("actor", bot=pl.col("verdict") == "Bot", group=pl.col("account").cast(pl.String))
+    told.write_csv(place / "labels.csv")
+    asked = ("budget", place / "rows.csv", "--labels", place / "labels.csv", "--wrong-per-month", 300, "--players", 999)
+
+    timeless, answer = run(*asked), run(*asked, "--days", 30, "--json")
+
+    assert (timeless.returncode, timeless.stderr.count("\n")) == (1, 1)
+    assert "say with --days how many days a row covers" in timeless.stderr
+    assert json.loads(answer.stdout)[0]["fewest_days"] == 30

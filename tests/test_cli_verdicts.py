@@ -202,9 +202,59 @@ def test_a_budget_from_held_out_scores_counts_each_human_once(tmp_path):
     )
 
     # Two days of thirty: 1 in 30 may be accused, and none of 100 is what 95 % confidence leaves.
-    assert (row["humans"], row["days_watched"], row["accused"]) == (100, 2.0, 0)
-    assert row["may_be_accused"] == pytest.approx(0.5 * 2 / 30)
+    assert (row["humans"], row["fewest_days"], row["accused"]) == (100, 2.0, 0)
+    assert row["upper_bound"] == pytest.approx(15 * (1 - 0.05 ** (1 / 100)), rel=1e-6)
+    assert row["upper_bound"] <= row["may_be_accused"] == 0.5
     assert row["alarm"] < 1 / 400
+
+
+def january(place, days, *, characters=1, people=300):
+    """SCORES of people on some days of January, each with a few characters, and LABELS that name the account."""
+    rows = [
+        {
+            "actor": f"h{at}-{own}",
+            "since": f"2026-01-{day:02}T00:00:00Z",
+            "until": f"2026-01-{day + 1:02}T00:00:00Z",
+            "detector": "d",
+            "alarm": (at * characters + own + 1) / (people * characters + 1),
+        }
+        for at in range(people)
+        for own in range(characters)
+        for day in days(at)
+    ]
+    pl.DataFrame(rows).write_csv(place / "scores.csv")
+    labels = {row["actor"]: row["actor"].split("-")[0] for row in rows}
+    pl.DataFrame({"actor": list(labels), "bot": False, "group": list(labels.values())}).write_csv(place / "labels.csv")
+    return ("budget", place / "scores.csv", "--labels", place / "labels.csv", "--json")
+
+
+def test_a_budget_counts_accounts_and_not_their_characters(tmp_path):
+    asked = january(tmp_path, lambda _: range(1, 31), characters=2)
+
+    (row,) = json.loads(done(*asked, "--wrong-per-month", 10, "--players", 1000).stdout)
+
+    assert (row["humans"], row["accused"]) == (300, 0)
+
+
+def test_people_who_were_seen_on_one_day_of_a_month_promise_a_thirtieth(tmp_path):
+    asked = january(tmp_path, lambda at: [at % 30 + 1])
+
+    (row,) = json.loads(done(*asked, "--wrong-per-month", 10, "--players", 1000).stdout)
+    (told,) = json.loads(done(*asked, "--wrong-per-month", 10, "--players", 1000, "--days", 30).stdout)
+
+    assert (row["fewest_days"], row["above_review"]) == (1.0, False)
+    assert row["humans_needed"] == pytest.approx(30 * 299, rel=0.01)
+    assert (told["fewest_days"], told["accused"]) == (30.0, 0)
+
+
+def test_an_account_with_a_bot_in_it_is_no_human(tmp_path):
+    asked = january(tmp_path, lambda _: range(1, 31), characters=2)
+    labels = pl.read_csv(tmp_path / "labels.csv")
+    labels.with_columns(bot=pl.col("actor") == "h0-1").write_csv(tmp_path / "labels.csv")
+
+    (row,) = json.loads(done(*asked, "--wrong-per-month", 10, "--players", 1000).stdout)
+
+    assert row["humans"] == 299
 
 
 def test_costs_give_a_probability_from_which_to_act(game):

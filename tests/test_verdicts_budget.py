@@ -2,20 +2,24 @@
 
 from math import ceil, log
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamewarden.chances import chance_of_at_most
+from gamewarden.chances import chance_of_at_most, chance_of_mean_at_most
 from gamewarden.errors import ConfigError
 from gamewarden.verdicts.budget import Budget, Humans, cost_threshold, threshold
 
 
-def humans(count, days=30.0, alarms=None):
-    """So many humans with one row each: the most bot-like has the alarm 2 / (n + 1)."""
+def humans(count, days=30.0, alarms=None, smallest=()):
+    """So many people: the most bot-like has the alarm 2 / (n + 1)."""
     own = [(place + 2) / (count + 1) for place in range(count)] if alarms is None else alarms
-    return Humans("account-day@1", own, [1 / (count + 1), *own], count, days)
+    return Humans("account-day@1", own, [days] * count, smallest)
+
+
+def allowed(budget, count, days=30.0):
+    """How many of so many people, all with alarms of their own, the threshold reaches."""
+    return threshold(budget, humans(count, days))["accused"]
 
 
 def test_two_in_300_000_a_month_need_some_450_000_reviewed_humans():
@@ -25,7 +29,7 @@ def test_two_in_300_000_a_month_need_some_450_000_reviewed_humans():
     assert budget.humans_needed() == ceil(log(0.05) / log(1 - 2 / 300_000))
 
 
-def test_humans_who_were_watched_for_a_day_are_needed_thirty_times_as_often():
+def test_humans_who_were_seen_on_a_day_are_needed_thirty_times_as_often():
     assert Budget(2, 300_000, 95).humans_needed(days=1) == pytest.approx(30 * 449_359, rel=1e-5)
     assert Budget(2, 300_000, 95).humans_needed(days=90) == 449_359
 
@@ -40,17 +44,18 @@ def test_too_few_humans_allow_nothing_above_review_and_say_how_many_are_missing(
 
 def test_the_sample_sizes_are_the_published_ones():
     # One in a hundred at 95 %: 298 humans without a false alarm are too few, 299 are enough (the rule of three).
-    assert Budget(10, 1000).allowed(298, 30) is None
-    assert Budget(10, 1000).allowed(299, 30) == 0
+    assert allowed(Budget(10, 1000), 298) is None
+    assert allowed(Budget(10, 1000), 299) == 0
     # With one false alarm 473 are needed, with two 628 (published sample sizes of attribute testing).
-    assert [Budget(10, 1000).allowed(n, 30) for n in (472, 473, 627, 628)] == [0, 1, 1, 2]
+    assert [allowed(Budget(10, 1000), n) for n in (472, 473, 627, 628)] == [0, 1, 1, 2]
 
 
-def test_a_threshold_lies_above_as_many_humans_as_the_budget_allows():
+def test_a_threshold_lies_just_below_the_first_human_too_many():
     row = threshold(Budget(10, 1000), humans(628))
 
     assert row["accused"] == 2
-    assert row["alarm"] == pytest.approx(3 / 629)
+    assert 3 / 629 < row["alarm"] < 4 / 629
+    assert row["alarm"] == 0.00635  # 4 / 629 is 0.00636
     assert row["upper_bound"] == pytest.approx(0.01, abs=1e-4)
     assert row["upper_bound"] <= row["may_be_accused"]
 
@@ -59,7 +64,50 @@ def test_humans_who_look_alike_are_accused_together_or_not_at_all():
     row = threshold(Budget(10, 1000), humans(628, alarms=[0.008] * 628))
 
     assert row["accused"] == 0
-    assert row["alarm"] == pytest.approx(1 / 629)
+    assert row["alarm"] < 0.008
+
+
+def test_the_number_a_person_reads_reaches_nobody_more_than_the_threshold():
+    row = threshold(Budget(10, 1000), humans(628, alarms=[0.0012341, 0.0012342, *[0.0012343] * 626]))
+
+    read = float(row["says"].split("an alarm of ")[1].split(" ")[0])
+    assert row["accused"] == 2
+    assert 0.0012342 <= read < 0.0012343
+
+
+def test_every_further_style_counts_as_one_more_accused():
+    styles = [1 / 629, 1 / 629]
+
+    assert allowed(Budget(10, 1000), 628) == 2
+    assert threshold(Budget(10, 1000), humans(628, smallest=styles[:1]))["accused"] == 2
+    assert threshold(Budget(10, 1000), humans(628, smallest=styles))["accused"] == 1
+
+
+def test_a_style_that_cannot_reach_the_threshold_costs_nothing():
+    assert threshold(Budget(10, 1000), humans(628, smallest=[1 / 629, 0.2]))["accused"] == 2
+
+
+def test_a_threshold_under_which_nobody_can_be_accused_is_none():
+    assert threshold(Budget(10, 1000), humans(628, smallest=[0.2]))["above_review"] is False
+
+
+def test_an_accusation_of_somebody_seen_on_a_day_weighs_thirty_times_as_much():
+    alarms, month = [0.1, *[0.5] * 199], [30.0] * 199
+    regular = Humans("d", alarms, [30.0, *month[:-1], 1.0])
+    casual = Humans("d", alarms, [1.0, *month])
+
+    assert regular.chance(0.1, 0.5) < casual.chance(0.1, 0.5)
+    assert casual.chance(0.1, 0.5) == pytest.approx(chance_of_mean_at_most(1 / 200, 200, 0.5 / 30))
+    assert regular.chance(0.1, 0.5) == pytest.approx(chance_of_mean_at_most(1 / 30 / 200, 200, 0.5 / 30))
+
+
+@settings(max_examples=50)
+@given(st.integers(1, 300), st.integers(0, 300), st.floats(0.001, 0.5))
+def test_the_bound_of_a_mean_is_never_below_the_binomial_chance_and_exact_without_an_accusation(people, counted, rate):
+    exact, bound = chance_of_at_most(counted, people, rate), chance_of_mean_at_most(counted / people, people, rate)
+
+    assert bound >= exact - 1e-12
+    assert chance_of_mean_at_most(0.0, people, rate) == pytest.approx(chance_of_at_most(0, people, rate))
 
 
 @settings(max_examples=50)
@@ -67,26 +115,13 @@ def test_humans_who_look_alike_are_accused_together_or_not_at_all():
 def test_what_is_allowed_keeps_the_promise_and_one_more_would_not(count, rate, confidence):
     budget = Budget(rate * 1000, 1000, confidence)
 
-    allowed = budget.allowed(count, 30)
+    found = allowed(budget, count)
 
-    if allowed is None:
+    if found is None:
         assert chance_of_at_most(0, count, budget.rate) > budget.doubt
     else:
-        assert chance_of_at_most(allowed, count, budget.rate) <= budget.doubt
-        assert chance_of_at_most(allowed + 1, count, budget.rate) > budget.doubt
-
-
-def test_the_promise_is_kept_as_often_as_it_says():
-    budget, draw = Budget(50, 1000, 90), np.random.default_rng(3)
-    kept = 0
-    for _ in range(400):
-        known = np.sort(draw.random(200))[::-1]  # how bot-like, uniform: the true rate above t is 1 − t
-        row = threshold(budget, humans(200))
-        border = known[row["accused"]]  # the first human who is not accused
-        kept += (1 - border) <= budget.rate
-
-    # Coverage is at least 90 %: fewer than 335 of 400 would happen once in a hundred thousand times.
-    assert kept >= 335
+        assert chance_of_at_most(found, count, budget.rate) <= budget.doubt
+        assert chance_of_at_most(found + 1, count, budget.rate) > budget.doubt
 
 
 def test_accusing_costs_less_than_missing_from_the_share_of_the_costs_on():

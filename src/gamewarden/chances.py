@@ -17,6 +17,19 @@ def chance_of_at_most(counted: int, people: int, rate: float) -> float:
     )
 
 
+def chance_of_mean_at_most(mean: float, people: int, rate: float) -> float:
+    """No less than the chance of so low a mean where each person counts between 0 and 1, on average this rate.
+
+    Hoeffding 1963, theorem 1: for people of any kind, and exact where nobody counts at all.
+    """
+    if mean >= rate:
+        return 1.0
+    if rate >= 1:
+        return 0.0
+    little = mean * math.log(mean / rate) if mean > 0 else 0.0
+    return math.exp(-people * (little + (1 - mean) * math.log((1 - mean) / (1 - rate))))
+
+
 def upper_bound(counted: int, people: int, doubt: float) -> float:
     """The highest rate that this count leaves possible (Clopper & Pearson 1934, one-sided)."""
     low, high = counted / people, 1.0

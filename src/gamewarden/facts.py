@@ -95,6 +95,17 @@ def look_at_styles(name: object, given: Any) -> None:  # noqa: ANN401 - from a f
         look_at_reference(name, f"styles.by_style.{style}", reference)
 
 
+def look_at_people(name: object, given: Any) -> None:  # noqa: ANN401 - from a file
+    """Refuse people who do not fit together.
+
+    Raises:
+        ModelError: they do not.
+    """
+    look_at(name, "people", given, _PEOPLE)
+    days = given["days"]
+    agree(name, {"people lowest and days are equally many": days is None or len(days) == len(given["lowest"])})
+
+
 def agree(name: object, facts: Mapping[str, bool]) -> None:
     """Refuse what does not hold between values.
 
@@ -169,6 +180,15 @@ _REFERENCE: Mapping[str, Fact] = {
         "a row of numbers above 0, at most 1",
     ),
     "humans": Fact(count, "a whole number above 0"),
+}
+_PEOPLE: Mapping[str, Fact] = {
+    "lowest": Fact(
+        lambda v: rising(v) and bool(v) and 0 < v[0] <= v[-1] <= 1, "a row of rising numbers above 0, at most 1"
+    ),
+    "days": Fact(
+        lambda v: v is None or (isinstance(v, list) and all(finite(d) and d >= 1 for d in v)),
+        "null or a row of numbers from 1 on",
+    ),
 }
 _STYLES: Mapping[str, Fact] = {
     "rule": Fact(_rule, "an object with the borders of styles"),

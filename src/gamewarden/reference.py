@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from gamewarden.contracts import canonical_json
+from gamewarden.exposure import People
 from gamewarden.styles import Styles
 
 Floats = NDArray[np.float64]
@@ -108,6 +109,13 @@ class StyleReferences:
     def counts(self) -> dict[str, int]:
         """How many humans showed each style."""
         return {name: reference.humans for name, reference in self.by_style.items()}
+
+
+def people_of(humans: pl.DataFrame, pooled: Reference, styles: StyleReferences | None = None) -> People:
+    """The reference humans as a budget counts them, from their rows: group, times, and the value as `held_out`."""
+    values = humans["held_out"].to_numpy()
+    alarms = pooled.alarm(values) if styles is None else styles.alarm(humans, values, pooled)
+    return People.of(humans.select("group", "since", "until", alarm=pl.Series(alarms)))
 
 
 def sigmoid(log_odds: Floats) -> Floats:

@@ -135,6 +135,11 @@ class _Cost(click.ParamType[tuple[float, float]]):
 )
 @click.option("--wrong-per-month", type=float, help="Wrong accusations a month that can be accepted.")
 @click.option("--players", type=click.IntRange(min=1), help="How many people play.")
+@click.option(
+    "--days",
+    type=click.FloatRange(0, min_open=True),
+    help="On how many days each human was seen, where its rows are all it did then.  [default: days with a row]",
+)
 @click.option("--confidence", type=float, help="Per cent: how sure the promise must be.  [default: warden.toml]")
 @click.option("--cost", type=_Cost(), metavar="FP:FN", help="Instead: what a wrong accusation and a missed bot cost.")
 @options.prevalence
@@ -147,6 +152,7 @@ def budget(
     models: Path | None,
     wrong_per_month: float | None,
     players: int | None,
+    days: float | None,
     confidence: float | None,
     cost: tuple[float, float] | None,
     prevalence: "Prevalence",
@@ -172,9 +178,9 @@ def budget(
         raise click.UsageError("give --wrong-per-month and --players, or --cost")
     asked = Budget(wrong_per_month, players, config.budget.confidence if confidence is None else confidence)
     if scores is not None:
-        _present_with_words(pipeline.budget_of_scores(asked, scores, labels, reading), present)
+        _present_with_words(pipeline.budget_of_scores(asked, scores, labels, reading, days), present)
     elif models is not None:
-        _present_with_words(pipeline.budget_of_models(asked, models), present)
+        _present_with_words(pipeline.budget_of_models(asked, models, days), present)
     else:
         _present_with_words(pipeline.budget_alone(asked), present)
 
@@ -186,5 +192,5 @@ def _present_with_words(frame: "pl.DataFrame", present: Presentation) -> None:
         return
     for model, says in frame.select("model", "says").iter_rows():
         click.echo(f"{model}: {says}\n")
-    first = ("model", "humans", "days_watched", "alarm", "accused", "humans_needed", "above_review", "probability")
+    first = ("model", "humans", "fewest_days", "alarm", "accused", "humans_needed", "above_review", "probability")
     present.table(frame.select(name for name in first if name in frame.columns))

@@ -27,6 +27,7 @@ from gamewarden.detectors.calibration import (
     Flags,
     Floats,
     Reference,
+    people_of,
     plain_json,
     platt,
     validation_of,
@@ -39,7 +40,7 @@ from gamewarden.labels import Labelled, label_periods
 from gamewarden.tables import LABELS, check
 
 Method = Literal["trees", "logistic"]
-METHOD = 1  # grows when the same recipe and data would give other numbers, so that a name never means two models
+METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
 _GRID = np.linspace(0.0, 1.0, 101)
 _STEADY = 1e-12  # a deviation this small beside its mean is rounding, not variation
 _VALIDATED = "held-out rows, an actor or its group in one fold only"
@@ -124,6 +125,8 @@ class AccountTableDetector:
         decisions = {method: self._held_out(rows, used, method) for method in dict.fromkeys((self.method, "logistic"))}
         own = decisions[self.method]
         slope, offset = platt(own, bots(rows)) if self.calibration == "platt" else (1.0, 0.0)
+        humans = rows.with_columns(held_out=own).filter(~pl.col("bot"))
+        reference = Reference.of(humans)
         return AccountTableModel(
             detector=self.name,
             recipe=self.to_dict(),
@@ -131,7 +134,8 @@ class AccountTableDetector:
             data=_data_digest(table, labels, self._columns),
             slope=slope,
             offset=offset,
-            reference=Reference.of(rows.with_columns(held_out=own).filter(~pl.col("bot"))),
+            reference=reference,
+            people=people_of(humans, reference),
             training=training_of(rows, left_out),
             validation={
                 **validation_of(own, bots(rows), slope, offset),

@@ -9,7 +9,7 @@ import polars as pl
 
 from gamewarden.contracts import Recipe
 from gamewarden.detectors.calibration import KEY, Flags, Floats, Reference, sigmoid
-from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed
+from gamewarden.detectors.fitted import CalibratedModel, optional_parts, refuse_misnamed
 from gamewarden.detectors.forest import LARGEST, Forest
 from gamewarden.detectors.revival import table_fields
 from gamewarden.detectors.sentences import Phrase, Seen, median, says
@@ -140,6 +140,7 @@ class AccountTableModel(CalibratedModel):
                 "machine": Machine(columns, ratios, given.pop("intercept"), *trees),
                 "reference": Reference(**given["reference"]),
             }
+            | optional_parts(given)
         )
         refuse_misnamed(model, values)
         return model

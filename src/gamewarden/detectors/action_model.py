@@ -12,7 +12,7 @@ from gamewarden.contracts import Recipe
 from gamewarden.detectors import action_sentences
 from gamewarden.detectors.action_vectors import DONE, StageOne, checked, counts_of, inputs
 from gamewarden.detectors.calibration import Floats, Reference
-from gamewarden.detectors.fitted import CalibratedModel, evidence_table, refuse_misnamed, shallow
+from gamewarden.detectors.fitted import CalibratedModel, evidence_table, optional_parts, refuse_misnamed, shallow
 from gamewarden.detectors.revival import action_fields
 from gamewarden.detectors.sentences import median
 
@@ -137,6 +137,7 @@ class ActionModel(CalibratedModel):
                 "machine": machine,
                 "reference": Reference(**given["reference"]),
             }
+            | optional_parts(given)
         )
         refuse_misnamed(model, values)
         return model

@@ -29,13 +29,23 @@ from gamewarden.detectors.action_vectors import (
     thinned,
 )
 from gamewarden.detectors.asking import asked
-from gamewarden.detectors.calibration import CALIBRATIONS, Flags, Floats, Reference, plain_json, platt, validation_of
+from gamewarden.detectors.calibration import (
+    CALIBRATIONS,
+    PERSON,
+    Flags,
+    Floats,
+    Reference,
+    people_of,
+    plain_json,
+    platt,
+    validation_of,
+)
 from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too_few, training_of
 from gamewarden.errors import ConfigError, TableError
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.tables import LABELS, check
 
-METHOD = 1  # grows when the same recipe and data would give other numbers, so that a name never means two models
+METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
 _GRID = np.linspace(0.0, 1.0, 101)
 _VALIDATED = "held-out chunks, an actor or its group in one fold only"
 
@@ -110,8 +120,9 @@ class _Chunks(ABC):
         decisions = held_out(rows, self.folds, self.seed, decide)
         machine, strength = self._learn(rows)
         slope, offset = platt(decisions, bots(rows)) if self.calibration == "platt" else (1.0, 0.0)
-        humans = rows.select("actor", "bot", held_out=pl.Series(decisions)).filter(~pl.col("bot"))
+        humans = rows.select(*PERSON, "bot", held_out=pl.Series(decisions)).filter(~pl.col("bot"))
         validation = validation_of(decisions, bots(rows), slope, offset)
+        reference = Reference.of(humans)
         return ActionModel(
             detector=self.name,
             recipe=self.to_dict(),
@@ -121,7 +132,8 @@ class _Chunks(ABC):
             strength=strength,
             slope=slope,
             offset=offset,
-            reference=Reference.of(humans),
+            reference=reference,
+            people=people_of(humans, reference),
             training=training_of(rows, self._left_out(labelled)),
             validation={**validation, "says": _VALIDATED, "folds": fold_count(rows, self.folds)},
         )

@@ -16,6 +16,7 @@ from gamewarden.reference import (
     Floats,
     Reference,
     StyleReferences,
+    people_of,
     plain_json,
     platt,
     sigmoid,
@@ -27,11 +28,13 @@ from gamewarden.tables import SCORES, check
 __all__ = [  # what a method needs for its two numbers stands in one place, wherever it lives
     "CALIBRATIONS",
     "KEY",
+    "PERSON",
     "Calibration",
     "Flags",
     "Floats",
     "Reference",
     "StyleReferences",
+    "people_of",
     "plain_json",
     "platt",
     "short_options",
@@ -41,6 +44,7 @@ __all__ = [  # what a method needs for its two numbers stands in one place, wher
 ]
 
 KEY = ("actor", "since", "until")
+PERSON = (*KEY, "group")  # whose row it is, and when: what reference humans are counted by
 CALIBRATIONS = ("platt", "none")
 _CHANCE = 0.5  # the AUC of a coin
 _SPANS = ("unit", "every", "chunk")  # options that may be microseconds

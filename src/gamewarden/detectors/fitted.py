@@ -18,6 +18,7 @@ from gamewarden.detectors.calibration import (
     weak_here,
 )
 from gamewarden.errors import ModelError
+from gamewarden.exposure import People
 from gamewarden.tables import EVIDENCE, check
 
 
@@ -37,6 +38,7 @@ class CalibratedModel(ABC):
     training: Mapping[str, Any]
     validation: Mapping[str, Any]
     styles: StyleReferences | None = None  # of people; none where the method cannot tell them apart
+    people: People | None = None  # the reference humans as a budget counts them; none in models fitted before
 
     @property
     def id(self) -> str:
@@ -70,10 +72,10 @@ class CalibratedModel(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values."""
-        shared = {part.name: getattr(self, part.name) for part in fields(CalibratedModel) if part.name != "styles"}
+        shared = {part.name: getattr(self, part.name) for part in fields(CalibratedModel) if part.name not in OPTIONAL}
         plain = {"feature": asdict(self.feature), "reference": self.reference.to_dict()}
-        styles = {} if self.styles is None else {"styles": self.styles.to_dict()}
-        return plain_json({"id": self.id, **shared, **plain, **styles, **self._kept()})
+        there = {name: part.to_dict() for name in OPTIONAL if (part := getattr(self, name)) is not None}
+        return plain_json({"id": self.id, **shared, **plain, **there, **self._kept()})
 
     def _weak_here(self) -> list[str]:
         return weak_here(self.training, self.validation, self.reference.humans, self.styles)
@@ -85,6 +87,14 @@ class CalibratedModel(ABC):
     @abstractmethod
     def _kept(self) -> Mapping[str, Any]:
         """What the method learned, as JSON values."""
+
+
+OPTIONAL: Mapping[str, Any] = {"styles": StyleReferences, "people": People}  # parts that not every model has
+
+
+def optional_parts(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The optional parts of a model from JSON values that were looked at before; None where it has none."""
+    return {name: kind.from_dict(given[name]) if name in given else None for name, kind in OPTIONAL.items()}
 
 
 _EVIDENCE = {

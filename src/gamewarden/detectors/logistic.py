@@ -19,6 +19,7 @@ from gamewarden.detectors.calibration import (
     Floats,
     Reference,
     StyleReferences,
+    people_of,
     plain_json,
     platt,
     validation_of,
@@ -46,7 +47,7 @@ FOURTEEN = (
     "deposit_count",
     "log_count_per_min",
 )
-METHOD = 3  # grows when the same recipe and data would give other numbers, so that a name never means two models
+METHOD = 4  # grows when the same recipe and data would give other numbers, so that a name never means two models
 _CONSTANT = 1e-12  # a deviation this small beside its mean is rounding, not variation
 _GRID = np.linspace(0.0, 1.0, 101)
 _VALIDATED = "held-out periods, an actor or its group in one fold only; the strength was chosen on the same folds"
@@ -107,6 +108,7 @@ class _Logistic:
         slope, offset = platt(decisions, bots(rows)) if self.calibration == "platt" else (1.0, 0.0)
         humans = rows.with_columns(held_out=decisions).filter(~pl.col("bot"))
         validation = validation_of(decisions, bots(rows), slope, offset)
+        reference, styles = Reference.of(humans), StyleReferences.of(self.styles, humans)
         return LogisticModel(
             detector=self.name,
             recipe=self.to_dict(),
@@ -118,10 +120,11 @@ class _Logistic:
             intercept=learned.intercept,
             slope=slope,
             offset=offset,
-            reference=Reference.of(humans),
+            reference=reference,
             training=training_of(rows, _left_out(labelled)),
             validation={**validation, "says": _VALIDATED, "folds": fold_count(rows, self.folds)},
-            styles=StyleReferences.of(self.styles, humans),
+            styles=styles,
+            people=people_of(humans, reference, styles),
         )
 
     def _seen(self, table: pl.DataFrame) -> tuple[str, ...]:

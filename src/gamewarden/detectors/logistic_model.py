@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Recipe
-from gamewarden.detectors.calibration import KEY, Floats, Reference, StyleReferences
-from gamewarden.detectors.fitted import CalibratedModel, refuse_misnamed, shallow
+from gamewarden.detectors.calibration import KEY, Floats, Reference
+from gamewarden.detectors.fitted import CalibratedModel, optional_parts, refuse_misnamed, shallow
 from gamewarden.detectors.revival import logistic_fields
 from gamewarden.detectors.sentences import Seen, median, says, window_word
 from gamewarden.errors import TableError
@@ -110,8 +110,8 @@ class LogisticModel(CalibratedModel):
                 "feature": Recipe(**given["feature"]),
                 "columns": tuple(Column(**column) for column in given["columns"]),
                 "reference": Reference(**given["reference"]),
-                "styles": StyleReferences.from_dict(given["styles"]) if "styles" in given else None,
             }
+            | optional_parts(given)
         )
         refuse_misnamed(model, values)
         return model

@@ -13,6 +13,7 @@ from gamewarden.facts import agree as _facts_agree
 from gamewarden.facts import count as _count
 from gamewarden.facts import finite as _finite
 from gamewarden.facts import look_at as _look_at_object
+from gamewarden.facts import look_at_people as _look_at_people
 from gamewarden.facts import look_at_reference as _look_at_reference
 from gamewarden.facts import look_at_styles as _look_at_styles
 from gamewarden.facts import rising as _rising
@@ -88,10 +89,12 @@ def _look_at(
     optional: tuple[str, ...] = (),
 ) -> None:
     name = values.get("id")
-    _look_at_object(name, "the model", values, model, optional)
+    _look_at_object(name, "the model", values, model, (*optional, "people"))
     for at, column in enumerate(values["columns"]):
         _look_at_object(name, f"columns[{at}]", column, columns)
     _look_at_reference(name, "reference", values["reference"])
+    if "people" in values:
+        _look_at_people(name, values["people"])
 
 
 def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:

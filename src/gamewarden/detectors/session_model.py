@@ -10,7 +10,7 @@ import polars as pl
 from gamewarden.contracts import Recipe
 from gamewarden.detectors.attribution import shapley
 from gamewarden.detectors.calibration import Floats, Reference
-from gamewarden.detectors.fitted import CalibratedModel, evidence_table, refuse_misnamed
+from gamewarden.detectors.fitted import CalibratedModel, evidence_table, optional_parts, refuse_misnamed
 from gamewarden.detectors.session_machines import Machine, Neighbours, Network
 from gamewarden.detectors.session_revival import session_fields
 from gamewarden.detectors.session_sentences import sentence
@@ -84,6 +84,7 @@ class SessionModel(CalibratedModel):
                 "machine": made(columns=columns, **parts),
                 "reference": Reference(**given["reference"]),
             }
+            | optional_parts(given)
         )
         refuse_misnamed(model, values)
         return model

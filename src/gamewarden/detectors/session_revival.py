@@ -14,6 +14,7 @@ from gamewarden.facts import (
     count,
     finite,
     look_at,
+    look_at_people,
     look_at_reference,
     rising,
     text,
@@ -29,10 +30,12 @@ def session_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         ModelError: a value is missing, superfluous, or not what it must be.
     """
     name = values.get("id")
-    look_at(name, "the model", values, _MODEL)
+    look_at(name, "the model", values, _MODEL, ("people",))
     for at, column in enumerate(values["columns"]):
         look_at(name, f"columns[{at}]", column, _COLUMN)
     look_at_reference(name, "reference", values["reference"])
+    if "people" in values:
+        look_at_people(name, values["people"])
     look_at(name, "machine", values["machine"], _MACHINES[values["machine"]["kind"]])
     agree(name, _agreements(values))
     return {

@@ -16,9 +16,11 @@ from gamewarden.detectors.asking import asked
 from gamewarden.detectors.attribution import MOST
 from gamewarden.detectors.calibration import (
     CALIBRATIONS,
+    PERSON,
     Flags,
     Floats,
     Reference,
+    people_of,
     plain_json,
     platt,
     sigmoid,
@@ -55,7 +57,7 @@ from gamewarden.errors import ConfigError
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.tables import LABELS, check
 
-METHOD = 1  # grows when the same recipe and data would give other numbers, so that a name never means two models
+METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
 _VALIDATED = "held-out sessions, an actor or its group in one fold only"
 _RIDGE = 1e-6  # of the covariance: dx, dy and distance are nearly collinear
 
@@ -156,7 +158,8 @@ class _Sessions(ABC):
 
         decisions = held_out(rows, self.folds, self.seed, decide)
         slope, offset = platt(decisions, bot) if self.calibration == "platt" else (1.0, 0.0)
-        humans = rows.select("actor", "bot", held_out=pl.Series(decisions)).filter(~pl.col("bot"))
+        humans = rows.select(*PERSON, "bot", held_out=pl.Series(decisions)).filter(~pl.col("bot"))
+        reference = Reference.of(humans)
         return SessionModel(
             detector=self.name,
             recipe=self.to_dict(),
@@ -165,7 +168,8 @@ class _Sessions(ABC):
             machine=self.machine(values, bot),
             slope=slope,
             offset=offset,
-            reference=Reference.of(humans),
+            reference=reference,
+            people=people_of(humans, reference),
             training=training_of(rows, self._left_out(labelled)),
             validation={
                 **validation_of(decisions, bot, slope, offset),

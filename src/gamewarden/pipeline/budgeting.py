@@ -1,56 +1,61 @@
 """Thresholds from a budget of wrong accusations: for the models on a shelf, or for held-out scores."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from gamewarden.contracts import Card
 from gamewarden.errors import ReadError, TableError
+from gamewarden.exposure import People
+from gamewarden.labels import label_periods
 from gamewarden.pipeline.scoring import load_models
 from gamewarden.pipeline.sources import Reading
 from gamewarden.readers.small import read_labels, read_scores
-from gamewarden.reference import Reference
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
-from gamewarden.verdicts.budget import BUDGET_SCHEMA, MONTH_DAYS, Budget, Humans, cost_threshold, threshold
+from gamewarden.verdicts.budget import BUDGET_SCHEMA, Budget, Humans, cost_threshold, no_threshold, threshold
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.fusion_model import NAME as FUSION
 from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.prevalence import Prevalence, moved
 
-_DAY_SECONDS = 86400.0
+_NUMBERS = ("alarm", "probability")
 
 
-def budget_of_models(budget: Budget, models: Path) -> pl.DataFrame:
+def budget_of_models(budget: Budget, models: Path, days: float | None = None) -> pl.DataFrame:
     """A row a model in force, from its held-out humans; the fusion's verdicts first.
+
+    `days` says on how many days each human was seen, instead of what the model keeps of it.
 
     Raises:
         ModelError: there is no model, or one is damaged.
     """
-    rows = [threshold(budget, humans) for model in _models(models) if (humans := _humans_of(model)) is not None]
+    rows = [_row_of(budget, model, days) for model in _models(models)]
     return pl.DataFrame(rows, schema=BUDGET_SCHEMA)
 
 
-def budget_of_scores(budget: Budget, scores: Path, labels: Path | None, reading: Reading) -> pl.DataFrame:
+def budget_of_scores(
+    budget: Budget, scores: Path, labels: Path | None, reading: Reading, days: float | None = None
+) -> pl.DataFrame:
     """A row a detector, from scores of people it had not seen, each counted once by the lowest alarm.
+
+    A person is the `group` of its label, or an actor without one. `days` says on how many days each was seen, instead
+    of those on which it has a score.
 
     Raises:
         ReadError: a table cannot be read.
-        TableError: nobody in it is known to be human, or it has neither alarm nor probability.
+        TableError: nobody in it is known to be human, or it has neither alarm nor probability, or no times.
     """
     table = read_scores(scores, reading.zone)
     humans = _known_humans(table, None if labels is None else read_labels(labels, reading.zone).frame, scores)
-    rows = [threshold(budget, _humans_among(part, scores)) for part in humans.partition_by("detector")]
+    rows = [_row_among(budget, part, scores, reading, days) for part in humans.partition_by("detector")]
     return pl.DataFrame(rows, schema=BUDGET_SCHEMA)
 
 
 def budget_alone(budget: Budget) -> pl.DataFrame:
     """What the budget asks for before there is a model: how many reviewed humans."""
-    return pl.DataFrame([threshold(budget, Humans("no model yet", (), (), 0, MONTH_DAYS))], schema=BUDGET_SCHEMA)
+    return pl.DataFrame([threshold(budget, Humans("no model yet", (), ()))], schema=BUDGET_SCHEMA)
 
 
 def costs_of_models(cost: tuple[float, float], prevalence: Prevalence, models: Path) -> pl.DataFrame:
@@ -79,47 +84,53 @@ def _models(directory: Path) -> Iterator[Any]:
     yield from load_models(directory)
 
 
-def _humans_of(model: Any) -> Humans | None:  # noqa: ANN401  a model of events, a fusion
-    """A model's reference humans; None where it keeps none that a threshold could be set by."""
-    if not isinstance(getattr(model, "reference", None), Reference):
-        return None
+def _row_of(budget: Budget, model: Any, days: float | None) -> dict[str, object]:  # noqa: ANN401  a model of events, a fusion
+    """What a model's reference humans allow, or why they allow nothing."""
+    name = model.card.id
+    if not hasattr(model, "people"):
+        return no_threshold(budget, name, "It judges windows of traffic and keeps no people that a budget could count.")
+    people = model.people
+    if people is None:
+        return no_threshold(budget, name, "It was fitted before models kept people to count; fit it again.")
+    if days is None and people.days is None:
+        return no_threshold(budget, name, "Its rows have no times; say with --days how many days a row covers.")
     styles = getattr(model, "styles", None)
-    own = {"all": model.reference} if styles is None else dict(styles.by_style)
-    alarms, attainable = [], []
-    for reference in own.values():
-        values = np.asarray(reference.values)
-        found = np.maximum(reference.alarm(values), model.reference.alarm(values))
-        alarms += found.tolist()
-        attainable += [1 / (reference.humans + 1), *found.tolist()]
-    return Humans(model.card.id, alarms, attainable, model.reference.humans, _days_of(model.card))
+    references = [model.reference] if styles is None else styles.by_style.values()
+    smallest = [1 / (reference.humans + 1) for reference in references]
+    return threshold(budget, Humans(name, people.lowest, _days(people, days), smallest))
 
 
-def _days_of(card: Card) -> float:
-    since, until = (datetime.fromisoformat(card.training[name]) for name in ("since", "until"))
-    return (until - since).total_seconds() / _DAY_SECONDS
+def _days(people: People, days: float | None) -> tuple[float, ...]:
+    return (people.days or ()) if days is None else (days,) * len(people.lowest)
 
 
 def _known_humans(table: pl.DataFrame, labels: pl.DataFrame | None, path: Path) -> pl.DataFrame:
+    """The rows of people known to be human, with the person as `group`; one of whose actors is a bot's is no human."""
     if labels is not None:
-        human = labels.group_by("actor").agg(pl.col("bot").max()).filter(~pl.col("bot"))
-        known = table.join(human.select("actor"), on="actor", how="semi")
+        columns = [name for name in ("actor", "since", "until", "detector", *_NUMBERS) if name in table.columns]
+        events = pl.lit(None, dtype=pl.Int64).alias("events")
+        known = label_periods(table.select(*columns, events), labels, str(path)).rows
     elif "bot" in table.columns:
-        known = table.filter(~pl.col("bot"))
+        own = pl.col("group").fill_null(pl.col("actor")) if "group" in table.columns else pl.col("actor")
+        known = table.with_columns(group=own.cast(pl.String)).drop_nulls("bot")
     else:
         raise TableError(f"{path}: does not say who is human; give --labels FILE, or a column bot")
-    if not known.height:
+    humans = known.filter(~pl.col("bot").any().over("group"))
+    if not humans.height:
         raise TableError(f"{path}: nobody in it is known to be human; review some accounts first")
-    return known
+    return humans
 
 
-def _humans_among(scores: pl.DataFrame, path: Path) -> Humans:
-    """Each human by its lowest alarm; without alarms, by its highest probability turned round."""
-    column = "alarm" if "alarm" in scores.columns and scores["alarm"].null_count() < scores.height else "probability"
-    if column not in scores.columns:
+def _row_among(
+    budget: Budget, scores: pl.DataFrame, path: Path, reading: Reading, days: float | None
+) -> dict[str, object]:
+    """What each human's lowest alarm allows; without alarms, its highest probability turned round."""
+    column = next((name for name in _NUMBERS if name in scores.columns and scores[name].count()), None)
+    if column is None:
         raise ReadError(f"{path}: has neither alarm nor probability; it has {', '.join(scores.columns)}")
-    judged = scores.drop_nulls(column)
     alarm = pl.col("alarm") if column == "alarm" else 1 - pl.col("probability")
-    lowest = judged.group_by("actor").agg(alarm.min().alias("alarm"))["alarm"].to_list()
-    span = (judged["until"].max() - judged["since"].min()).total_seconds() / _DAY_SECONDS  # type: ignore[operator, union-attr]  # times that are never null
+    people = People.of(scores.select("group", "since", "until", alarm=alarm), reading.zone or "UTC")
+    if days is None and people.days is None:
+        raise TableError(f"{path}: rows without since and until; say with --days how many days a row covers")
     name = f"{scores['detector'][0]}" + ("" if column == "alarm" else " (alarm: 1 − probability)")
-    return Humans(name, lowest, [*lowest, 0.0], len(lowest), span)
+    return threshold(budget, Humans(name, people.lowest, _days(people, days)))

@@ -17,7 +17,11 @@ from gamewarden.readers.times import Clock
 from gamewarden.tables import LABELS, PARQUET_FAULTS, PROFILES, SCORES, TIME, Table, check
 
 _SCORED = Table(
-    "SCORES", {**SCORES.columns, "bot": pl.Boolean}, required=("actor", "since", "until", "detector"), open=True
+    "SCORES",
+    {**SCORES.columns, "bot": pl.Boolean},
+    required=("actor", "since", "until", "detector"),
+    may_be_null=("since", "until"),  # scores of an operator's own table have no period
+    open=True,
 )
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _NUMBER = r"^[+-]?(?:0|[1-9]\d*)(?:\.\d+)?$"  # an id such as 007 stays text
@@ -168,7 +172,7 @@ def _fit(column: pl.Series, table: Table, clock: Clock, path: Path) -> pl.Series
     if len(wrong):
         needed = "true, false, 1 or 0" if dtype == pl.Boolean else str(dtype)
         raise _unfit(path, column, int(wrong[0]), f"it must be {needed}")
-    if column.name in table.required and fitted.null_count():
+    if column.name in table.required and column.name not in table.may_be_null and fitted.null_count():
         raise _unfit(path, column, int(fitted.is_null().arg_true()[0]), "it must always be there")
     return fitted
 

@@ -1,20 +1,22 @@
 """Thresholds from how many wrong accusations a month an operator accepts, and what data can promise of it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
-from gamewarden.chances import chance_of_at_most, upper_bound
+from gamewarden.chances import chance_of_at_most, chance_of_mean_at_most
 from gamewarden.errors import ConfigError
 
 MONTH_DAYS = 30.0
+_HALVINGS = 60  # of an interval of rates, until nothing is left of it
+_DIGITS = 3  # of a threshold that people copy into their settings
 
 
 @dataclass(frozen=True)
 class Budget:
-    """So many wrong accusations a month among so many players, and how sure the promise must be.
+    """So many wrong accusations a month among so many people, and how sure the promise must be.
 
     Raises:
         ConfigError: a number cannot be used.
@@ -35,7 +37,7 @@ class Budget:
 
     @property
     def rate(self) -> float:
-        """The share of players that may be accused wrongly in a month."""
+        """The share of people that may be accused wrongly in a month."""
         return self.wrong_per_month / self.players
 
     @property
@@ -43,94 +45,167 @@ class Budget:
         """The chance that the promise is wrong."""
         return 1 - self.confidence / 100
 
-    def rate_over(self, days: float) -> float:
-        """The share that may be accused while watched for so long: a month's in proportion, and no more than that.
-
-        Whoever was watched for a day is at risk on thirty of them, and at the worst these risks add up.
-        """
-        return self.rate * min(1.0, days / MONTH_DAYS)
-
     def humans_needed(self, days: float = MONTH_DAYS) -> int:
-        """How many reviewed humans, none of them accused while watched for so long, would show that it holds."""
-        rate = self.rate_over(days)
+        """How many reviewed humans, none of them accused on so many days each, would show that it holds."""
+        rate = self.rate / risk_of(days)
         return 1 if rate >= 1 else math.ceil(math.log(self.doubt) / math.log1p(-rate))
 
-    def allowed(self, humans: int, days: float) -> int | None:
-        """How many of the reviewed humans a threshold may accuse and keep the promise; None where none is too many."""
-        rate = self.rate_over(days)
-        if not humans or chance_of_at_most(0, humans, rate) > self.doubt:
-            return None
-        low, high = 0, humans
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if chance_of_at_most(middle, humans, rate) <= self.doubt else (low, middle - 1)
-        return low
+
+def risk_of(days: float) -> float:
+    """How many times as likely an accusation is in a month as on so many days, at the most.
+
+    Whoever was judged on a day is at risk on thirty of them, and at the worst these risks add up.
+    """
+    return max(1.0, MONTH_DAYS / days)
 
 
 @dataclass(frozen=True)
 class Humans:
-    """Held-out humans as a threshold sees them: how low an alarm each of their rows has."""
+    """Reviewed humans as a threshold sees them, an entry a person."""
 
     name: str
-    alarms: Sequence[float]  # one a human, its lowest; or one a row, which counts a human once or more often
-    attainable: Sequence[float]  # the alarms that a new row can have
-    count: int  # humans
-    days: float  # how long each was watched
+    lowest: Sequence[float]  # the lowest alarm of each
+    days: Sequence[float]  # on how many days each was judged
+    # The smallest alarm of each style whose humans are these same people: the thresholds of the styles lie where these
+    # people happened to be, and every style after the first hides one more of them (Tukey's blocks).
+    smallest: Sequence[float] = ()
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.lowest)
+
+    @property
+    def fewest_days(self) -> float:
+        """On how many days the one who was judged least was."""
+        return min(self.days, default=MONTH_DAYS)
+
+    @property
+    def borders(self) -> list[float]:
+        """The alarms at which a threshold reaches somebody more, rising."""
+        return sorted({*self.lowest, *self.smallest})
+
+    def accused(self, alarm: float) -> int:
+        """How many reach a threshold."""
+        return sum(lowest <= alarm for lowest in self.lowest)
+
+    def chance(self, alarm: float, rate: float) -> float:
+        """No less than the chance that they show so little, if this share of people were accused in a month.
+
+        Judged on equally many days they are counted (exact binomial). Otherwise an accusation of somebody judged on
+        few days stands for many a month, and their mean is bounded.
+        """
+        if not self.count:
+            return 1.0
+        hidden = max(sum(smallest <= alarm for smallest in self.smallest) - 1, 0)
+        risks = [risk_of(days) for days in self.days]
+        most = max(risks)
+        if most == min(risks):
+            return chance_of_at_most(self.accused(alarm) + hidden, self.count, rate / most)
+        shown = sum(risk for risk, lowest in zip(risks, self.lowest, strict=True) if lowest <= alarm) / most + hidden
+        return chance_of_mean_at_most(shown / self.count, self.count, rate / most)
+
+    def upper_bound(self, alarm: float, doubt: float) -> float:
+        """The highest share of people accused in a month that they leave possible."""
+        low, high = 0.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.chance(alarm, middle) > doubt else (low, middle)
+        return high
 
 
 def threshold(budget: Budget, humans: Humans) -> dict[str, object]:
     """The highest alarm from which one may act and keep the budget, as a row of the budget's table.
 
-    With k of n humans allowed, the threshold lies between the alarm of the k-th and of the next. k follows from n and
-    the budget alone, before any score is looked at, so that the exact bound (Clopper–Pearson) holds for what is found.
+    The people a threshold reaches only grow with it, so that the highest one which a bound for a single, fixed
+    threshold allows keeps its confidence (Bates et al. 2021): nothing is spent on choosing it.
     """
-    allowed = budget.allowed(humans.count, humans.days)
-    alarm, accused = (None, 0) if allowed is None else _highest(sorted(humans.alarms), humans.attainable, allowed)
-    shown = None if alarm is None else upper_bound(accused, humans.count, budget.doubt)
+    alarm = _highest(humans, lambda border: humans.chance(border, budget.rate) <= budget.doubt)
     return {
         "model": humans.name,
         "humans": humans.count,
-        "days_watched": humans.days,
-        "may_be_accused": budget.rate_over(humans.days),
+        "fewest_days": humans.fewest_days,
+        "may_be_accused": budget.rate,
         "confidence": budget.confidence,
         "alarm": alarm,
-        "accused": None if alarm is None else accused,
-        "upper_bound": shown,
-        "humans_needed": budget.humans_needed(humans.days),
+        "accused": None if alarm is None else humans.accused(alarm),
+        "upper_bound": None if alarm is None else humans.upper_bound(alarm, budget.doubt),
+        "humans_needed": budget.humans_needed(humans.fewest_days),
         "above_review": alarm is not None,
-        "says": _says(budget, humans, alarm, accused),
+        "says": _says(budget, humans, alarm),
     }
 
 
-def _highest(alarms: Sequence[float], attainable: Sequence[float], allowed: int) -> tuple[float | None, int]:
-    """The highest attainable alarm that at most `allowed` humans reach, and how many do."""
-    from bisect import bisect_right
-
-    fitting = [alarm for alarm in set(attainable) if bisect_right(alarms, alarm) <= allowed]
-    return (max(fitting), bisect_right(alarms, max(fitting))) if fitting else (None, 0)
+def no_threshold(budget: Budget, name: str, why: str) -> dict[str, object]:
+    """A row of the budget's table for a model whose humans cannot be counted, and why not."""
+    row = threshold(budget, Humans(name, (), ()))
+    return {**row, "humans": None, "fewest_days": None, "says": f"{why} As it is, allow nothing above review."}
 
 
-def _says(budget: Budget, humans: Humans, alarm: float | None, accused: int) -> str:
-    promise = f"{budget.wrong_per_month:g} wrong accusations a month among {budget.players:,} players"
+def _highest(humans: Humans, holds: Callable[[float], bool]) -> float | None:
+    """The highest alarm that reaches only as many as `holds` allows; None where nobody could be accused under it."""
+    borders = [0.0, *humans.borders]
+    if not humans.count or not holds(0.0):
+        return None
+    low, high = 0, len(borders)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(borders[middle]) else (low, middle)
+    if high == len(borders):
+        return 1.0
+    found = max(borders[low], _just_below(borders[high]))
+    return found if found >= min(humans.smallest, default=0.0) and found > 0 else None
+
+
+def _just_below(alarm: float) -> float:
+    """A number of a few digits below an alarm, as near as those digits allow."""
+    if alarm <= 0:
+        return 0.0
+    unit = 10.0 ** (math.floor(math.log10(alarm)) - _DIGITS + 1)
+    steps = math.ceil(alarm / unit) - 1
+    found = float(f"{steps * unit:.{_DIGITS}g}")
+    return found if found < alarm else math.nextafter(alarm, 0.0)
+
+
+def _says(budget: Budget, humans: Humans, alarm: float | None) -> str:
+    promise = f"{budget.wrong_per_month:g} wrong accusations a month among {budget.players:,} people"
     if alarm is not None:
         return (
-            f"Act from an alarm of {alarm:.3g} down: {accused:,} of {humans.count:,} reviewed humans reach it, so that "
-            f"at most {promise} can be promised with {budget.confidence:g} % confidence ([verdict] conservative)."
+            f"Act from an alarm of {_written(alarm)} down: {humans.accused(alarm):,} of {humans.count:,} reviewed "
+            f"humans{_seen(humans)} reach it, so that on average at most {promise} can be promised with "
+            f"{budget.confidence:g} % confidence ([verdict] conservative)."
         )
-    month = humans.days >= MONTH_DAYS
-    watched = "a month" if month else f"{humans.days:.3g} days"
-    shorter = "" if month else f", or {budget.humans_needed(humans.days):,} for {watched} each"
+    fewest = humans.fewest_days
+    month = fewest >= MONTH_DAYS
+    shorter = "" if month else f", or {budget.humans_needed(fewest):,} seen on {_days(fewest)} each"
     return (
-        f"{humans.count:,} reviewed humans, watched for {watched} each, are too few to promise at most {promise}: "
-        f"{budget.humans_needed():,} watched for a month each{shorter}, none of them accused, would be needed. Let a "
+        f"{humans.count:,} reviewed humans{_seen(humans)} are too few to promise on average at most {promise}: "
+        f"{budget.humans_needed():,} seen for a month each{shorter}, none of them accused, would be needed. Let a "
         "person review everything the model flags, and allow nothing above review ([verdict] conservative = 0.0)."
     )
+
+
+def _written(alarm: float) -> str:
+    """Few digits, and all where few would be another threshold."""
+    short = f"{alarm:.{_DIGITS}g}"
+    return short if float(short) == alarm else repr(alarm)
+
+
+def _seen(humans: Humans) -> str:
+    if not humans.count:
+        return ""
+    least, most = min(humans.days), max(humans.days)
+    return f", each seen on {_days(least)}," if least == most else f", seen on {least:.3g} to {_days(most)},"
+
+
+def _days(days: float) -> str:
+    return "1 day" if days == 1 else f"{days:.3g} days"
 
 
 BUDGET_SCHEMA: dict[str, type[pl.DataType]] = {
     "model": pl.String,
     "humans": pl.Int64,
-    "days_watched": pl.Float64,
+    "fewest_days": pl.Float64,
     "may_be_accused": pl.Float64,
     "confidence": pl.Float64,
     "alarm": pl.Float64,

@@ -11,12 +11,12 @@ from gamewarden.contracts import Recipe, frame_digest
 from gamewarden.errors import ConfigError, FitError
 from gamewarden.labels import label_periods
 from gamewarden.learning import bots, fold_count, held_out, refuse_too_few, training_of
-from gamewarden.reference import Flags, Floats, Reference, StyleReferences, plain_json, platt, validation_of
+from gamewarden.reference import Flags, Floats, Reference, StyleReferences, people_of, plain_json, platt, validation_of
 from gamewarden.styles import Styles
 from gamewarden.verdicts.fusion_model import LEAST_EIGENVALUE, NAME, SCORES_OF, FusionModel, Voice, decide
 from gamewarden.verdicts.periods import KEY, Cut, Speaker
 
-METHOD = 1  # grows when the same recipe and data would give other numbers
+METHOD = 2  # grows when the same recipe and data would give other numbers
 _SHRUNK = 0.1  # how far correlations are drawn towards none, so that few rows do not make them certain
 _FEW = 3  # rows with both voices below which they are taken as unrelated
 _VALIDATED = "held-out periods, an actor or its group in one fold only; the detectors had not seen them either"
@@ -74,6 +74,7 @@ class Fusion:
         voices, intercept = self._learn(rows, models, speakers)
         slope, offset = platt(decisions, bot)
         humans = rows.with_columns(held_out=pl.Series(decisions)).filter(~pl.col("bot"))
+        reference, styles = Reference.of(humans), StyleReferences.of(self.styles, humans)
         return FusionModel(
             recipe=self.to_dict(),
             feature=Recipe(
@@ -84,8 +85,9 @@ class Fusion:
             intercept=intercept,
             slope=slope,
             offset=offset,
-            reference=Reference.of(humans),
-            styles=StyleReferences.of(self.styles, humans),
+            reference=reference,
+            styles=styles,
+            people=people_of(humans, reference, styles),
             training=training_of(rows, labelled.left_out),
             validation={
                 **validation_of(decisions, bot, slope, offset),

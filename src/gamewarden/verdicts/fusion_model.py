@@ -14,6 +14,7 @@ import polars as pl
 
 from gamewarden.contracts import Card, Recipe, model_id
 from gamewarden.errors import ConfigError, ModelError
+from gamewarden.exposure import People
 from gamewarden.facts import (
     NUMBER,
     POSITIVE,
@@ -23,6 +24,7 @@ from gamewarden.facts import (
     count,
     finite,
     look_at,
+    look_at_people,
     look_at_reference,
     look_at_styles,
     text,
@@ -69,6 +71,7 @@ class FusionModel:
     styles: StyleReferences
     training: Mapping[str, Any]
     validation: Mapping[str, Any]
+    people: People | None = None  # the reference humans as a budget counts them; none in models fitted before
 
     detector = NAME
 
@@ -140,6 +143,7 @@ class FusionModel:
                 "styles": self.styles.to_dict(),
                 "training": self.training,
                 "validation": self.validation,
+                **({} if self.people is None else {"people": self.people.to_dict()}),
             }
         )
 
@@ -159,6 +163,7 @@ class FusionModel:
                 "voices": tuple(Voice(**{**v, "together": tuple(v["together"])}) for v in values["voices"]),
                 "reference": Reference.from_dict(values["reference"]),
                 "styles": StyleReferences.from_dict(values["styles"]),
+                "people": People.from_dict(values["people"]) if "people" in values else None,
             }
         )
         if model.id != values["id"]:
@@ -204,7 +209,9 @@ def _evidence(table: pl.DataFrame, voice: Voice) -> Floats:
 
 def _look_at(values: Mapping[str, Any]) -> None:
     name = values.get("id")
-    look_at(name, "the model", values, _FUSION)
+    look_at(name, "the model", values, _FUSION, ("people",))
+    if "people" in values:
+        look_at_people(name, values["people"])
     look_at_reference(name, "reference", values["reference"])
     look_at_styles(name, values["styles"])
     many = len(values["voices"])
