@@ -170,3 +170,65 @@ def test_the_demo_ends_with_a_list_and_says_the_share_of_its_world(tmp_path):
     next_line = next(line for line in told.splitlines() if "Next: gamewarden rank" in line)
     listed = done(*next_line.split("gamewarden ")[1].split(), "--json")
     assert json.loads(listed.stdout)
+
+
+@pytest.fixture(scope="module")
+def two(game):
+    """A shelf with two models of one family, as the demo has it."""
+    shelf = shutil.copytree(game / "models", game / "two")
+    done("fit", "self-similarity", game / "lake", "--labels", game / "world/labels.csv", "--to", shelf)
+    return shelf
+
+
+def test_rank_shows_the_point_that_judge_gives(game, two):
+    common = (game / "lake", "--models", two)
+    listed = done("rank", *common, "--probability", 0, "--top", 0, "--json")
+    judged = pipeline.judge(game / "lake", two, Reading())
+
+    points = {row["actor"]: row["point"] for row in json.loads(listed.stdout)}
+    reached = judged.verdicts.with_columns(judged.points.reached(judged.verdicts))
+    assert points == {actor: point for actor, point in reached.select("actor", "point").iter_rows() if actor in points}
+    assert "progressive" in points.values()
+    assert "`judge` gives the same points; its probability is the mean of account-day, self-similarity" in listed.stderr
+
+
+def test_a_weaker_detector_of_the_family_keeps_nobody_from_a_point(game, two):
+    alone, both = (pipeline.judge(game / "lake", models, Reading()) for models in (game / "models", two))
+
+    assert both.verdicts["alarm"].equals(alone.verdicts["alarm"])
+    assert (alone.points.reached(alone.verdicts) == "progressive").any()
+
+
+def test_rank_says_that_judge_hears_more(game, two):
+    ended = done("rank", game / "lake", "--models", two, "--detector", "self-similarity", "--json")
+
+    assert "Alarm and point are self-similarity's alone; `judge` hears account-day too" in ended.stderr
+
+
+def test_judge_says_in_one_line_why_nobody_can_reach_the_conservative_point(game, two):
+    ended = done("judge", game / "lake", "--models", two, "--json")
+
+    (line,) = [line for line in ended.stderr.splitlines() if line.startswith("Nobody can reach the conservative point")]
+    assert "only self-similarity can speak" in line
+    assert "`gamewarden fit actions-interval`" in line
+
+
+def test_judge_names_the_styles_of_which_too_few_people_are_known_to_reach_any_point(game):
+    ended = done("judge", game / "lake", "--models", game / "models", "--json")
+    (model,) = pipeline.load_models(game / "models")
+    known = model.card.parameters["humans_by_style"]
+
+    (line,) = [line for line in ended.stderr.splitlines() if "too few people are known for anybody" in line]
+    assert all((f"{style} ({humans}" in line) == (humans < 19) for style, humans in known.items())
+    assert min(known.values()) < 19
+
+
+def test_judge_counts_those_a_list_would_show_and_says_why_they_reach_no_point(game, tmp_path):
+    (tmp_path / "own.toml").write_text("[verdict]\nprogressive = 0.0\nconservative = 0.0\n")
+    common = ("judge", game / "lake", "--models", game / "models", "--prevalence", 0.5, "--json")
+    ended = done("--config", tmp_path / "own.toml", *common)
+
+    listed = sum((row["probability"] or 0) >= 0.8 for row in json.loads(ended.stdout))
+    assert listed > 10
+    assert f"{listed} periods reach no point with a probability of 0.8 or more" in ended.stderr
+    assert "The conservative point is closed" in ended.stderr

@@ -157,7 +157,7 @@ def test_combined_alarms_hold_whatever_the_detectors_have_in_common(together, pr
                 "family": family,
                 "evidence": 0.0,
                 "alarm": alarm,
-                "prior": 0.5,
+                "order": 0,
                 "rows": 1,
             }
         )
@@ -448,10 +448,26 @@ def test_voices_stand_side_by_side_with_null_for_the_silent():
     ]
 
 
-def test_families_keep_their_own_alarm():
-    own = by_family(rolled(score("a", "day", 0.9, alarm=0.01), score("a", "alone", 0.9, alarm=0.03)))
+def test_the_alarm_of_a_family_is_that_of_the_detector_that_sees_most():
+    own = by_family(rolled(score("a", "alone", 0.9, alarm=0.6), score("a", "day", 0.9, alarm=0.01)))
 
-    assert own["own_alarm"].item() == pytest.approx(0.04)
+    assert own["own_alarm"].item() == 0.01
+
+
+def test_the_evidence_of_a_family_is_the_mean_of_its_detectors():
+    both = by_family(rolled(score("a", "alone", 0.5), score("a", "day", 0.9)))["evidence"].item()
+
+    assert both == pytest.approx(by_family(rolled(score("a", "day", 0.9)))["evidence"].item() / 2)
+
+
+def test_the_alarm_is_anothers_of_the_family_where_that_one_is_silent():
+    own = by_family(rolled(score("a", "day", None), score("a", "alone", 0.9, alarm=0.03)))
+
+    assert own["own_alarm"].item() == 0.03
+
+
+def test_several_scores_of_one_detector_are_an_alarm_when_their_mean_is_doubled():
+    assert by_family(rolled(*chunks("a", 0.9, 0.9, alarm=0.02)))["own_alarm"].item() == pytest.approx(0.04)
 
 
 def test_hours_are_cut_as_well_as_days():

@@ -11,6 +11,7 @@ from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import ModelError
 from gamewarden.features import load as load_feature
 from gamewarden.pipeline.prevalence import at_share
+from gamewarden.pipeline.reaching import beside_the_list, reach_of
 from gamewarden.pipeline.scoring import load_models, measure_for, seeing
 from gamewarden.pipeline.sources import Reading
 from gamewarden.spans import DAY, parse_span, span_text
@@ -80,10 +81,8 @@ def judge(
     measured = measure_for(found, source, reading, progress)
     features = {name: told.frame for name, told in measured.items()}
     fusion, why_not = _fusion_of(models, found, every)
-    cut = _cut(fusion, every, policy, reading)
-    points = Points(policy.verdict.progressive, policy.verdict.conservative, policy.verdict.agree)
-    repeated = policy.chunks.discount if fusion is None else float(fusion.feature.options["discount"])
-    rules = Rules(cut, points, repeated, policy.verdict.discount, supposed.bots)
+    rules = rules_of(policy, reading, supposed, fusion, every)
+    cut, points = rules.cut, rules.points
     scores, verdicts = judged(features, found, fusion, rules)
     reached = verdicts.filter(points.reached(verdicts).is_in([CONSERVATIVE, PROGRESSIVE]))
     return Judgement(
@@ -96,6 +95,8 @@ def judge(
             *dict.fromkeys(line for told in measured.values() for line in told.remarks),
             *why_not,
             supposed.sentence,
+            *beside_the_list(verdicts, points, policy.rank.probability),
+            *reach_of(found, fusion, points),
         ),
         fusion=fusion,
         rules=rules,
@@ -155,6 +156,19 @@ def judgement_summary(judgement: Judgement) -> tuple[str, ...]:
         f"the progressive one, and {point.null_count():,} have too little evidence to say."
     )
     return (f"{len(judgement.models)} models; {how}.", reached)
+
+
+def rules_of(
+    policy: Config,
+    reading: Reading,
+    prevalence: Prevalence,
+    fusion: FusionModel | None = None,
+    every: int | None = None,
+) -> Rules:
+    """The rules of a judgement: those of the settings, and of the fusion where there is one."""
+    points = Points(policy.verdict.progressive, policy.verdict.conservative, policy.verdict.agree)
+    repeated = policy.chunks.discount if fusion is None else float(fusion.feature.options["discount"])
+    return Rules(_cut(fusion, every, policy, reading), points, repeated, policy.verdict.discount, prevalence.bots)
 
 
 def _cut(fusion: FusionModel | None, every: int | None, policy: Config, reading: Reading) -> Cut:

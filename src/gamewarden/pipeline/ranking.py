@@ -11,8 +11,9 @@ from gamewarden.config import Config
 from gamewarden.contracts import Progress, no_progress
 from gamewarden.errors import ConfigError
 from gamewarden.features.activity import Activity
+from gamewarden.pipeline.judging import judged, rules_of
 from gamewarden.pipeline.measuring import days_like, feature_of
-from gamewarden.pipeline.prevalence import scored
+from gamewarden.pipeline.reaching import best_points, other_voices
 from gamewarden.pipeline.scoring import event_model, zone_remarks
 from gamewarden.pipeline.sources import Reading, Told, Watched, open_source, remarks_of
 from gamewarden.readers.small import read_profiles
@@ -35,6 +36,7 @@ class Wishes:
     filters: tuple[Filter, ...] = field(default=())
     patience: Patience = field(default=Patience())
     prevalence: Prevalence = field(default=SUPPOSED)
+    policy: Config = field(default=Config())  # by which `judge` would give operating points
 
     @classmethod
     def of(
@@ -72,6 +74,7 @@ class Wishes:
             filters,
             Patience(config.chunks.sure, config.chunks.flagged, config.chunks.discount),
             prevalence or Prevalence.of(config),
+            config,
         )
 
 
@@ -107,16 +110,24 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     played = measured if days is feature else days.measure(Watched(events, progress))
     places = Activity(every=days.every, by=days.by, zone=days.zone).measure(Watched(events, progress))
     seen = played.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
-    scores = scored(model, measured, wishes.prevalence)
+    rules = rules_of(wishes.policy, reading, wishes.prevalence)
+    scores, verdicts = judged({model.card.id: measured}, [model], None, rules)
     listed = rank_scores(scores, seen, profiles, filters=wishes.filters, threshold=wishes.probability)
     suspects = listed.filter(pl.col("probability") >= wishes.probability)
     shown = suspects.head(wishes.top) if wishes.top else suspects
+    shown = shown.join(best_points(verdicts, rules.points), on="actor", how="left", maintain_order="left")
     if hasattr(feature, "chunk"):
         shown = _with_time_to_detection(shown, scores, replace(wishes.patience, prior=wishes.prevalence.bots))
     periods = measured.join(shown.select("actor"), on="actor", how="semi")
     hidden = suspects.height - shown.height
     more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else _nobody(listed, suspects, wishes)
-    remarks = (*remarks_of(events), *zone_remarks([model], reading), wishes.prevalence.sentence, *more)
+    remarks = (
+        *remarks_of(events),
+        *zone_remarks([model], reading),
+        wishes.prevalence.sentence,
+        *other_voices(models, model),
+        *more,
+    )
     listed_at = pl.lit(wishes.prevalence.bots).alias("prevalence")
     return Told(add_reasons(shown, model.explain(periods)).with_columns(listed_at), remarks)
 
@@ -149,6 +160,6 @@ def _nobody(listed: pl.DataFrame, suspects: pl.DataFrame, wishes: Wishes) -> tup
 
 def ranking_in_short(ranking: pl.DataFrame) -> pl.DataFrame:
     """The columns of a ranking that a person looks at first."""
-    first = ("actor", "probability", "alarm", "periods_flagged", "verdict", "streak", "minutes_until_sure")
+    first = ("actor", "probability", "alarm", "point", "periods_flagged", "verdict", "streak", "minutes_until_sure")
     then = ("self_sim", "level", "play_minutes", "zone", "reasons")
     return ranking.select(name for name in (*first, *then) if name in ranking.columns)

@@ -15,10 +15,16 @@ WHATEVER_DEPENDENCE = 2.0  # what a mean of alarms is multiplied by to be an ala
 
 
 def by_family(parts: pl.DataFrame) -> pl.DataFrame:
-    """One row an actor, period and family: detectors fed by the same evidence share one voice."""
+    """One row an actor, period and family: detectors fed by the same evidence share one voice.
+
+    Their evidence is its mean, but the alarm is that of the one that sees most, which stands before any score: the
+    first of the models, whom `rank` asks too. A mean of their alarms would have to be doubled to be one again, and the
+    weakest of them would keep the strongest from ever reaching a point.
+    """
+    first = pl.col("alarm", "rows").sort_by("order").first()
     return (
         parts.group_by(*KEY, "family", maintain_order=True)
-        .agg(pl.col("evidence", "alarm").mean(), pl.col("rows").sum())
+        .agg(pl.col("evidence").mean(), first)
         .with_columns(own_alarm=_alarm(pl.col("alarm"), pl.col("rows")))
     )
 

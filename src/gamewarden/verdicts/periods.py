@@ -64,14 +64,16 @@ def roll_up(scores: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Cut, dis
 
     A score belongs to the period it ends in, so that a verdict rests on nothing that came after it. `evidence` is what
     the scores add to the log-odds beyond the model's own prior; `alarm` is the mean of theirs, which counted twice is a
-    valid alarm whatever the dependence; `rows` how many there were.
+    valid alarm whatever the dependence; `order` the speaker's place, those that see most first; `rows` how many scores
+    there were.
 
     Raises:
         TableError: the scores lack a column.
     """
     known = pl.DataFrame(
-        [{"model": model, "family": speaker.family, "prior": speaker.prior} for model, speaker in speakers.items()],
-        schema={"model": pl.String, "family": pl.String, "prior": pl.Float64},
+        [(model, speaker.family, speaker.prior, order) for order, (model, speaker) in enumerate(speakers.items())],
+        schema={"model": pl.String, "family": pl.String, "prior": pl.Float64, "order": pl.Int64},
+        orient="row",
     )
     judged = check(scores, SCORES, "verdicts").drop_nulls("probability").join(known, on="model")
     begin, end = cut.borders(_LAST_MOMENT)
@@ -84,7 +86,7 @@ def roll_up(scores: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Cut, dis
         .agg(
             discounted((pl.col("fresh") * pl.col("beyond")).sum(), pl.col("fresh").sum(), discount).alias("evidence"),
             pl.col("alarm").mean(),
-            pl.col("prior").mean(),
+            pl.col("order").first(),
             pl.len().cast(pl.Int64).alias("rows"),
         )
         .rename({"begin": "since", "end": "until"})
