@@ -14,6 +14,8 @@ from gamewarden.cli.show import Presentation, one_under_the_other, progress, say
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
 
+_MODELS = click.option("--models", type=options.FILE, metavar="DIR", help="Measure as the model in force here does.")
+
 
 @click.command
 @options.source
@@ -80,16 +82,30 @@ def _measure_command(name: str) -> click.Command:
     if recipe.eats == "records":
         return ragnarok.measure_command(name, recipe)
     read_as = options.packet_reading if recipe.eats == "packets" else options.reading
+    like = options.together(_MODELS, options.detector) if recipe.eats == "events" else options.together()
 
     @click.command(name, help=recipe.__doc__)
     @options.source
     @options_of(recipe)
+    @like
     @read_as
     @options.table
-    def command(*, source: Path, reading: "Reading", present: Presentation, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
-        feature = pipeline.feature_recipe(name, chosen(recipe, given), current(), reading)
+    def command(
+        *,
+        source: Path,
+        reading: "Reading",
+        present: Presentation,
+        models: Path | None = None,
+        detector: str | None = None,
+        **given: Any,  # noqa: ANN401  each recipe brings options of its own
+    ) -> None:
+        said, model = chosen(recipe, given), None
+        if models is None:
+            feature = pipeline.feature_recipe(name, said, current(), reading)
+        else:
+            feature, model = pipeline.recipe_like(name, models, detector, said)
         with progress(f"measuring {name}") as done:
-            told = pipeline.measure(feature, source, reading, done)
+            told = pipeline.measure_told(feature, source, reading, model, done)
         say(*told.remarks)
         present.table(told.frame)
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
     from gamewarden.verdicts.prevalence import Prevalence
 
-_DETECTOR = click.option("--detector", help="Ask this detector; by default the one that sees most.")
-
 
 def _fit_command(name: str) -> click.Command:
     from gamewarden import pipeline
@@ -142,7 +140,7 @@ def score(*, source: Path, models: Path, prevalence: "Prevalence", reading: "Rea
 @click.command
 @options.source
 @options.models
-@_DETECTOR
+@options.detector
 @click.option(
     "--probability",
     type=click.FloatRange(0, 1),
@@ -175,7 +173,7 @@ def rank(*, source: Path, models: Path, reading: "Reading", present: Presentatio
 @click.argument("actor")
 @options.source
 @options.models
-@_DETECTOR
+@options.detector
 @options.plot
 @options.prevalence
 @options.ports

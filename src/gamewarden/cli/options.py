@@ -113,6 +113,7 @@ class TreeName(click.ParamType[Any]):
 source = click.argument("source", type=FILE)
 labels = click.option("--labels", type=FILE, required=True, metavar="FILE", help="Who is known: actor,bot …")
 models = click.option("--models", type=FILE, required=True, metavar="DIR", help="Where fitted models are.")
+detector = click.option("--detector", help="Ask this detector; by default the one that sees most.")
 plot = click.option("--plot", type=FILE, metavar="FILE", help="Draw it as a PNG.")
 
 

@@ -23,7 +23,7 @@ def story_text(story: "Story") -> str:
     judged = story.scores["probability"].drop_nulls().len() > 0
     told = _sides(story.evidence) if story.model.feature.name in _BY_SIDE else [*_reasons(story.evidence), _FOOTNOTE]
     reasons = told if judged else []
-    parts = [_judgement(story), _periods(story), *reasons, _windows(story)]
+    parts = [_judgement(story), _periods(story), *reasons, _windows(story), story.again]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -52,6 +52,7 @@ class Usage:
     other_kinds: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()  # kinds with a role that the vocabulary has and the source never shows
     disordered: int = 0  # actors whose rows came out of order and were sorted first
+    vocabulary: tuple[str, ...] = ()  # the kinds that counted
 
     def sentences(self) -> tuple[str, ...]:
         """What its owner should know of rows that did not count as they stood."""

@@ -212,6 +212,7 @@ class Stream:
             other_kinds=tuple(sorted(name for name, count in zip(names, used, strict=True) if count)),
             absent=self._absent(),
             disordered=disordered,
+            vocabulary=self.vocabulary(),
         )
 
     def _absent(self) -> tuple[str, ...]:

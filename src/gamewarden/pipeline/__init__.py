@@ -57,6 +57,7 @@ from gamewarden.pipeline.sources import (
     remarks_of,
 )
 from gamewarden.pipeline.verifying import Grounds, verify
+from gamewarden.pipeline.vocabularies import measure_told, recipe_like
 from gamewarden.readers.records import is_packet_table
 
 __all__ = [
@@ -109,6 +110,7 @@ __all__ = [
     "load_models",
     "measure",
     "measure_sessions",
+    "measure_told",
     "models_in_short",
     "models_on",
     "needs_of",
@@ -120,6 +122,7 @@ __all__ = [
     "rank",
     "ranking_in_short",
     "read",
+    "recipe_like",
     "record",
     "remarks_of",
     "report_evaluation",

@@ -10,10 +10,11 @@ from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.features.account_table import AccountTable
 from gamewarden.pipeline.account_tables import row_of
-from gamewarden.pipeline.measuring import days_like, feature_of
+from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.prevalence import scored
 from gamewarden.pipeline.scoring import event_model, model_for, rows_to_judge
 from gamewarden.pipeline.sources import Reading, Watched, only, open_source
+from gamewarden.pipeline.vocabularies import days_of
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
 
@@ -28,6 +29,7 @@ class Story:
     measured: pl.DataFrame
     windows: pl.DataFrame
     prevalence: Prevalence = SUPPOSED
+    again: str = ""  # how to get the same self-similarity
 
 
 def explain(
@@ -60,9 +62,11 @@ def explain(
         raise ReadError(f"{source}: has no event of {by} {actor!r}")
     scores = scored(model, measured, prevalence)
     period = _highest(measured, scores)
-    windows = days_like(feature).windows(alone, actor)
+    days = days_of(model, models)
+    windows = days.recipe.windows(alone, actor)
     inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
-    return Story(actor, model, scores, model.explain(period), period, inside, prevalence)
+    again = days.again(source, models, reading) if days.model is model else ""
+    return Story(actor, model, scores, model.explain(period), period, inside, prevalence, again)
 
 
 def _row_story(

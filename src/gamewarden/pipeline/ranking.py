@@ -12,10 +12,11 @@ from gamewarden.contracts import Progress, no_progress
 from gamewarden.errors import ConfigError
 from gamewarden.features.activity import Activity
 from gamewarden.pipeline.judging import judged, rules_of
-from gamewarden.pipeline.measuring import days_like, feature_of
+from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.reaching import best_points, other_voices
 from gamewarden.pipeline.scoring import event_model, zone_remarks
 from gamewarden.pipeline.sources import Reading, Told, Watched, open_source, remarks_of
+from gamewarden.pipeline.vocabularies import days_of
 from gamewarden.readers.small import read_profiles
 from gamewarden.tables import FEATURES, SCORES
 from gamewarden.verdicts.chunks import Patience, roll_up
@@ -106,8 +107,9 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     events = open_source(source, reading)
     feature = feature_of(model.feature)
     measured = feature.measure(Watched(events, progress))
-    days = days_like(feature)
-    played = measured if days is feature else days.measure(Watched(events, progress))
+    shown_by = days_of(model, models)
+    days = shown_by.recipe
+    played = measured if days == feature else days.measure(Watched(events, progress))
     places = Activity(every=days.every, by=days.by, zone=days.zone).measure(Watched(events, progress))
     seen = played.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
     rules = rules_of(wishes.policy, reading, wishes.prevalence)
@@ -121,12 +123,14 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     periods = measured.join(shown.select("actor"), on="actor", how="semi")
     hidden = suspects.height - shown.height
     more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else _nobody(listed, suspects, wishes)
+    again = (shown_by.again(source, models, reading),) if shown.height else ()
     remarks = (
         *remarks_of(events),
         *zone_remarks([model], reading),
         wishes.prevalence.sentence,
         *other_voices(models, model),
         *more,
+        *again,
     )
     listed_at = pl.lit(wishes.prevalence.bots).alias("prevalence")
     return Told(add_reasons(shown, model.explain(periods)).with_columns(listed_at), remarks)

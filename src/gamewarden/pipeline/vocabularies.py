@@ -1,0 +1,102 @@
+"""Over which kinds a self-similarity is: another vocabulary gives another number, so every command says its own."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from gamewarden import detectors
+from gamewarden.contracts import Feature, Model, Progress, canonical_json, digest, no_progress
+from gamewarden.errors import ConfigError, ModelError
+from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.pipeline.measuring import days_like, feature_of, measured
+from gamewarden.pipeline.scoring import load_models
+from gamewarden.pipeline.sources import Reading, Told, open_for, remarks_of
+from gamewarden.spans import span_text
+from gamewarden.store import shelf
+from gamewarden.words import counted
+
+
+@dataclass(frozen=True)
+class Days:
+    """The recipe that shows an actor's days to people, and the model it comes from."""
+
+    recipe: SelfSimilarity
+    model: Model | None  # none of a shelf looks at self-similarity: then over the kinds of the source
+
+    def again(self, source: Path, models: Path, reading: Reading) -> str:
+        """Over which kinds the self-similarities of a source are, and the command that gives the same numbers."""
+        options = self._options(models)
+        mapping = () if reading.mapping is None else ("--map", reading.mapping)
+        command = shlex.join(("gamewarden", "measure", "self-similarity", str(source), *options, *mapping))
+        return f"Self-similarity is {_over(self.recipe, self.model)}; `{command}` gives the same numbers."
+
+    def _options(self, models: Path) -> tuple[str, ...]:
+        if self.model is not None:
+            return ("--models", str(models), "--detector", self.model.card.detector)
+        spans = ("--unit", span_text(self.recipe.unit), "--every", span_text(self.recipe.every))
+        least = ("--min-windows", str(self.recipe.min_windows))
+        zone = () if self.recipe.zone is None else ("--zone", self.recipe.zone)
+        return (*spans, *least, *(("--by", self.recipe.by) if self.recipe.by != SelfSimilarity.by else ()), *zone)
+
+
+def days_of(model: Model, models: Path) -> Days:
+    """How the days of this model's actors are shown: as it sees them itself, else as its shelf's model of days does.
+
+    So that an account has one self-similarity, whichever detector of a shelf is asked.
+    """
+    feature = feature_of(model.feature)
+    if isinstance(feature, SelfSimilarity):
+        return Days(feature, model)
+    plain = days_like(feature)
+    beside = _model_of_days(models)
+    recipe = None if beside is None else feature_of(beside.feature)
+    fits = isinstance(recipe, SelfSimilarity) and recipe.by == plain.by
+    return Days(cast("SelfSimilarity", recipe), beside) if fits else Days(plain, None)
+
+
+def _model_of_days(models: Path) -> Model | None:
+    """The model of a shelf that sees most of a day, where there is one."""
+    seen = {stored.detector for stored in shelf.in_force(models)}
+    names = [name for name in detectors.NAMES if name in seen and detectors.SEES[name] == SelfSimilarity.name]
+    return load_models(models, names[0])[0] if names else None
+
+
+def recipe_like(name: str, models: Path, detector: str | None, given: Mapping[str, Any]) -> tuple[Feature, Model]:
+    """The recipe that a model in force measures this feature with, and the model.
+
+    Raises:
+        ConfigError: options were given beside the model's own.
+        ModelError: no model looks at this feature.
+    """
+    if given:
+        flags = ", ".join("--" + option.replace("_", "-") for option in given)
+        raise ConfigError(f"measure: {flags} beside --models, which measures as its model does; leave one of them out")
+    found = [model for model in load_models(models, detector) if model.feature.name == name]
+    if not found:
+        nobody = "no model looks" if detector is None else f"{detector} does not look"
+        raise ModelError(f"{models}: {nobody} at {name}; fit a detector that does, or leave --models out")
+    return feature_of(found[0].feature), found[0]
+
+
+def measure_told(
+    feature: Feature, source: Path, reading: Reading, model: Model | None = None, progress: Progress = no_progress
+) -> Told:
+    """FEATURES of a source, and over which kinds its self-similarities are."""
+    stream = open_for(feature, source, reading, progress)
+    if not isinstance(feature, SelfSimilarity):
+        return measured(feature, stream)
+    frame, usage = feature.measure_with_usage(stream)
+    own = feature.vocabulary is None
+    over = f"over the {counted(len(usage.vocabulary), 'kind')} of this source" if own else _over(feature, model)
+    said = f"Self-similarity is {over}; another vocabulary gives other numbers."
+    return Told(frame, (*remarks_of(stream), *usage.sentences(), said))
+
+
+def _over(recipe: SelfSimilarity, model: Model | None) -> str:
+    if recipe.vocabulary is None:
+        return "over the kinds of this source"
+    whose = "given" if model is None else f"that {model.card.id} learned"
+    named = digest(canonical_json(list(recipe.vocabulary)))
+    return f"over the {counted(len(recipe.vocabulary), 'kind')} {whose} (vocabulary {named})"
