@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
 
@@ -138,3 +139,22 @@ def test_lint_names_the_blind_and_the_missing(game):
     text = done("lint", game / "lake").stdout
 
     assert "account-day gets all it needs" in text
+
+
+def test_what_the_accounts_of_a_list_have_in_common_is_said_once_above_it(game):
+    wanted = ("rank", game / "lake", "--models", game / "models", "--probability", 0.5)
+    shown, rows = done(*wanted), json.loads(done(*wanted, "--json").stdout)
+    (line,) = [line for line in shown.stderr.splitlines() if line.startswith("The accounts listed have in common: ")]
+    common = re.findall(r"(?:: |; )([^;(]+) \((\d+) of (\d+)\)", line)
+
+    assert common
+    for says, count, listed in common:
+        assert int(listed) == len(rows)
+        assert int(count) == sum(says in row["reasons"].split("; ") for row in rows) >= 0.75 * len(rows)
+    assert len({row["reasons"] for row in rows}) > len(rows) / 2
+
+
+def test_nothing_is_common_to_a_list_of_one(game):
+    ended = done("rank", game / "lake", "--models", game / "models", "--probability", 0, "--top", 1)
+
+    assert "in common" not in ended.stderr + ended.stdout

@@ -24,7 +24,7 @@ SENTENCES = {
         The minutes vary more than those of nearly all humans: self-similarity 0.9800, a typical human has 0.9925
         (no human in training was that far down).""",
     Seen("total_use_time_min", 1436.2, MINUTES, "minute", 1440): """
-        Online 1,436 of 1,440 minutes, longer than nearly all humans: a typical human plays 300
+        Online longer than nearly all humans: 1,436 of 1,440 minutes, a typical human plays 300
         (no human in training was that far up).""",
     Seen("self_sim", 0.994, REGULARITY, "minute"): """
         The minutes resemble one another more than those of most humans: self-similarity 0.9940, a typical human has
@@ -32,7 +32,7 @@ SENTENCES = {
     Seen("npc_kill_count", 150, MINUTES): """
         Kills fewer monsters than most humans: 150, a typical human has 300 (26 % of humans are that far down).""",
     Seen("total_use_time_min", 240, MINUTES, "minute", 1440): """
-        Online 240 of 1,440 minutes: a typical human plays 300.""",
+        Online for a usual time: 240 of 1,440 minutes, a typical human plays 300.""",
     Seen("trade_get_count", None, MINUTES): "This log does not show what is received in trades.",
     Seen("deposit_count", None, ()): "This log does not show visits to storage to put something in.",
     Seen("deposit_count", 0, (), unused="the same in every training row"): """
@@ -48,6 +48,13 @@ SENTENCES = {
 @pytest.mark.parametrize(("seen", "sentence"), SENTENCES.items())
 def test_a_number_becomes_a_sentence(seen, sentence):
     assert says(seen) == " ".join(sentence.split())
+
+
+@pytest.mark.parametrize("feature", FOURTEEN)
+def test_what_stands_before_the_colon_is_the_same_for_all_accounts_of_which_it_holds(feature):
+    one, other = (says(Seen(feature, value, MINUTES, "minute", 1440.0)).split(":")[0] for value in (1e4, 2e4))
+
+    assert one == other
 
 
 def test_every_published_feature_has_its_words():

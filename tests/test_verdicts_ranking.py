@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gamewarden.detectors.logistic import AccountDay
 from gamewarden.errors import ConfigError
 from gamewarden.verdicts.filters import Filter, apply_filters, parse_filter
-from gamewarden.verdicts.ranking import add_reasons, rank
+from gamewarden.verdicts.ranking import add_reasons, common_reasons, rank
 from made_up import DAY, START, GivenNumbers, account_days, actor_names, labels_of
 
 PROFILES = pl.DataFrame(
@@ -185,23 +185,94 @@ def test_the_order_of_periods_does_not_matter_and_the_belief_stays_inside_them(v
     assert min(values) - 1e-9 <= forward <= max(values) + 1e-9
 
 
-def test_reasons_are_the_heaviest_leads_that_speak_for_a_bot():
+def evidence_of(**weights):
+    """EVIDENCE of one period an actor: how much each feature weighs, with a sentence of its own for each."""
+    key = {"since": START, "until": START + DAY, "detector": "account-day"}
+    return pl.DataFrame(
+        [
+            {**key, "actor": actor, "feature": feature, "says": f"{feature.capitalize()} is high: 1.", "weight": weight}
+            for actor, own in weights.items()
+            for feature, weight in own.items()
+        ]
+    )
+
+
+def listed(*actors):
+    return rank(scores_of(**{actor: [(0.99, 0.01)] for actor in actors}), FEATURES)
+
+
+def reasons_of(evidence):
+    told = add_reasons(listed(*evidence["actor"].unique().sort()), evidence)
+    return dict(told.select("actor", "reasons").iter_rows())
+
+
+def test_reasons_of_one_account_are_its_heaviest_leads_that_speak_for_a_bot():
     table = account_days()
     model = AccountDay(GivenNumbers()).fit(table, labels_of())
-    ranking = rank(model.score(table), table).head(5)
+    ranking = rank(model.score(table), table).head(1)
 
-    reasons = add_reasons(ranking, model.explain(table))["reasons"].to_list()
+    reasons = add_reasons(ranking, model.explain(table))["reasons"].item()
 
     first = ranking["actor"][0]
     evidence = model.explain(table).filter(actor=first).sort("weight", descending=True)
-    weights = evidence.group_by("feature").agg(pl.col("weight").mean())
-    heaviest = weights.sort("weight", descending=True).head(3)["feature"].to_list()
-    leads = (
-        model.explain(table).filter(actor=first).sort("weight", descending=True).unique("feature", maintain_order=True)
+    means = evidence.group_by("feature").agg(pl.col("weight").mean()).sort("weight", descending=True)
+    heaviest = means.filter(pl.col("weight") >= 0.1 * means["weight"][0])
+    said = dict(evidence.unique("feature", maintain_order=True).select("feature", "says").iter_rows())
+    assert reasons == "; ".join(said[name].split(":")[0] for name in heaviest.head(3)["feature"])
+
+
+ALIKE = evidence_of(
+    a={"pace": 3.0, "rhythm": 2.0, "trade": 1.0, "level": 0.5},
+    b={"pace": 3.0, "rhythm": 2.0, "trade": 0.9, "level": 1.5},
+    c={"pace": 3.0, "rhythm": 2.0, "trade": -0.5, "level": -0.5},
+    d={"pace": 3.0, "rhythm": -1.0, "trade": -0.5, "level": -0.5},
+)
+
+
+def test_what_sets_an_account_apart_comes_before_what_the_list_has_in_common():
+    reasons = reasons_of(ALIKE)
+
+    assert reasons["a"] == "Trade is high; Level is high; Pace is high; Rhythm is high"
+    assert reasons["b"].startswith("Level is high; Trade is high; ")
+    assert reasons["d"] == "Pace is high"
+
+
+def test_what_three_in_four_of_a_list_have_is_common_and_said_with_their_number():
+    common = common_reasons(listed("a", "b", "c", "d"), ALIKE)
+
+    assert common.rows() == [("Pace is high", 4), ("Rhythm is high", 3)]
+
+
+@pytest.mark.parametrize("actor", ["a", "b", "c", "d"])
+def test_an_account_listed_alone_has_nothing_in_common_and_its_heaviest_reasons_first(actor):
+    alone = ALIKE.filter(actor=actor)
+
+    assert common_reasons(listed(actor), alone).height == 0
+    assert reasons_of(alone)[actor].startswith("Pace is high")
+
+
+def test_a_reason_that_hardly_counts_beside_an_accounts_heaviest_is_none():
+    reasons = reasons_of(evidence_of(a={"pace": 3.0, "trade": 0.01}, b={"rhythm": 3.0}))
+
+    assert reasons == {"a": "Pace is high", "b": "Rhythm is high"}
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from("abcdef"),
+        st.dictionaries(st.sampled_from(["pace", "rhythm", "trade", "level"]), st.floats(-3, 3), min_size=1),
+        min_size=1,
     )
-    said = dict(leads.select("feature", "says").iter_rows())
-    assert reasons[0] == "; ".join(said[name].split(":")[0] for name in heaviest)
-    assert all(1 <= len(text.split("; ")) <= 3 for text in reasons)
+)
+def test_every_account_with_something_against_it_has_a_reason_and_every_reason_weighs(weights):
+    reasons = reasons_of(evidence_of(**weights))
+
+    for actor, own in weights.items():
+        said = {f"{name.capitalize()} is high" for name, weight in own.items() if weight > 0}
+        told = reasons[actor].split("; ") if reasons[actor] else []
+        assert set(told) <= said
+        assert bool(told) == bool(said)
+        assert len(told) == len(set(told))
 
 
 def test_what_speaks_for_a_human_is_no_reason():

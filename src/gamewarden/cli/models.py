@@ -166,7 +166,7 @@ def rank(*, source: Path, models: Path, reading: "Reading", present: Presentatio
     with progress("ranking") as done:
         told = pipeline.rank(source, models, pipeline.Wishes.of(current(), **wishes), reading, done)
     say(*told.remarks)
-    present.table(told.frame if present.for_machines else pipeline.ranking_in_short(told.frame))
+    present.table(told.frame if present.for_machines else pipeline.ranking_in_short(told))
 
 
 @click.command

@@ -1,5 +1,6 @@
 """`gamewarden demo`: the whole path on a synthetic game, told step by step."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from gamewarden.config import Config
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from gamewarden.pipeline import Wishes
 
 _GAME = "lineage"
 _DAYS = 2
@@ -25,6 +28,7 @@ def walk(place: Path, accounts: int, seed: int) -> None:
     from gamewarden import pipeline
     from gamewarden.features.self_similarity import SelfSimilarity
     from gamewarden.tables import write_table
+    from gamewarden.verdicts.filters import parse_filter
     from gamewarden.verdicts.prevalence import Prevalence
     from gamewarden.world import World, write
 
@@ -58,11 +62,12 @@ def walk(place: Path, accounts: int, seed: int) -> None:
         Config(), probability=0.0, top=0, profiles=place / "world" / "profiles.csv", prevalence=share
     )
     ranked = pipeline.rank(lake, models, wishes, reading).frame
-    _tell(share.sentence)
     write_table(ranked, place / "ranked.csv")
     families = pl.DataFrame(list(world.truth().items()), schema=["actor", "truth"], orient="row")
     unseen = ranked.join(known, on="actor", how="anti").join(families, on="actor", maintain_order="left")
-    lay_out(_listed(unseen.head(_LISTED)), "Accounts nobody had judged, and what the game knows they are")
+    first_ones = unseen.select("actor", "truth").head(_LISTED)
+    these = parse_filter(f"actor in {','.join(first_ones['actor'])}")
+    _list_first(first_ones, lake, models, replace(wishes, filters=(these,)))
     _tell(_hits(unseen.head(50), labels))
 
     _step(5, "Explain the first of them, and a person from the middle of the list.")
@@ -80,6 +85,17 @@ def walk(place: Path, accounts: int, seed: int) -> None:
     known_share = f"--models {models} --prevalence {world.bots:g}"
     _tell(f"Next: gamewarden rank {lake} {known_share}")
     _tell(f"      gamewarden explain {first} {lake} {known_share}")
+
+
+def _list_first(first: "pl.DataFrame", lake: Path, models: Path, wishes: "Wishes") -> None:
+    """The first accounts of the list, with what each has that the others do not."""
+    from gamewarden import pipeline
+
+    listed = pipeline.rank(lake, models, wishes, pipeline.Reading())
+    for remark in listed.remarks:
+        _tell(remark)
+    shown = pipeline.ranking_in_short(listed).join(first, on="actor", maintain_order="left")
+    lay_out(_listed(shown), "Accounts nobody had judged, and what the game knows they are")
 
 
 def _step(number: int, title: str) -> None:

@@ -22,8 +22,10 @@ from gamewarden.tables import FEATURES, SCORES
 from gamewarden.verdicts.chunks import Patience, roll_up
 from gamewarden.verdicts.filters import Filter, parse_filter
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
-from gamewarden.verdicts.ranking import add_reasons
+from gamewarden.verdicts.ranking import add_reasons, common_reasons
 from gamewarden.verdicts.ranking import rank as rank_scores
+
+_NOTHING_APART = "what the list has in common"
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,14 @@ def range_filters(column: str, text: str | None) -> tuple[Filter, ...]:
     return tuple(parse_filter(f"{column}{sign}{border}") for sign, border in wanted if border)
 
 
-def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress: Progress = no_progress) -> Told:
+@dataclass(frozen=True)
+class Ranked(Told):
+    """The list, what has to be said beside it, and the reasons that nearly all on it share."""
+
+    common: tuple[str, ...] = ()
+
+
+def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress: Progress = no_progress) -> Ranked:
     """The accounts to look at, highest first, with their reasons.
 
     Raises:
@@ -124,6 +133,8 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     hidden = suspects.height - shown.height
     more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else _nobody(listed, suspects, wishes)
     again = (shown_by.again(source, models, reading),) if shown.height else ()
+    evidence = model.explain(periods)
+    common = common_reasons(shown, evidence)
     remarks = (
         *remarks_of(events),
         *zone_remarks([model], reading),
@@ -131,9 +142,10 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
         *other_voices(models, model),
         *more,
         *again,
+        *_in_common(common, shown.height),
     )
-    listed_at = pl.lit(wishes.prevalence.bots).alias("prevalence")
-    return Told(add_reasons(shown, model.explain(periods)).with_columns(listed_at), remarks)
+    reasoned = add_reasons(shown, evidence).with_columns(pl.lit(wishes.prevalence.bots).alias("prevalence"))
+    return Ranked(reasoned, remarks, tuple(common["says"]))
 
 
 def _refuse_bad_conditions(wishes: Wishes, profiles: pl.DataFrame | None) -> None:
@@ -162,8 +174,16 @@ def _nobody(listed: pl.DataFrame, suspects: pl.DataFrame, wishes: Wishes) -> tup
     return (f"{reached}; --probability lists from a lower one on",)
 
 
-def ranking_in_short(ranking: pl.DataFrame) -> pl.DataFrame:
-    """The columns of a ranking that a person looks at first."""
+def _in_common(common: pl.DataFrame, listed: int) -> tuple[str, ...]:
+    """The reasons that stand above a list instead of in each of its rows."""
+    told = "; ".join(f"{says} ({actors:,} of {listed:,})" for says, actors in common.iter_rows())
+    return (f"The accounts listed have in common: {told}.",) if told else ()
+
+
+def ranking_in_short(ranked: Ranked) -> pl.DataFrame:
+    """The columns of a ranking that a person looks at first, with the reasons that the others on it do not share."""
     first = ("actor", "probability", "alarm", "point", "periods_flagged", "verdict", "streak", "minutes_until_sure")
     then = ("self_sim", "level", "play_minutes", "zone", "reasons")
-    return ranking.select(name for name in (*first, *then) if name in ranking.columns)
+    short = ranked.frame.select(name for name in (*first, *then) if name in ranked.frame.columns)
+    own = pl.col("reasons").str.split("; ").list.filter(~pl.element().is_in(list(ranked.common))).list.join("; ")
+    return short.with_columns(pl.when(own == "").then(pl.lit(_NOTHING_APART)).otherwise(own).alias("reasons"))

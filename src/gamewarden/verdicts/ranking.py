@@ -13,6 +13,8 @@ from gamewarden.verdicts.filters import Filter, apply_filters
 # where one account in twenty is a bot that is the same as about 0.84. A person confirms each.
 THRESHOLD = Rank.probability
 REASONS = 3
+_COMMON = 3 / 4  # of a list: what so many have tells none of them from the others
+_SLIGHT = 0.1  # of an actor's heaviest reason: what weighs less is none
 _EDGE = 1e-12  # log-odds stay finite
 _KNOWN = " (profile)"
 _KEY = ("actor", "since", "until")
@@ -47,23 +49,52 @@ def rank(
 
 
 def add_reasons(ranking: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
-    """The ranking with `reasons`: up to three features that raise the probability most, heaviest first.
+    """The ranking with `reasons`: up to three that set an actor apart in this list, then those the list has in common.
 
     A feature weighs its mean over the actor's periods, and speaks with the sentence of the period where it weighs most,
-    up to the colon.
+    up to the colon. It sets an actor apart by how much more it weighs than for the middle one of the list, so that the
+    reasons depend on the list; the probability does not.
     """
+    spoken = _spoken(ranking, evidence)
+    common = pl.col("says").is_in(_common(ranking, spoken)["says"].implode())
+    place = pl.int_range(pl.len()).over("actor", "common")
+    reasons = (
+        spoken.with_columns(common=common)
+        .filter(place < REASONS)
+        .sort("common", maintain_order=True)
+        .group_by("actor", maintain_order=True)
+        .agg(pl.col("says").str.join("; ").alias("reasons"))
+    )
+    return ranking.join(reasons, on="actor", how="left", maintain_order="left")
+
+
+def common_reasons(ranking: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
+    """What speaks for a bot with three in four of several listed actors: `says` and how many `actors`, most first."""
+    return _common(ranking, _spoken(ranking, evidence))
+
+
+def _spoken(ranking: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
+    """What speaks for a bot with each listed actor: what sets it apart first."""
     mine = check(evidence, EVIDENCE, "rank").filter(pl.col("actor").is_in(ranking["actor"].implode()))
-    spoken = (
+    weighed = (
         mine.filter(pl.col("weight").is_not_null())
         .sort("actor", "feature", "weight", "since", descending=[False, False, True, False])
         .group_by("actor", "feature", maintain_order=True)
         .agg(pl.col("weight").mean(), pl.col("says").first().str.split(":").list.first().str.strip_suffix("."))
-        .filter(pl.col("weight") > 0)
-        .sort("actor", "weight", "feature", descending=[False, True, False])
-        .group_by("actor", maintain_order=True)
-        .agg(pl.col("says").head(REASONS).str.join("; ").alias("reasons"))
     )
-    return ranking.join(spoken, on="actor", how="left", maintain_order="left")
+    return (
+        weighed.with_columns(apart=pl.col("weight") - pl.col("weight").median().over("feature"))
+        .filter(pl.col("weight") > 0, pl.col("weight") >= _SLIGHT * pl.col("weight").max().over("actor"))
+        .sort("actor", "apart", "weight", "feature", descending=[False, True, True, False])
+        .unique(["actor", "says"], keep="first", maintain_order=True)
+    )
+
+
+def _common(ranking: pl.DataFrame, spoken: pl.DataFrame) -> pl.DataFrame:
+    enough = max(_COMMON * ranking.height, 2)  # of one actor nothing can be common
+    counted = spoken.group_by("says").agg(pl.len().alias("actors"), pl.col("weight").sum())
+    most = counted.filter(pl.col("actors") >= enough).sort("actors", "weight", "says", descending=[True, True, False])
+    return most.select("says", pl.col("actors").cast(pl.Int64)).head(REASONS)
 
 
 def _of_one(scores: pl.DataFrame, detector: str | None) -> pl.DataFrame:
