@@ -141,6 +141,7 @@ class _Cost(click.ParamType[tuple[float, float]]):
     help="On how many days each human was seen, where its rows are all it did then.  [default: days with a row]",
 )
 @click.option("--confidence", type=float, help="Per cent: how sure the promise must be.  [default: warden.toml]")
+@click.option("--reviewed", type=options.FILE, metavar="FILE", help="Instead: flags that people reviewed, actor,bot.")
 @click.option("--cost", type=_Cost(), metavar="FP:FN", help="Instead: what a wrong accusation and a missed bot cost.")
 @options.prevalence
 @options.reading
@@ -154,6 +155,7 @@ def budget(
     players: int | None,
     days: float | None,
     confidence: float | None,
+    reviewed: Path | None,
     cost: tuple[float, float] | None,
     prevalence: "Prevalence",
     reading: "Reading",
@@ -163,11 +165,22 @@ def budget(
 
     From the humans held out when the models of --models were fitted, or from SCORES of people no model had seen. Says
     plainly when they are too few to promise it, and how many would be needed: then nothing above review is allowed.
+
+    Where few people play, --reviewed says instead how many flags a month may be followed, from the outcomes of those
+    that people have reviewed.
     """
     from gamewarden import pipeline
     from gamewarden.verdicts.budget import Budget
+    from gamewarden.verdicts.reviewed import Accepted
 
     config = current()
+    sure = config.budget.confidence if confidence is None else confidence
+    if reviewed is not None:
+        if wrong_per_month is None:
+            raise click.UsageError("--reviewed needs --wrong-per-month")
+        flags = pipeline.budget_of_flags(Accepted(wrong_per_month, sure), reviewed, reading)
+        _present_with_words(flags, present)
+        return
     if cost is not None:
         if models is None:
             raise click.UsageError("--cost needs --models: what their probabilities suppose decides")
@@ -175,14 +188,16 @@ def budget(
         _present_with_words(pipeline.costs_of_models(cost, prevalence, models), present)
         return
     if wrong_per_month is None or players is None:
-        raise click.UsageError("give --wrong-per-month and --players, or --cost")
-    asked = Budget(wrong_per_month, players, config.budget.confidence if confidence is None else confidence)
+        raise click.UsageError("give --wrong-per-month and --players, --reviewed, or --cost")
+    asked = Budget(wrong_per_month, players, sure)
     if scores is not None:
-        _present_with_words(pipeline.budget_of_scores(asked, scores, labels, reading, days), present)
+        found = pipeline.budget_of_scores(asked, scores, labels, reading, days)
     elif models is not None:
-        _present_with_words(pipeline.budget_of_models(asked, models, days), present)
+        found = pipeline.budget_of_models(asked, models, days)
     else:
-        _present_with_words(pipeline.budget_alone(asked), present)
+        found = pipeline.budget_alone(asked)
+    _present_with_words(found, present)
+    say(*pipeline.instead_of_players(asked, found))
 
 
 def _present_with_words(frame: "pl.DataFrame", present: Presentation) -> None:
@@ -193,4 +208,5 @@ def _present_with_words(frame: "pl.DataFrame", present: Presentation) -> None:
     for model, says in frame.select("model", "says").iter_rows():
         click.echo(f"{model}: {says}\n")
     first = ("model", "humans", "fewest_days", "alarm", "accused", "humans_needed", "above_review", "probability")
-    present.table(frame.select(name for name in first if name in frame.columns))
+    flags = ("reviewed", "people", "wrong_at_most", "flags_a_month")
+    present.table(frame.select(name for name in (*first, *flags) if name in frame.columns))

@@ -19,6 +19,7 @@ from gamewarden.pipeline.evaluating import (
 )
 from gamewarden.pipeline.explaining import Story, draw_story, explain
 from gamewarden.pipeline.fitting import Fitted, detector_recipe, fit, fit_traces, trace_recipe
+from gamewarden.pipeline.flags import budget_of_flags, instead_of_players
 from gamewarden.pipeline.fusing import fit_fusion, styles_for, styles_of
 from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, judgement_summary
 from gamewarden.pipeline.measuring import feature_recipe, measure
@@ -78,6 +79,7 @@ __all__ = [
     "Told",
     "Wishes",
     "budget_alone",
+    "budget_of_flags",
     "budget_of_models",
     "budget_of_scores",
     "character_names",
@@ -101,6 +103,7 @@ __all__ = [
     "fit_traces",
     "food_of",
     "history_of",
+    "instead_of_players",
     "is_packet_table",
     "judge",
     "judgement_in_short",
