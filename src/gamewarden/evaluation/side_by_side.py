@@ -13,7 +13,8 @@ from gamewarden.evaluation.cross_validation import DRAWS, PREVALENCE, Judged, by
 from gamewarden.evaluation.leaks import actors_across, telling_columns, tied_across
 from gamewarden.evaluation.people import styles_of
 from gamewarden.evaluation.plans import ACTOR, FARM, SAYS, Ground, Plan, bonds, family_of, plan
-from gamewarden.evaluation.strangers import missed_in
+from gamewarden.evaluation.shares import share_notes
+from gamewarden.evaluation.strangers import judged_strangers, missed_in
 from gamewarden.evaluation.summaries import LEVEL, caveats
 from gamewarden.provenance import UNNAMED, without_model_made
 
@@ -109,8 +110,10 @@ def compare(
     warnings = [*_leaks(clean, plans), *_left_out_warnings(people_say.left_out)]
     told = provenance(ground.labels, plans[0].labelled.rows)
     main = main_part(parts)
-    missed = missed_in(detectors, main.scores, main.plan, clean)
-    notes = [*_notes(parts, prevalence), *_estimates(missed), *refused]
+    strangers = judged_strangers(detectors, main.plan, clean)
+    missed = missed_in(detectors, main.scores, strangers)
+    common = share_notes(clean.labels, main.scores, strangers)
+    notes = [*_notes(parts, prevalence), *_estimates(missed), *common, *refused]
     return SideBySide(summary, tuple(parts), told, missed, (*dict.fromkeys(warnings), *_unsourced(told)), tuple(notes))
 
 

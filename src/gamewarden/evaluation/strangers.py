@@ -15,7 +15,7 @@ from gamewarden.provenance import settle
 KNOWN, STRANGERS = "known bots, held out", "accounts without a label"
 
 
-def missed_in(detectors: Sequence[Fits], scores: pl.DataFrame, made: Plan, ground: Ground) -> pl.DataFrame:
+def missed_in(detectors: Sequence[Fits], scores: pl.DataFrame, strangers: pl.DataFrame | None) -> pl.DataFrame:
     """The estimates of both, at the thresholds that 1 of 100 held-out people passes; strangers where there are any.
 
     A share of the people among strangers is flagged too, so that their estimate counts who looks like a bot.
@@ -25,7 +25,6 @@ def missed_in(detectors: Sequence[Fits], scores: pl.DataFrame, made: Plan, groun
     bounds = thresholds(actors)
     bots = actors.filter("bot")
     known = missed_between(_above(bots, bounds), KNOWN, bots["actor"].n_unique())
-    strangers = _judged(detectors, made, ground)
     if strangers is None:
         return known
     return pl.concat([known, missed_between(_above(by_actor(strangers), bounds), STRANGERS, None)])
@@ -37,7 +36,7 @@ def _above(actors: pl.DataFrame, bounds: dict[str, float]) -> dict[str, set[str]
     }
 
 
-def _judged(detectors: Sequence[Fits], made: Plan, ground: Ground) -> pl.DataFrame | None:
+def judged_strangers(detectors: Sequence[Fits], made: Plan, ground: Ground) -> pl.DataFrame | None:
     """Scores of the unlabelled accounts by models of all labelled ones; None where everybody is labelled."""
     rows = ground.features.join(settle(ground.labels).frame, on="actor", how="anti")
     if not rows.height or not detectors:

@@ -100,6 +100,6 @@ def _says(accepted: Accepted, reviewed: int, people: int, share: float, flags: i
             f"{seen}: not one flag a month can be followed and {accepted.wrong_per_month:g} wrong a month be promised."
         )
     return (
-        f"{seen}: follow up to {flags:,} flags a month, each after a person's review, and at most "
+        f"{seen}: follow up to {counted(flags, 'flag')} a month, each after a person's review, and at most "
         f"{accepted.wrong_per_month:g} a month is a person in the mean, even if no review ever saves one."
     )
