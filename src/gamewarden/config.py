@@ -32,6 +32,28 @@ class Measure:
     unit: str = _setting("60s", "The length of one window.")
     every: str = _setting("1d", "The length of one period: what is scored at once.")
     min_windows: int = _setting(30, "Fewer windows than this are too little evidence for a self-similarity.")
+    min_events: int = _setting(30, "Fewer events than this are too little evidence for it.")
+    min_active: int = _setting(10, "Fewer windows with an event than this are too little evidence for it.")
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Which periods count as whole."""
+
+    least: float = _setting(
+        0.9, "Periods of which the source covers less than this share are not scored or learned from; 0 takes all."
+    )
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How much a log and the one a model learned from must have in common before the model judges it."""
+
+    known: float = _setting(0.8, "At least this share of a log's events must be of kinds that the model knows.")
+    shown: float = _setting(
+        0.95, "At least this share of the model's training events must be of kinds that the log can show."
+    )
+    near: float = _setting(0.5, "At least this share of the rows must lie near those that the model learned from.")
 
 
 @dataclass(frozen=True)
@@ -144,6 +166,8 @@ class Config:
 
     read: Read = field(default_factory=Read)
     measure: Measure = field(default_factory=Measure)
+    coverage: Coverage = field(default_factory=Coverage)
+    origin: Origin = field(default_factory=Origin)
     population: Population = field(default_factory=Population)
     rank: Rank = field(default_factory=Rank)
     evaluate: Evaluate = field(default_factory=Evaluate)
@@ -159,6 +183,8 @@ class Config:
 SECTIONS: Mapping[str, type] = {
     "read": Read,
     "measure": Measure,
+    "coverage": Coverage,
+    "origin": Origin,
     "population": Population,
     "rank": Rank,
     "evaluate": Evaluate,
@@ -264,6 +290,8 @@ def _refuse_impossible(config: Config, source: str) -> None:
         parse_zone(config.read.zone)
     shares = {
         "[read] max_bad_share": config.read.max_bad_share,
+        "[coverage] least": config.coverage.least,
+        **{f"[origin] {one.name}": getattr(config.origin, one.name) for one in fields(Origin)},
         "[rank] probability": config.rank.probability,
         "[chunks] sure": config.chunks.sure,
         "[chunks] flagged": config.chunks.flagged,

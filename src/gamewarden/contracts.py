@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 import polars as pl
 import pyarrow as pa
 
+from gamewarden.coverage import Coverage
+
 Progress = Callable[[int], None]  # called with the number of rows just done
 Food = Literal["events", "packets", "records", "table"]  # what a feature can be measured from
 
@@ -35,6 +37,34 @@ class EventStream(Protocol):
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows in the source's order."""
+
+
+class Sighted(Protocol):
+    """What a stream of events may know of the source behind it: the whole of it, whatever part is read.
+
+    A kind that a source can show was seen in it, or its mapping promises it. Any other is null wherever it is
+    counted, and never 0.
+    """
+
+    @property
+    def shows(self) -> Mapping[str, int] | None:
+        """The kinds it can show, and how many events it has of each; None: whatever it is asked for."""
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """When it was there; None where nobody knows."""
+
+
+def shown_by(events: object) -> Mapping[str, int] | None:
+    """What the source behind a stream can show; None of a stream that does not know."""
+    known: Mapping[str, int] | None = getattr(events, "shows", None)
+    return known
+
+
+def coverage_of(events: object) -> Coverage | None:
+    """When the source behind a stream was there; None of a stream that does not know."""
+    known: Coverage | None = getattr(events, "coverage", None)
+    return known
 
 
 class Content(Protocol):
@@ -71,6 +101,10 @@ class LogSource(EventStream, Protocol):
     @property
     def own_seq(self) -> bool:
         """Whether seq stands in the source; otherwise it is a row's place there."""
+
+    @property
+    def promised(self) -> frozenset[str]:
+        """The kinds that its mapping, or whoever decodes it, can give, seen or not."""
 
     def content(self, beginnings: Sequence[int]) -> Content:
         """What the source holds, with digests of as many first bytes as asked for."""

@@ -106,6 +106,15 @@ def look_at_people(name: object, given: Any) -> None:  # noqa: ANN401 - from a f
     agree(name, {"people lowest and days are equally many": days is None or len(days) == len(given["lowest"])})
 
 
+def look_at_ranges(name: object, given: Any) -> None:  # noqa: ANN401 - from a file
+    """Refuse ranges of training rows that are none.
+
+    Raises:
+        ModelError: they are none.
+    """
+    must(name, "ranges", given, _RANGES)
+
+
 def agree(name: object, facts: Mapping[str, bool]) -> None:
     """Refuse what does not hold between values.
 
@@ -161,8 +170,17 @@ def _training(value: object) -> bool:
     if times != [None, None] and not all(map(_time, times)):  # rows of an operator's own table have no times
         return False
     sources = value.get("sources")
+    covered = value.get("covered")
+    if covered is not None and not (finite(covered) and 0 <= covered <= 1):
+        return False
     labelled = isinstance(sources, dict) and all(text(name) and _sides(sides) for name, sides in sources.items())
     return labelled and all(_sides(value.get(name)) for name in ("actors", "periods"))
+
+
+def _range(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != len(("least", "greatest", "deviation")):
+        return False
+    return all(map(finite, value)) and bool(value[0] <= value[1] and value[2] >= SMALLEST)
 
 
 def _rule(value: object) -> bool:
@@ -190,6 +208,10 @@ _PEOPLE: Mapping[str, Fact] = {
         "null or a row of numbers from 1 on",
     ),
 }
+_RANGES = Fact(
+    lambda v: isinstance(v, dict) and all(text(column) and _range(span) for column, span in v.items()),
+    "the least, the greatest and the deviation of each column",
+)
 _STYLES: Mapping[str, Fact] = {
     "rule": Fact(_rule, "an object with the borders of styles"),
     "by_style": Fact(lambda v: isinstance(v, dict) and v.keys() <= set(STYLES), "reference humans by style"),

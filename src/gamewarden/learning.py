@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from gamewarden import folds as dealing
+from gamewarden.coverage import COVERED
 from gamewarden.errors import FitError
 from gamewarden.reference import Flags, Floats
 
@@ -76,6 +77,7 @@ def training_of(rows: pl.DataFrame, left_out: Mapping[str, int]) -> dict[str, An
         "periods": counts(lambda part: part.height),
         "sources": sources,
         "left_out": dict(left_out),
+        **({COVERED: rows[COVERED].min()} if COVERED in rows.columns else {}),
     }
 
 

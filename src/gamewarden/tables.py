@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -206,6 +207,8 @@ SCORES = Table(
         "probability": pl.Float64,
         "alarm": pl.Float64,
         "events": pl.Int64,
+        "covered": pl.Float64,  # the share of the period that the source covers, where that is known
+        "far": pl.String,  # the number that lies furthest beyond what the model learned from; null where none does
     },
     required=("actor", "since", "until", "detector", "model", "events"),
     may_be_null=("since", "until", "events"),
@@ -236,6 +239,8 @@ VERDICTS = Table(
         "alarm": pl.Float64,
         "agree": pl.Int64,  # families of features that say bot, each on its own
         "streak": pl.Int64,  # judged periods in a row, up to this one, that say bot
+        "covered": pl.Float64,  # the share of the period that the source covers, where that is known
+        "far": pl.String,  # models that were shown what lies far beyond what they learned from, null where none was
     },
     required=("actor", "since", "until", "agree", "streak"),
 )
@@ -385,6 +390,14 @@ def parquet_batches(
             yield from file.iter_batches(batch, row_groups=[group], columns=columns, use_threads=False)
         except PARQUET_FAULTS as error:
             raise ReadError(f"row group {group} is damaged ({first_line(error)})") from error
+
+
+def kinds_in(column: pa.Array) -> dict[str, int]:
+    """How often each kind stands in a column of kinds."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    counts = np.bincount(column.indices.to_numpy(zero_copy_only=False), minlength=len(column.dictionary))
+    return {kind: count for kind, count in zip(column.dictionary.to_pylist(), counts.tolist(), strict=True) if count}
 
 
 def first_line(error: Exception) -> str:

@@ -216,8 +216,8 @@ def table(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _reading(mapping: str | None, zone: str | None, max_bad_share: float | None) -> "Reading":
-    from gamewarden.pipeline import Reading
+    from gamewarden.pipeline import Reading, limits_of
 
-    policy = current().read
-    share = policy.max_bad_share if max_bad_share is None else max_bad_share
-    return Reading(mapping, zone or policy.zone or None, share)
+    config = current()
+    share = config.read.max_bad_share if max_bad_share is None else max_bad_share
+    return Reading(mapping, zone or config.read.zone or None, share, limits=limits_of(config))

@@ -40,8 +40,15 @@ def _judgement(story: "Story") -> str:
     return (
         f"{head}\nBot probability {_probability(best['probability'])}{of}, if {story.prevalence.text} of all accounts "
         f"are bots; {alarm}.\n"
-        f"Judged by {story.model.card.id}. A number is a reason to look, never a verdict."
+        f"Judged by {story.model.card.id}. A number is a reason to look, never a verdict.{_far(best['far'])}"
     )
+
+
+def _far(number: str | None) -> str:
+    """That a row lies beyond what the model learned from, if it does."""
+    if number is None:
+        return ""
+    return f"\nIts {number.replace('_', ' ')} lies far beyond all that the model learned from: watch, and no more."
 
 
 def _rarity(story: "Story", alarm: float) -> str:

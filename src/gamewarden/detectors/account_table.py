@@ -37,6 +37,7 @@ from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too
 from gamewarden.detectors.ratios import ratios_of
 from gamewarden.errors import ConfigError, FitError
 from gamewarden.labels import Labelled, label_periods
+from gamewarden.ranges import Ranges
 from gamewarden.tables import LABELS, check
 
 Method = Literal["trees", "logistic"]
@@ -136,6 +137,7 @@ class AccountTableDetector:
             offset=offset,
             reference=reference,
             people=people_of(humans, reference),
+            ranges=Ranges.of(rows, used),
             training=training_of(rows, left_out),
             validation={
                 **validation_of(own, bots(rows), slope, offset),

@@ -103,7 +103,7 @@ class AccountTableModel(CalibratedModel):
         """SCORES: one row an actor in the table's order; a row with too few numbers gives null."""
         table = checked(features, self.machine.plain, self.detector)
         enough = pl.Series(enough_of(table, self.machine.plain, self.recipe["enough"]))
-        return self.calibration.scores(table, self.machine.decide(table), enough, (self.detector, self.id))
+        return self.scored(table, self.machine.decide(table), enough)
 
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
         """EVIDENCE: a row after the other, in each the heaviest number first.

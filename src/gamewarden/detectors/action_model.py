@@ -19,6 +19,7 @@ from gamewarden.detectors.sentences import median
 FLAGGED = 1.0  # the least margin of whoever the first stage flags: the bots' side of the machine's own margin
 LISTED = 12  # numbers of a chunk that evidence lists one by one; the others stand together as REST
 REST = "rest"
+ACTED, MIXED = "number of actions", "mixture of actions and intervals"  # what makes a chunk near or far
 
 WEAKNESSES = (
     "A bot that does what people do at the intervals of people is not told apart; it also earns no more than they do.",
@@ -76,6 +77,13 @@ class Machine:
             return np.zeros((table.height, 1))
         return self.stage.ratios(counts_of(table, self.kinds), self.kinds)
 
+    def outline(self, table: pl.DataFrame) -> pl.DataFrame:
+        """A chunk in short: how many actions, and how far its numbers are from the mean of the training chunks."""
+        squares = np.zeros(table.height)
+        for column in self.columns:
+            squares += np.nan_to_num(inputs(table, column.name) - column.mean) ** 2
+        return table.select(pl.col("events").alias(ACTED), pl.Series(MIXED, np.sqrt(squares)))
+
     @property
     def kinds(self) -> tuple[str, ...]:
         """The actions that the first stage looks at."""
@@ -104,7 +112,7 @@ class ActionModel(CalibratedModel):
         """SCORES: one row a chunk in the table's order; too few actions give null, never a number."""
         table = checked(features, self.detector)
         margins = self.machine.decide_checked(table)
-        return self.calibration.scores(table, margins, self._enough(table), (self.detector, self.id))
+        return self.scored(table, margins, self._enough(table))
 
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
         """EVIDENCE: a chunk after the other, in each the heaviest number first, the light ones together at the end.
@@ -141,6 +149,9 @@ class ActionModel(CalibratedModel):
         )
         refuse_misnamed(model, values)
         return model
+
+    def _outline(self, table: pl.DataFrame) -> pl.DataFrame:
+        return self.machine.outline(table)
 
     def _enough(self, table: pl.DataFrame) -> pl.Series:
         return table["events"] >= self.machine.enough

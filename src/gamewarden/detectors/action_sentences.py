@@ -6,6 +6,7 @@ from gamewarden.detectors.action_vectors import DONE, INTERVAL, OFTEN, OWN_MEAN
 from gamewarden.detectors.sentences import Phrase, Seen, says
 
 _OFTEN = "{value} for every 100 of its most frequent action"
+_UNSEEN = "This log does not show {}."
 _INTERVALS = "{value} for every 100 of its most frequent interval"
 
 
@@ -39,6 +40,8 @@ def _per_hundred(root: float) -> float:
 
 
 def _done(kind: str, value: float | None, percentiles: Sequence[float]) -> str:
+    if value is None:
+        return _UNSEEN.format(kind)
     share = sum(percentiles) / len(percentiles)
     lead = f"Does {kind}" if value else f"Does no {kind}"
     return f"{lead}: {share:.0%} of the humans' chunks have it."
@@ -52,7 +55,7 @@ def _phrase(name: str, last: int) -> Phrase:
             f"Does {what} as often as usual",
             f"Does {what} less often beside its other actions than {{humans}}",
             _OFTEN,
-            f"{what} was not counted.",
+            _UNSEEN.format(what),
             1,
         )
     if name.startswith(INTERVAL):

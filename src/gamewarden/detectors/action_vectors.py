@@ -65,7 +65,8 @@ def checked(features: pl.DataFrame, door: str) -> pl.DataFrame:
         raise TableError(f"{door}: FEATURES lacks a_…, i_… or {MAX_FREQ}; measure actions with max_freq first")
     within = pl.col(*kinds, *gaps).is_between(0.0, 1.0).fill_null(False).all()
     for name, right in zip((*kinds, *gaps), table.select(within).row(0), strict=True):
-        if not right:
+        # An action that the source cannot show is null in all of its chunks.
+        if not right and not (name in kinds and table[name].drop_nulls().is_between(0.0, 1.0).all()):
             raise TableError(
                 f"{door}: FEATURES.{name} must be a number from 0 to 1 in every row; measure actions again"
             )
@@ -78,9 +79,12 @@ def columns_of(table: pl.DataFrame, prefix: str) -> tuple[str, ...]:
 
 
 def counts_of(table: pl.DataFrame, kinds: Sequence[str]) -> Floats:
-    """How often each action was done, a row a chunk: the fourth power of equation 7, times the largest count."""
+    """How often each action was done, a row a chunk: the fourth power of equation 7, times the largest count.
+
+    An action that the source cannot show was not done as far as anybody knows: it flags nobody.
+    """
     most = np.ascontiguousarray(table[MAX_FREQ].to_numpy(), dtype=np.float64)
-    columns = [np.rint(numbers(table, OFTEN + kind) ** 4 * most) for kind in kinds]
+    columns = [np.nan_to_num(np.rint(numbers(table, OFTEN + kind) ** 4 * most)) for kind in kinds]
     return np.column_stack(columns) if columns else np.zeros((table.height, 0))
 
 
@@ -90,7 +94,9 @@ def inputs(table: pl.DataFrame, name: str) -> Floats:
     Own intervals, seconds without an upper end, count by their logarithm against the chunk's length.
     """
     if name.startswith(DONE):
-        return (numbers(table, OFTEN + name.removeprefix(DONE)) > 0).astype(np.float64)
+        often = numbers(table, OFTEN + name.removeprefix(DONE))
+        done: Floats = np.where(np.isnan(often), np.nan, (often > 0).astype(np.float64))
+        return done
     values = numbers(table, name)
     if name.startswith((OWN_MEAN, OWN_SPREAD)):
         length = (table["until"] - table["since"]).dt.total_microseconds().to_numpy() / 1e6

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Feature, Recipe, digest, frame_digest
-from gamewarden.detectors.action_model import ActionModel, Column, Machine
+from gamewarden.detectors.action_model import ACTED, MIXED, ActionModel, Column, Machine
 from gamewarden.detectors.action_vectors import (
     DONE,
     INTERVAL,
@@ -43,6 +43,7 @@ from gamewarden.detectors.calibration import (
 from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too_few, training_of
 from gamewarden.errors import ConfigError, TableError
 from gamewarden.labels import Labelled, label_periods
+from gamewarden.ranges import Ranges
 from gamewarden.tables import LABELS, check
 
 METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
@@ -134,6 +135,7 @@ class _Chunks(ABC):
             offset=offset,
             reference=reference,
             people=people_of(humans, reference),
+            ranges=Ranges.of(machine.outline(rows), (ACTED, MIXED)),
             training=training_of(rows, self._left_out(labelled)),
             validation={**validation, "says": _VALIDATED, "folds": fold_count(rows, self.folds)},
         )

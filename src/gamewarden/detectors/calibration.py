@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from gamewarden.contracts import canonical_json, digest
+from gamewarden.coverage import COVERED
 from gamewarden.reference import (
     Flags,
     Floats,
@@ -62,7 +63,8 @@ class Calibration:
     def scores(self, table: pl.DataFrame, decisions: Floats, enough: pl.Series, name: tuple[str, str]) -> pl.DataFrame:
         """SCORES of a table's rows by a detector and model of this name; null where there is not enough evidence."""
         detector, model = name
-        scores = table.select(*KEY, "events").with_columns(
+        known = [COVERED] if COVERED in table.columns else []
+        scores = table.select(*KEY, "events", *known).with_columns(
             pl.lit(detector).alias("detector"),
             pl.lit(model).alias("model"),
             pl.Series("probability", sigmoid(self.slope * decisions + self.offset)),

@@ -11,6 +11,7 @@ from gamewarden.contracts import Card, Recipe, model_id
 from gamewarden.detectors.calibration import (
     KEY,
     Calibration,
+    Floats,
     Reference,
     StyleReferences,
     plain_json,
@@ -19,6 +20,7 @@ from gamewarden.detectors.calibration import (
 )
 from gamewarden.errors import ModelError
 from gamewarden.exposure import People
+from gamewarden.ranges import FAR, Ranges
 from gamewarden.tables import EVIDENCE, check
 
 
@@ -39,6 +41,7 @@ class CalibratedModel(ABC):
     validation: Mapping[str, Any]
     styles: StyleReferences | None = None  # of people; none where the method cannot tell them apart
     people: People | None = None  # the reference humans as a budget counts them; none in models fitted before
+    ranges: Ranges | None = None  # of the training rows; none where a model was fitted before anybody looked
 
     @property
     def id(self) -> str:
@@ -70,6 +73,17 @@ class CalibratedModel(ABC):
         """What turns a decision value into a probability and an alarm."""
         return Calibration(self.slope, self.offset, self.reference, self.styles)
 
+    def scored(self, table: pl.DataFrame, decisions: Floats, enough: pl.Series) -> pl.DataFrame:
+        """SCORES of a table's rows, with the number of each judged row that lies far beyond training."""
+        scores = self.calibration.scores(table, decisions, enough, (self.detector, self.id))
+        if self.ranges is None:
+            return scores
+        return scores.with_columns(pl.when(enough).then(self.ranges.far(self._outline(table))).alias(FAR))
+
+    def _outline(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The numbers by which a row is near or far: those the model looks at."""
+        return table
+
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values."""
         shared = {part.name: getattr(self, part.name) for part in fields(CalibratedModel) if part.name not in OPTIONAL}
@@ -89,7 +103,11 @@ class CalibratedModel(ABC):
         """What the method learned, as JSON values."""
 
 
-OPTIONAL: Mapping[str, Any] = {"styles": StyleReferences, "people": People}  # parts that not every model has
+OPTIONAL: Mapping[str, Any] = {
+    "styles": StyleReferences,
+    "people": People,
+    "ranges": Ranges,
+}  # not every model has them
 
 
 def optional_parts(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Feature, Recipe, digest, frame_digest
+from gamewarden.detectors.abstaining import HeldOut
 from gamewarden.detectors.calibration import (
     CALIBRATIONS,
     KEY,
@@ -28,6 +29,7 @@ from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too
 from gamewarden.detectors.logistic_model import COUNTS, SELF_SIM, Column, LogisticModel, checked, values
 from gamewarden.errors import ConfigError, FitError
 from gamewarden.labels import Labelled, label_periods
+from gamewarden.ranges import Ranges
 from gamewarden.styles import Styles
 from gamewarden.tables import LABELS, check
 
@@ -46,6 +48,10 @@ FOURTEEN = (
     "retrieve_count",
     "deposit_count",
     "log_count_per_min",
+)
+# Columns that a source may not show at all: those of one kind of event each, and the level.
+MAY_BE_ABSENT = frozenset(
+    ("main_char_level", "npc_kill_count", "trade_get_count", "trade_give_count", "retrieve_count", "deposit_count")
 )
 METHOD = 4  # grows when the same recipe and data would give other numbers, so that a name never means two models
 _CONSTANT = 1e-12  # a deviation this small beside its mean is rounding, not variation
@@ -103,12 +109,13 @@ class _Logistic:
         rows = labelled.rows.filter(pl.col(SELF_SIM).is_not_null())
         refuse_too_few(rows, self.least, f"fit {self.name}", _left_out(labelled))
         used, unused = _usable(rows, self.columns)
-        decisions, strength = self._held_out(rows, used)
+        decisions, terms, strength = self._held_out(rows, used)
         learned = _learn(_matrix(rows, used), bots(rows), strength, balanced=self.balanced)
         slope, offset = platt(decisions, bots(rows)) if self.calibration == "platt" else (1.0, 0.0)
         humans = rows.with_columns(held_out=decisions).filter(~pl.col("bot"))
         validation = validation_of(decisions, bots(rows), slope, offset)
         reference, styles = Reference.of(humans), StyleReferences.of(self.styles, humans)
+        parts = {name: terms[:, at] for at, name in enumerate(used) if name in MAY_BE_ABSENT}
         return LogisticModel(
             detector=self.name,
             recipe=self.to_dict(),
@@ -121,6 +128,8 @@ class _Logistic:
             slope=slope,
             offset=offset,
             reference=reference,
+            ranges=Ranges.of(rows, used),
+            held_out=HeldOut.of(rows, decisions, parts, styles.rule) if parts else None,
             training=training_of(rows, _left_out(labelled)),
             validation={**validation, "says": _VALIDATED, "folds": fold_count(rows, self.folds)},
             styles=styles,
@@ -132,19 +141,22 @@ class _Logistic:
         styles = (self.styles.minutes, self.styles.kills, self.styles.level)
         return (*self.columns, *(name for name in styles if name in table.columns))
 
-    def _held_out(self, rows: pl.DataFrame, used: tuple[str, ...]) -> tuple[Floats, float]:
-        """The decision value of each row from a model that never saw its group, and the strength that was chosen."""
+    def _held_out(self, rows: pl.DataFrame, used: tuple[str, ...]) -> tuple[Floats, Floats, float]:
+        """The decision value of each row from a model that never saw its group, its terms, and the strength chosen."""
         numbers, bot = _matrix(rows, used), bots(rows)
+        terms = {strength: np.empty(numbers.shape) for strength in sorted(self.strengths)}
 
         def decisions(strength: float) -> Floats:
             def decide(out: Flags) -> Floats:
-                return _learn(numbers[~out], bot[~out], strength, balanced=self.balanced).decide(numbers[out])
+                learned = _learn(numbers[~out], bot[~out], strength, balanced=self.balanced)
+                terms[strength][out] = learned.terms(numbers[out])
+                return learned.decide(numbers[out])
 
             return held_out(rows, self.folds, self.seed, decide)
 
-        tried = {strength: decisions(strength) for strength in sorted(self.strengths)}
+        tried = {strength: decisions(strength) for strength in terms}
         strength = _simplest(tried, bot)
-        return tried[strength], strength
+        return tried[strength], terms[strength], strength
 
 
 @dataclass(frozen=True)
@@ -186,6 +198,11 @@ class _Learned:
     def decide(self, values: Floats) -> Floats:
         decisions: Floats = self.intercept + _standard(values, self.means, self.deviations) @ self.weights
         return decisions
+
+    def terms(self, values: Floats) -> Floats:
+        """What each column adds to the decisions."""
+        terms: Floats = _standard(values, self.means, self.deviations) * self.weights
+        return terms
 
 
 def _learn(values: Floats, bot: Flags, strength: float, *, balanced: bool) -> _Learned:

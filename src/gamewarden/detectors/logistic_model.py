@@ -1,6 +1,6 @@
 """A fitted logistic regression: scoring and explaining with plain NumPy, nothing in it that can run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Recipe
-from gamewarden.detectors.calibration import KEY, Floats, Reference
+from gamewarden.detectors.abstaining import HeldOut
+from gamewarden.detectors.calibration import KEY, Calibration, Floats, Reference
 from gamewarden.detectors.fitted import CalibratedModel, optional_parts, refuse_misnamed, shallow
 from gamewarden.detectors.revival import logistic_fields
 from gamewarden.detectors.sentences import Seen, median, says, window_word
@@ -67,12 +68,23 @@ class LogisticModel(CalibratedModel):
     left_out: Mapping[str, str]  # feature -> why the model does not use it
     strength: float  # C of the regression
     intercept: float
+    held_out: HeldOut | None = None  # the held-out rows, for doing without a column that a source cannot show
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
-        """SCORES: one row a period in the table's order; too little play gives null, never a number."""
+        """SCORES: one row a period in the table's order; too little play gives null, never a number.
+
+        A column that a row's source cannot show abstains: it adds nothing, and the held-out people and bots are looked
+        at without it too.
+        """
         table = self._table(features)
         enough = table[SELF_SIM].is_not_null()
-        return self.calibration.scores(table, self._decide(table), enough, (self.detector, self.id))
+        scores = self.scored(table, self._decide(table), enough)
+        for absent, rows in self._abstaining(table):
+            part = table[rows]
+            told = self._without(absent).scores(part, self._decide(part), enough[rows], (self.detector, self.id))
+            numbers = [scores[name].scatter(rows, told[name]).alias(name) for name in ("probability", "alarm")]
+            scores = scores.with_columns(numbers)
+        return scores
 
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
         """EVIDENCE: a period after the other, in each the heaviest feature first.
@@ -96,6 +108,25 @@ class LogisticModel(CalibratedModel):
         """The log-odds of the average training row."""
         return self.slope * self.intercept + self.offset
 
+    def base_without(self, absent: Sequence[str]) -> float:
+        """The log-odds of the average training row for rows in which these columns abstain."""
+        known = self._without(tuple(sorted(absent))) if absent else self.calibration
+        return known.slope * self.intercept + known.offset
+
+    def _abstaining(self, table: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], pl.Series]]:
+        """The places of judged rows by the columns that abstain in them, those with none left out."""
+        may = () if self.held_out is None else tuple(sorted(self.held_out.parts))
+        judged = table.select(*(pl.col(name).is_null() for name in may), row=pl.int_range(pl.len(), dtype=pl.UInt32))
+        judged = judged.filter(table[SELF_SIM].is_not_null())
+        for pattern, part in judged.partition_by(may, as_dict=True).items() if may else ():
+            if absent := tuple(name for name, missing in zip(may, pattern, strict=True) if missing):
+                yield absent, part["row"]
+
+    def _without(self, absent: tuple[str, ...]) -> Calibration:
+        if self.held_out is None:
+            return self.calibration
+        return self.held_out.without(absent, self.calibration, fitted=self.recipe["calibration"] == "platt")
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The model back from JSON values, each looked at before it is believed.
@@ -110,6 +141,7 @@ class LogisticModel(CalibratedModel):
                 "feature": Recipe(**given["feature"]),
                 "columns": tuple(Column(**column) for column in given["columns"]),
                 "reference": Reference(**given["reference"]),
+                "held_out": HeldOut.from_dict(given["held_out"]) if "held_out" in given else None,
             }
             | optional_parts(given)
         )
@@ -130,7 +162,7 @@ class LogisticModel(CalibratedModel):
         """EVIDENCE of one feature for every row."""
         column = next((column for column in self.columns if column.name == name), None)
         numbers = values(table, name)
-        weights = np.zeros(table.height) if column is None else self.slope * column.contribution(numbers)
+        weights = np.zeros(table.height) if column is None else self._slopes(table) * column.contribution(numbers)
         percentiles = column.percentiles if column else ()
         return table.select(
             *KEY,
@@ -142,6 +174,13 @@ class LogisticModel(CalibratedModel):
             pl.when(pl.col(SELF_SIM).is_not_null()).then(pl.Series(weights)).alias("weight"),
             pl.Series(self._sentences(table, name, percentiles), dtype=pl.String).alias("says"),
         )
+
+    def _slopes(self, table: pl.DataFrame) -> Floats:
+        """The slope of each row's calibration."""
+        slopes = np.full(table.height, self.slope)
+        for absent, rows in self._abstaining(table):
+            slopes[rows.to_numpy()] = self._without(absent).slope
+        return slopes
 
     def _sentences(self, table: pl.DataFrame, name: str, percentiles: tuple[float, ...]) -> list[str]:
         window = window_word(self.feature.options.get("unit"))
@@ -171,7 +210,8 @@ class LogisticModel(CalibratedModel):
     def _kept(self) -> dict[str, Any]:
         columns = [shallow(column) for column in self.columns]
         parts = {name: getattr(self, name) for name in ("left_out", "strength", "intercept")}
-        return {"columns": columns, **parts}
+        rows = {} if self.held_out is None else {"held_out": self.held_out.to_dict()}
+        return {"columns": columns, **parts, **rows}
 
 
 def checked(features: pl.DataFrame, columns: tuple[str, ...], door: str) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from gamewarden.detectors.abstaining import look_at_held_out
 from gamewarden.facts import LARGEST, SMALLEST
 from gamewarden.facts import NUMBER as _NUMBER
 from gamewarden.facts import POSITIVE as _POSITIVE
@@ -14,11 +15,13 @@ from gamewarden.facts import count as _count
 from gamewarden.facts import finite as _finite
 from gamewarden.facts import look_at as _look_at_object
 from gamewarden.facts import look_at_people as _look_at_people
+from gamewarden.facts import look_at_ranges as _look_at_ranges
 from gamewarden.facts import look_at_reference as _look_at_reference
 from gamewarden.facts import look_at_styles as _look_at_styles
 from gamewarden.facts import rising as _rising
 from gamewarden.facts import text as _text
 from gamewarden.facts import whole as _whole
+from gamewarden.styles import Styles
 
 PERCENTILES = 101
 __all__ = ["LARGEST", "PERCENTILES", "SMALLEST", "action_fields", "logistic_fields", "table_fields"]
@@ -30,10 +33,14 @@ def logistic_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ModelError: a value is missing, superfluous, or not what it must be.
     """
-    _look_at(values, _LOGISTIC, _LOGISTIC_COLUMN, optional=("styles",))
+    _look_at(values, _LOGISTIC, _LOGISTIC_COLUMN, optional=("styles", "held_out"))
+    rule = None
     if "styles" in values:
         _look_at_styles(values.get("id"), values["styles"])
+        rule = Styles.from_dict(values["styles"]["rule"])
     used = [column["name"] for column in values["columns"]]
+    if "held_out" in values:
+        look_at_held_out(values.get("id"), values["held_out"], used, rule)
     _agree(
         values,
         {
@@ -89,7 +96,9 @@ def _look_at(
     optional: tuple[str, ...] = (),
 ) -> None:
     name = values.get("id")
-    _look_at_object(name, "the model", values, model, (*optional, "people"))
+    _look_at_object(name, "the model", values, model, (*optional, "people", "ranges"))
+    if "ranges" in values:
+        _look_at_ranges(name, values["ranges"])
     for at, column in enumerate(values["columns"]):
         _look_at_object(name, f"columns[{at}]", column, columns)
     _look_at_reference(name, "reference", values["reference"])

@@ -53,7 +53,7 @@ class SessionModel(CalibratedModel):
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
         """SCORES: one row a session in the table's order; too little evidence gives null, never a number."""
         table = self._table(features)
-        return self.calibration.scores(table, self._decide(table), self._judged(table), (self.detector, self.id))
+        return self.scored(table, self._decide(table), self._judged(table))
 
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
         """EVIDENCE: a session after the other, in each the heaviest number first.

@@ -15,6 +15,7 @@ from gamewarden.facts import (
     finite,
     look_at,
     look_at_people,
+    look_at_ranges,
     look_at_reference,
     rising,
     text,
@@ -30,7 +31,9 @@ def session_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         ModelError: a value is missing, superfluous, or not what it must be.
     """
     name = values.get("id")
-    look_at(name, "the model", values, _MODEL, ("people",))
+    look_at(name, "the model", values, _MODEL, ("people", "ranges"))
+    if "ranges" in values:
+        look_at_ranges(name, values["ranges"])
     for at, column in enumerate(values["columns"]):
         look_at(name, f"columns[{at}]", column, _COLUMN)
     look_at_reference(name, "reference", values["reference"])

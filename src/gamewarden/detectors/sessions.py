@@ -55,6 +55,7 @@ from gamewarden.detectors.session_vectors import (
 )
 from gamewarden.errors import ConfigError
 from gamewarden.labels import Labelled, label_periods
+from gamewarden.ranges import Ranges
 from gamewarden.tables import LABELS, check
 
 METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
@@ -170,6 +171,7 @@ class _Sessions(ABC):
             offset=offset,
             reference=reference,
             people=people_of(humans, reference),
+            ranges=Ranges.of(rows, self.columns),
             training=training_of(rows, self._left_out(labelled)),
             validation={
                 **validation_of(decisions, bot, slope, offset),

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import polars as pl
 
-from gamewarden.contracts import EventStream, Food, Progress, no_progress
+from gamewarden.contracts import EventStream, Food, Progress, no_progress, shown_by
 from gamewarden.errors import MeasureError
+from gamewarden.features.vocabulary import refuse_other_shares, shares_of
 from gamewarden.spans import HOUR, MINUTE, span_text
 from gamewarden.tables import TIME
 
@@ -56,6 +57,8 @@ class Actions:
         default=None,
         metadata={"also": (("combat.kill", "move"),), "as": "lines", "says": "File with the game's kinds, one a line."},
     )
+    # How common each kind was where the vocabulary was learned; nothing is measured by it.
+    shares: tuple[float, ...] | None = field(default=None, compare=False, metadata={"also": ((1.0,),)})
     max_freq: bool = field(
         default=False,
         metadata={"also": (True,), "says": "Also how often the most frequent action was done: max_freq."},
@@ -88,6 +91,10 @@ class Actions:
                 object.__setattr__(self, option, tuple(sorted(set(given))))
                 if not given:
                     raise MeasureError(f"actions: {option} is empty; it needs at least one kind")
+        if self.vocabulary is None:
+            object.__setattr__(self, "shares", None)
+        else:
+            refuse_other_shares(self.name, self.vocabulary, self.shares)
         if self.vocabulary is not None and not self.action_kinds():
             raise MeasureError(
                 f"actions: none of the {len(self.vocabulary)} kinds of the vocabulary is an action; choose with kinds"
@@ -131,7 +138,9 @@ class Actions:
 
         if self.vocabulary is not None:
             return self
-        return self.speaking(kinds_of(events, self.name, progress))
+        counts = kinds_of(events, self.name, progress)
+        spoken = self.speaking(tuple(counts))
+        return type(self)(**{**_values(spoken), "shares": shares_of(counts, spoken.vocabulary or ())})
 
     def speaking(self, kinds: tuple[str, ...]) -> Self:
         """The recipe with the actions among these kinds as its vocabulary.
@@ -148,7 +157,17 @@ class Actions:
         """FEATURES: one row a chunk, sorted by actor, then since."""
         from gamewarden.features.actions_stream import measure
 
-        return _frame(self, measure(self, events, progress))
+        chunks = measure(self, events, progress)
+        return _frame(self, chunks, self._unseen(events) if self.vocabulary is not None else ())
+
+    def _unseen(self, events: EventStream) -> tuple[str, ...]:
+        """The actions of the vocabulary that the source behind the events cannot show."""
+        shown = shown_by(events)
+        return () if shown is None else tuple(kind for kind in self.action_kinds() if kind not in shown)
+
+    def counts_kind(self, kind: str) -> bool:
+        """Whether events of this kind count."""
+        return self.is_action(kind)
 
     def to_dict(self) -> dict[str, Any]:
         """The recipe as JSON values."""
@@ -169,7 +188,7 @@ class Actions:
         return cls(**{**values, **listed})
 
 
-_LISTS = ("kinds", "vocabulary")
+_LISTS = ("kinds", "vocabulary", "shares")
 
 
 def _values(recipe: Actions) -> dict[str, Any]:
@@ -182,11 +201,12 @@ def _matches(kind: str, patterns: tuple[str, ...]) -> bool:
     return kind in patterns or (family in patterns and "." in kind)
 
 
-def _frame(recipe: Actions, chunks: "Chunks") -> pl.DataFrame:
+def _frame(recipe: Actions, chunks: "Chunks", unseen: tuple[str, ...]) -> pl.DataFrame:
     times = [
         pl.Series(name, values).cast(pl.Datetime("us")).dt.replace_time_zone("UTC").cast(TIME)
         for name, values in (("since", chunks.since), ("until", chunks.since + recipe.chunk))
     ]
     actors = pl.Series("actor", chunks.actors, dtype=pl.String).gather(chunks.slot)
     numbers = [pl.Series(name, values, dtype=pl.Float64) for name, values in chunks.columns.items()]
-    return pl.DataFrame([actors, *times, pl.Series("events", chunks.events, dtype=pl.Int64), *numbers])
+    frame = pl.DataFrame([actors, *times, pl.Series("events", chunks.events, dtype=pl.Int64), *numbers])
+    return frame.with_columns(pl.lit(None, pl.Float64).alias(f"a_{kind}") for kind in unseen)

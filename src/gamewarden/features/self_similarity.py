@@ -5,14 +5,15 @@ of event occurred; its cosine to (1, …, 1) is one number a window; H = 1 − �
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import EventStream, Food, Progress, no_progress
+from gamewarden.contracts import EventStream, Food, Progress, no_progress, shown_by
 from gamewarden.errors import ConfigError, MeasureError
+from gamewarden.features.vocabulary import refuse_other_shares, shares_of
 from gamewarden.spans import DAY, HOUR, LONGEST_PERIOD, MINUTE, parse_zone, span_text
 from gamewarden.tables import TIME
 
@@ -39,6 +40,7 @@ _ORDER = (
     *("main_char_level", "total_use_time_min", *ROLES, "log_count_per_min"),
 )
 _EXAMPLES = 3
+_LISTS = ("vocabulary", "shares")
 _MOST_WINDOWS = 1 << 30  # a window's number in its period is a 32-bit number
 
 
@@ -51,6 +53,7 @@ class Usage:
     other: int = 0  # events whose kind the vocabulary does not have: counted as OTHER
     other_kinds: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()  # kinds with a role that the vocabulary has and the source never shows
+    told: bool = False  # the source said itself what it can show
     disordered: int = 0  # actors whose rows came out of order and were sorted first
     vocabulary: tuple[str, ...] = ()  # the kinds that counted
 
@@ -58,12 +61,11 @@ class Usage:
         """What its owner should know of rows that did not count as they stood."""
         some = ", ".join(self.other_kinds[:_EXAMPLES]) + (", …" if len(self.other_kinds) > _EXAMPLES else "")
         outside = f"{len(self.other_kinds):,} kinds outside the vocabulary ({some})"
+        silent = () if self.told else self.absent
         lines = {
             f"{self.nameless:,} of {self.rows:,} rows name no character and could not be counted.": self.nameless,
             f"{self.other:,} of {self.rows:,} events are of {outside} and counted as OTHER.": self.other,
-            f"This log never shows {', '.join(self.absent)}, which the vocabulary has: 0 for everybody.": len(
-                self.absent
-            ),
+            f"This log never shows {', '.join(silent)}, which the vocabulary has: 0 for everybody.": len(silent),
         }
         return tuple(line for line, count in lines.items() if count)
 
@@ -99,6 +101,20 @@ class SelfSimilarity:
         default=None,
         metadata={"also": (("combat.kill", "move"),), "as": "lines", "says": "File with the game's kinds, one a line."},
     )
+    # How common each kind was where the vocabulary was learned; nothing is measured by it.
+    shares: tuple[float, ...] | None = field(default=None, compare=False, metadata={"also": ((1.0,),)})
+    min_events: int = field(
+        default=1,
+        metadata={"also": (30,), "says": "Fewer events are too little evidence for it.", "shown": "warden.toml"},
+    )
+    min_active: int = field(
+        default=1,
+        metadata={
+            "also": (10,),
+            "says": "Fewer windows with an event are too little evidence for it.",
+            "shown": "warden.toml",
+        },
+    )
 
     name: ClassVar[str] = "self-similarity"
     eats: ClassVar[Food] = "events"
@@ -131,8 +147,9 @@ class SelfSimilarity:
                 f"self-similarity: a period of {span_text(self.every)} has {self.every // self.unit} windows of "
                 f"{span_text(self.unit)}; at most {_MOST_WINDOWS} can be counted, so take a longer unit"
             )
-        if self.min_windows < 1:
-            raise MeasureError(f"self-similarity: min_windows is {self.min_windows}; it must be 1 or more")
+        for name in ("min_windows", "min_events", "min_active"):
+            if getattr(self, name) < 1:
+                raise MeasureError(f"self-similarity: {name} is {getattr(self, name)}; it must be 1 or more")
 
     def _check_choices(self) -> None:
         for name, choices in (("empty", EMPTY), ("by", BY), ("ddof", (0, 1))):
@@ -148,10 +165,12 @@ class SelfSimilarity:
 
     def _check_vocabulary(self) -> None:
         if self.vocabulary is None:
+            object.__setattr__(self, "shares", None)
             return
         if not self.vocabulary:
             raise MeasureError("self-similarity: the vocabulary is empty; it needs at least one kind")
         object.__setattr__(self, "vocabulary", tuple(sorted(set(self.vocabulary))))
+        refuse_other_shares(self.name, self.vocabulary, self.shares)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -168,10 +187,11 @@ class SelfSimilarity:
 
         if self.vocabulary is not None:
             return self
-        vocabulary = kinds_of(events, self.name, progress)
-        if not vocabulary:
+        counts = kinds_of(events, self.name, progress)
+        if not counts:
             raise MeasureError("self-similarity: the source has no events, so there is no vocabulary to learn")
-        return type(self)(**{**_values(self), "vocabulary": vocabulary})
+        vocabulary = tuple(counts)
+        return type(self)(**{**_values(self), "vocabulary": vocabulary, "shares": shares_of(counts, vocabulary)})
 
     def measure(self, events: EventStream, progress: Progress = no_progress) -> pl.DataFrame:
         """FEATURES: one row an actor and period, sorted by actor, then since."""
@@ -182,7 +202,8 @@ class SelfSimilarity:
         from gamewarden.features.self_similarity_stream import measure
 
         finished = measure(self, events, progress)
-        return _frame(self, finished), finished.usage
+        shown = shown_by(events) if self.vocabulary is not None else None
+        return _frame(self, finished, shown), replace(finished.usage, told=shown is not None)
 
     def windows(self, events: EventStream, actor: str) -> pl.DataFrame:
         """One row a window of one actor: since, until, events, kinds, cosine, top_kind; empty windows included."""
@@ -192,8 +213,8 @@ class SelfSimilarity:
 
     def to_dict(self) -> dict[str, Any]:
         """The recipe as JSON values."""
-        values = asdict(self)
-        return {**values, "vocabulary": None if self.vocabulary is None else list(self.vocabulary)}
+        listed = {name: None if getattr(self, name) is None else list(getattr(self, name)) for name in _LISTS}
+        return {**asdict(self), **listed}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -205,15 +226,20 @@ class SelfSimilarity:
         unknown = sorted(set(values) - {option.name for option in fields(cls)})
         if unknown:
             raise MeasureError(f"self-similarity: unknown option {', '.join(unknown)}; remove it")
-        vocabulary = values.get("vocabulary")
-        return cls(**{**values, "vocabulary": None if vocabulary is None else tuple(vocabulary)})
+        listed = {name: None if values.get(name) is None else tuple(values[name]) for name in _LISTS}
+        return cls(**{**values, **listed})
+
+    def counts_kind(self, kind: str) -> bool:
+        """Whether events of this kind count: all do."""
+        del kind
+        return True
 
 
 def _values(recipe: SelfSimilarity) -> dict[str, Any]:
     return {option.name: getattr(recipe, option.name) for option in fields(recipe)}
 
 
-def _frame(recipe: SelfSimilarity, finished: "Finished") -> pl.DataFrame:
+def _frame(recipe: SelfSimilarity, finished: "Finished", shown: Mapping[str, int] | None = None) -> pl.DataFrame:
     done = finished.rows
     windows = done["windows"].astype(np.int64) + done["empty"]
     minutes = done["online"] / MINUTE
@@ -236,7 +262,7 @@ def _frame(recipe: SelfSimilarity, finished: "Finished") -> pl.DataFrame:
     actors = pl.Series("actor", finished.actors, dtype=pl.String).gather(done["slot"])
     return (
         pl.DataFrame([actors, *(pl.Series(name, values) for name, values in columns.items())])
-        .select(*(_typed(name, finished) for name in _ORDER))
+        .select(*(_typed(name, finished, shown) for name in _ORDER))
         .sort("actor", "since")
     )
 
@@ -246,12 +272,14 @@ def _self_similarity(recipe: SelfSimilarity, done: Any, windows: Any, size: int)
     # so nothing cancels: the spread of the windows with events, and the distance between them and the empty ones.
     full, empty = done["windows"].astype(np.float64), done["empty"].astype(np.float64)
     squares = done["spread"] + full * empty / windows * done["mean"] ** 2
-    enough = (windows >= recipe.min_windows) & (windows > recipe.ddof)
+    # An idle stretch is as even as a machine: windows alone, most of them empty, say nothing.
+    acted = (done["events"] >= recipe.min_events) & (done["windows"] >= recipe.min_active)
+    enough = (windows >= recipe.min_windows) & (windows > recipe.ddof) & acted
     sigma = np.sqrt(squares / np.where(enough, windows - recipe.ddof, 1)) / np.sqrt(max(size, 1))
     return np.where(enough, 1 - sigma / 2, np.nan)
 
 
-def _typed(name: str, finished: "Finished") -> pl.Expr:
+def _typed(name: str, finished: "Finished", shown: Mapping[str, int] | None) -> pl.Expr:
     from gamewarden.features.self_similarity_kernel import NO_LEVEL
 
     column = pl.col(name)
@@ -260,8 +288,8 @@ def _typed(name: str, finished: "Finished") -> pl.Expr:
     if name in _COUNTS:
         return column.cast(pl.Int64)
     if name in ROLES:
-        in_vocabulary = ROLES[name] in finished.vocabulary
-        return column.cast(pl.Int64) if in_vocabulary else pl.lit(None, pl.Int64).alias(name)
+        seen = ROLES[name] in finished.vocabulary and (shown is None or ROLES[name] in shown)
+        return column.cast(pl.Int64) if seen else pl.lit(None, pl.Int64).alias(name)
     if name == "main_char_level":
         return pl.when(column != NO_LEVEL).then(column).cast(pl.Int16).alias(name)
     return column.fill_nan(None) if name in {"self_sim", "log_count_per_min"} else column

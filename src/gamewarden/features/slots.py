@@ -57,15 +57,16 @@ class Slots:
         return slot
 
 
-def kinds_of(events: EventStream, door: str, progress: Progress = no_progress) -> tuple[str, ...]:
-    """The different kinds of a source, sorted."""
+def kinds_of(events: EventStream, door: str, progress: Progress = no_progress) -> dict[str, int]:
+    """The different kinds of a source, sorted, with how often each occurs."""
     names = Names()
     tally = np.zeros(0, np.int64)
     for batch in events.batches(("kind",)):
         numbers = names.numbers(whole(batch.column(0), "kind", door))
         tally = added(tally, np.bincount(numbers, minlength=names.count))
         progress(batch.num_rows)
-    return tuple(sorted(np.array(names.texts().to_pylist(), object)[tally > 0]))
+    seen = zip(names.texts().to_pylist(), tally.tolist(), strict=True)
+    return {kind: count for kind, count in sorted(seen) if count}
 
 
 def parts(slots: NDArray[np.int64], rows: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:

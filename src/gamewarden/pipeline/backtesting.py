@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gamewarden import detectors, features
-from gamewarden.contracts import EventStream, Model, Progress, no_progress
+from gamewarden.contracts import EventStream, Model, Progress, coverage_of, no_progress, shown_by
+from gamewarden.coverage import Coverage
 from gamewarden.errors import ConfigError, ModelError, ReadError
-from gamewarden.pipeline.measuring import days_like, feature_of
-from gamewarden.pipeline.prevalence import scored
+from gamewarden.pipeline.measuring import days_like, feature_of, measured
+from gamewarden.pipeline.meeting import say
 from gamewarden.pipeline.scoring import event_model
 from gamewarden.pipeline.sources import Reading, Watched, open_source
 from gamewarden.readers.small import read_labels, read_profiles
@@ -63,7 +64,10 @@ def backtest(question: Question, reading: Reading, progress: Progress = no_progr
     old, new = (_model(path) for path in question.models)
     events = Watched(_past(question, reading), progress)
     styles = _styles(days_like(feature_of(old.feature)).measure(events), question.styles)
-    listed = _listed(old, events, question.prevalence), _listed(new, events, question.prevalence)
+    listed = (
+        _listed(old, events, reading, question.prevalence),
+        _listed(new, events, reading, question.prevalence),
+    )
     if not any(one.height for one in listed):
         raise ReadError(f"{question.source}: holds no event between {question.since} and {question.until}")
     both = _side_by_side(*listed, question.probability)
@@ -94,6 +98,12 @@ class Between:
         self._until = to_micros(until) if until else 1 << 62
         self.columns = events.columns
         self.rows: int | None = None
+        self.shows = shown_by(events)
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """When the source was there."""
+        return coverage_of(self._events)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Their rows in the source's order."""
@@ -113,10 +123,13 @@ def _past(question: Question, reading: Reading) -> EventStream:
     return Between(open_source(question.source, reading), question.since, question.until)
 
 
-def _listed(model: Model, events: EventStream, prevalence: Prevalence) -> pl.DataFrame:
+def _listed(model: Model, events: EventStream, reading: Reading, prevalence: Prevalence) -> pl.DataFrame:
     """One row an actor: its probability over the whole time."""
-    measured = feature_of(model.feature).measure(events)
-    return rank(scored(model, measured, prevalence), measured)
+    shown = measured(feature_of(model.feature), events)
+    said = say(model, shown, reading.limits)
+    if said.refusal is not None:
+        raise ModelError(f"backtest: {said.refusal}")
+    return rank(said.at(prevalence), shown.frame)
 
 
 def _styles(days: pl.DataFrame, styles: Styles) -> pl.DataFrame:

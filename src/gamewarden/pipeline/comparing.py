@@ -11,8 +11,7 @@ import polars as pl
 from gamewarden.contracts import Card, Model, Progress, no_progress
 from gamewarden.detectors.card import value_text
 from gamewarden.errors import ModelError
-from gamewarden.pipeline.prevalence import scored
-from gamewarden.pipeline.scoring import measure_for
+from gamewarden.pipeline.scoring import hear
 from gamewarden.pipeline.shelving import Kept, actors_of
 from gamewarden.pipeline.sources import Reading, Told
 from gamewarden.verdicts.fusion_model import FusionModel
@@ -77,11 +76,12 @@ def compare_on(
         if isinstance(model, FusionModel):
             raise ModelError(f"{model.id} judges scores, not a source; compare the models it hears")
     seeing = cast("tuple[Model, Model]", models)
-    measured = measure_for(seeing, source, reading, progress)
-    scores = [scored(model, measured[model.card.id].frame, prevalence) for model in seeing]
-    table = _side_by_side(*scores)
-    remarks = dict.fromkeys(line for told in measured.values() for line in told.remarks)
-    return Told(table, (*remarks, prevalence.sentence, *_crossings(table, listed_from)))
+    heard = hear(seeing, source, reading, progress)
+    if len(heard.models) < len(seeing):
+        raise ModelError(f"{source}: {heard.caveats[0]}")
+    shown = heard.at(prevalence)
+    table = _side_by_side(*(shown.filter(model=model.card.id) for model in seeing))
+    return Told(table, (*heard.remarks, *heard.caveats, prevalence.sentence, *_crossings(table, listed_from)))
 
 
 def _side_by_side(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """How good detectors are on actors they have not seen."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Self, cast
@@ -136,7 +136,7 @@ def evaluate(
     if protocol.name == LEAVE_PAIR_OUT:
         seen = rows_to_judge(seeing[0].feature, source, reading, progress)
         return _pairs(seeing, seen, told, protocol)
-    splitting = protocol.splitting(told.frame)
+    splitting = replace(protocol.splitting(told.frame), limits=reading.limits)
     if feature.eats == "events":
         events = open_for(feature, source, reading, progress)
         compared = compare_splits(seeing, events, told.frame, splitting)

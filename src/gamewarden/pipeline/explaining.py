@@ -7,13 +7,13 @@ import polars as pl
 
 from gamewarden import features
 from gamewarden.contracts import Model, Progress, no_progress
-from gamewarden.errors import ConfigError, ReadError
+from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.features.account_table import AccountTable
 from gamewarden.pipeline.account_tables import row_of
-from gamewarden.pipeline.measuring import feature_of
-from gamewarden.pipeline.prevalence import scored
+from gamewarden.pipeline.measuring import feature_of, measured
+from gamewarden.pipeline.meeting import Said, say
 from gamewarden.pipeline.scoring import event_model, model_for, rows_to_judge
-from gamewarden.pipeline.sources import Reading, Watched, only, open_source
+from gamewarden.pipeline.sources import Reading, Told, Watched, only, open_source
 from gamewarden.pipeline.vocabularies import days_of
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
@@ -30,6 +30,7 @@ class Story:
     windows: pl.DataFrame
     prevalence: Prevalence = SUPPOSED
     again: str = ""  # how to get the same self-similarity
+    caveats: tuple[str, ...] = ()  # what stands beside every word of the model on this source
 
 
 def explain(
@@ -57,25 +58,28 @@ def explain(
     feature = feature_of(model.feature)
     by = "character" if getattr(feature, "by", "account") == "character" else "actor"
     alone = only(Watched(open_source(source, reading), progress), by, actor)
-    measured = feature.measure(alone)
-    if not measured.height:
+    shown = measured(feature, alone)
+    if not shown.frame.height:
         raise ReadError(f"{source}: has no event of {by} {actor!r}")
-    scores = scored(model, measured, prevalence)
-    period = _highest(measured, scores)
+    said = _said(model, shown, source, reading)
+    scores = said.at(prevalence)
+    period = _highest(shown.frame, scores)
     days = days_of(model, models)
     windows = days.recipe.windows(alone, actor)
     inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
     again = days.again(source, models, reading) if days.model is model else ""
-    return Story(actor, model, scores, model.explain(period), period, inside, prevalence, again)
+    return Story(actor, model, scores, model.explain(period), period, inside, prevalence, again, said.caveats)
 
 
 def _row_story(
     actor: str, source: Path, model: Model, prevalence: Prevalence, *, reading: Reading, progress: Progress
 ) -> Story:
     """The story of one row of an operator's own table: there are no windows in it."""
-    measured = row_of(actor, source, AccountTable.from_dict(model.feature.options), reading, progress)
-    scores = scored(model, measured, prevalence)
-    return Story(actor, model, scores, model.explain(measured), measured, pl.DataFrame(), prevalence)
+    row = row_of(actor, source, AccountTable.from_dict(model.feature.options), reading, progress)
+    said = _said(model, Told(row), source, reading)
+    return Story(
+        actor, model, said.at(prevalence), model.explain(row), row, pl.DataFrame(), prevalence, caveats=said.caveats
+    )
 
 
 def _session_story(
@@ -85,9 +89,24 @@ def _session_story(
     mine = sessions.filter(actor=actor)
     if not mine.height:
         raise ReadError(f"{source}: has no session of actor {actor!r}")
-    scores = scored(model, mine, prevalence)
+    said = _said(model, Told(mine), source, reading)
+    scores = said.at(prevalence)
     session = _highest(mine, scores)
-    return Story(actor, model, scores, model.explain(session), session, pl.DataFrame(), prevalence)
+    return Story(
+        actor, model, scores, model.explain(session), session, pl.DataFrame(), prevalence, caveats=said.caveats
+    )
+
+
+def _said(model: Model, shown: Told, source: Path, reading: Reading) -> Said:
+    """What the model says of one actor.
+
+    Raises:
+        ModelError: it cannot judge the source.
+    """
+    said = say(model, shown, reading.limits)
+    if said.refusal is not None:
+        raise ModelError(f"{source}: {said.refusal}")
+    return said
 
 
 def _highest(measured: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:

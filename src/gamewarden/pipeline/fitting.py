@@ -12,6 +12,7 @@ from gamewarden.contracts import Detector, Feature, Model, Progress, no_progress
 from gamewarden.errors import ReadError
 from gamewarden.features.traffic_details import TrafficDetails
 from gamewarden.pipeline.measuring import measure, measured
+from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.sources import Reading, open_for
 from gamewarden.readers.small import read_labels
 from gamewarden.store import models as stored_models
@@ -46,7 +47,7 @@ def fit(
     told = read_labels(labels, reading.zone)
     events = open_for(detector.feature, source, reading, progress)
     frozen = detector.feature.freeze(events)
-    seen = measured(frozen, events)
+    seen = only_whole(measured(frozen, events), reading.limits)
     recipe: Any = detector
     model: Model = replace(recipe, feature=frozen).fit(seen.frame, told.frame)
     return kept(model, to, (*seen.remarks, *told.notes))

@@ -16,7 +16,8 @@ from gamewarden.labels import label_periods
 from gamewarden.pipeline.fitting import Fitted, kept
 from gamewarden.pipeline.judging import speakers_of
 from gamewarden.pipeline.measuring import feature_of
-from gamewarden.pipeline.scoring import load_models, measure_for, seeing
+from gamewarden.pipeline.meeting import only_whole
+from gamewarden.pipeline.scoring import hear, load_models, seeing
 from gamewarden.pipeline.sources import Reading
 from gamewarden.readers.small import read_labels
 from gamewarden.spans import parse_span
@@ -64,12 +65,15 @@ def fit_fusion(
     found = seeing(load_models(models), source, models)
     if len(found) < _LEAST_MODELS:
         raise FitError(f"fit fusion: {models} has {len(found)} model for {source}; fit a second detector first")
-    measured = measure_for(found, source, reading, progress)
+    heard = hear(found, source, reading, progress)
+    if len(heard.models) < _LEAST_MODELS:
+        raise FitError(f"fit fusion: {models} has {len(heard.models)} model that can judge {source}; fit a second one")
+    measured = {name: only_whole(seen, reading.limits) for name, seen in heard.shown.items()}
     cut = Cut(every or parse_span(config.measure.every), reading.zone or "UTC")
     features = {name: seen.frame for name, seen in measured.items()}
-    model = fuse(found, features, told.frame, fusion=fusion, cut=cut, discount=config.chunks.discount)
+    model = fuse(heard.models, features, told.frame, fusion=fusion, cut=cut, discount=config.chunks.discount)
     remarks = dict.fromkeys(line for seen in measured.values() for line in seen.remarks)
-    return kept(cast("Model", model), to, (*remarks, *told.notes))
+    return kept(cast("Model", model), to, (*remarks, *heard.caveats, *told.notes))
 
 
 def fuse(

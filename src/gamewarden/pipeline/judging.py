@@ -12,7 +12,7 @@ from gamewarden.errors import ModelError
 from gamewarden.features import load as load_feature
 from gamewarden.pipeline.prevalence import at_share
 from gamewarden.pipeline.reaching import beside_the_list, reach_of
-from gamewarden.pipeline.scoring import load_models, measure_for, seeing
+from gamewarden.pipeline.scoring import hear, load_models, seeing
 from gamewarden.pipeline.sources import Reading
 from gamewarden.spans import DAY, parse_span, span_text
 from gamewarden.store import models as stored_models
@@ -22,7 +22,8 @@ from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.combining import combine
 from gamewarden.verdicts.fusion_model import NAME as FUSION
 from gamewarden.verdicts.fusion_model import FusionModel
-from gamewarden.verdicts.periods import KEY, Cut, Speaker, periods_of, played, roll_up, side_by_side
+from gamewarden.verdicts.meeting import Limits, least_covered, whole_enough
+from gamewarden.verdicts.periods import KEY, Cut, Speaker, marks_of, periods_of, played, roll_up, side_by_side
 from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
@@ -36,6 +37,7 @@ class Rules:
     repeated: float = 0.0  # how much a further score of the same detector counts
     together: float = 0.0  # how much a further family counts where no fusion was learned
     bots: float = SUPPOSED.bots  # the share of bots that probabilities suppose
+    covered: float = Limits.covered  # the share of a period that its source must cover
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Judgement:
     evidence: pl.DataFrame  # EVIDENCE of the scores behind verdicts that reach an operating point
     models: tuple[Model, ...]
     remarks: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()  # what has to stand beside every verdict
     fusion: FusionModel | None = None  # what the scores were fused with; None where alarms were only combined
     rules: Rules = field(default=Rules())
 
@@ -78,8 +81,8 @@ def judge(
     supposed = prevalence or Prevalence.of(policy)
     found = seeing(load_models(models), source, models)
     _refuse_tables(found, source)
-    measured = measure_for(found, source, reading, progress)
-    features = {name: told.frame for name, told in measured.items()}
+    heard = hear(found, source, reading, progress)
+    found, features = list(heard.models), heard.features
     fusion, why_not = _fusion_of(models, found, every)
     rules = rules_of(policy, reading, supposed, fusion, every)
     cut, points = rules.cut, rules.points
@@ -92,12 +95,13 @@ def judge(
         evidence=evidence_behind(reached, found, features, cut),
         models=tuple(found),
         remarks=(
-            *dict.fromkeys(line for told in measured.values() for line in told.remarks),
+            *heard.remarks,
             *why_not,
             supposed.sentence,
             *beside_the_list(verdicts, points, policy.rank.probability),
             *reach_of(found, fusion, points),
         ),
+        caveats=heard.caveats,
         fusion=fusion,
         rules=rules,
     )
@@ -121,13 +125,18 @@ def judged(
     Evidence is weighed as each model gave it, so that neither an alarm nor an operating point depends on the supposed
     share of bots; what is shown supposes it.
     """
-    own = {model.card.id: model.score(features[model.card.id]) for model in models}
+    own = {model.card.id: _whole_scores(model, features[model.card.id], rules.covered) for model in models}
     scores = pl.concat(list(own.values()))
     parts = roll_up(scores, speakers_of(models), rules.cut, rules.repeated)
     fused = combine(parts, rules.together, rules.bots) if fusion is None else _fused(fusion, parts, features, rules)
-    verdicts = rules.points.verdicts(fused, parts, periods_of(scores, rules.cut))
+    verdicts = rules.points.verdicts(fused, parts, marks_of(scores, rules.cut))
     shown = pl.concat([at_share(own[model.card.id], prior_of(model.card), rules.bots) for model in models])
     return shown.sort("actor", "since", "detector"), verdicts
+
+
+def _whole_scores(model: Model, features: pl.DataFrame, covered: float) -> pl.DataFrame:
+    """SCORES of the periods that are covered as well as those that the model learned from."""
+    return whole_enough(model.score(features), least_covered(model.card.training, Limits(covered=covered)))
 
 
 def speakers_of(models: Sequence[Model]) -> dict[str, Speaker]:
@@ -168,7 +177,8 @@ def rules_of(
     """The rules of a judgement: those of the settings, and of the fusion where there is one."""
     points = Points(policy.verdict.progressive, policy.verdict.conservative, policy.verdict.agree)
     repeated = policy.chunks.discount if fusion is None else float(fusion.feature.options["discount"])
-    return Rules(_cut(fusion, every, policy, reading), points, repeated, policy.verdict.discount, prevalence.bots)
+    cut, together = _cut(fusion, every, policy, reading), policy.verdict.discount
+    return Rules(cut, points, repeated, together, prevalence.bots, reading.limits.covered)
 
 
 def _cut(fusion: FusionModel | None, every: int | None, policy: Config, reading: Reading) -> Cut:

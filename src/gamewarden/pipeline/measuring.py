@@ -1,17 +1,17 @@
 """From a source to the numbers a detector looks at."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, cast
 
 from gamewarden import features
 from gamewarden.config import Config
-from gamewarden.contracts import Feature, Progress, Recipe, no_progress
+from gamewarden.contracts import Feature, Progress, Recipe, coverage_of, no_progress, shown_by
 from gamewarden.errors import ModelError
 from gamewarden.features.account_table import AccountTable
 from gamewarden.features.self_similarity import SelfSimilarity
-from gamewarden.pipeline.sources import Reading, Told, open_for, remarks_of
+from gamewarden.pipeline.sources import Reading, Told, Unquestioned, open_for, remarks_of
 from gamewarden.readers.small import read_vocabulary
 from gamewarden.spans import parse_span
 
@@ -22,10 +22,14 @@ def feature_recipe(name: str, options: Mapping[str, Any], config: Config, readin
     said = {option: value for option, value in options.items() if value is not None}
     if isinstance(said.get("vocabulary"), Path):
         said["vocabulary"] = read_vocabulary(said["vocabulary"])
+    least = said.get("min_windows", config.measure.min_windows)
     known = {
         "unit": parse_span(config.measure.unit),
         "every": parse_span(config.measure.every),
-        "min_windows": config.measure.min_windows,
+        "min_windows": least,
+        # Whoever asks for fewer windows asks for less of all: one window holds no ten windows with events.
+        "min_events": min(config.measure.min_events, least),
+        "min_active": min(config.measure.min_active, least),
         "zone": reading.zone,
     }
     names = {option.name for option in fields(cast("Any", recipe))}
@@ -45,8 +49,8 @@ def feature_of(recipe: Recipe) -> Feature:
 
 
 def measure(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:
-    """FEATURES of a source."""
-    return measured(feature, open_for(feature, source, reading, progress))
+    """FEATURES of a source and nothing else: a vocabulary that was given says itself what the source can show."""
+    return measured(feature, Unquestioned(open_for(feature, source, reading, progress)))
 
 
 def measured(feature: Feature, stream: Any) -> Told:  # noqa: ANN401  what the feature eats
@@ -54,10 +58,18 @@ def measured(feature: Feature, stream: Any) -> Told:  # noqa: ANN401  what the f
     warnings: tuple[str, ...] = getattr(feature, "warnings", ())
     if isinstance(feature, SelfSimilarity):
         frame, usage = feature.measure_with_usage(stream)
-        return Told(frame, (*warnings, *remarks_of(stream), *usage.sentences()))
+        return _sighted(Told(frame, (*warnings, *remarks_of(stream), *usage.sentences())), stream)
     frame = feature.measure(stream)
     said = feature.remarks_on(frame) if isinstance(feature, AccountTable) else ()
-    return Told(frame, (*warnings, *remarks_of(stream), *said))
+    told = Told(frame, (*warnings, *remarks_of(stream), *said))
+    return _sighted(told, stream) if feature.eats == "events" else told
+
+
+def _sighted(told: Told, stream: object) -> Told:
+    """FEATURES with the share of each row's time that the source covers, beside what the source can show."""
+    coverage = coverage_of(stream)
+    frame = told.frame if coverage is None else told.frame.with_columns(coverage.of(told.frame))
+    return replace(told, frame=frame, shows=shown_by(stream))
 
 
 def days_like(feature: Feature) -> SelfSimilarity:

@@ -9,13 +9,14 @@ import polars as pl
 
 from gamewarden.config import Config
 from gamewarden.contracts import Progress, no_progress
-from gamewarden.errors import ConfigError
+from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.activity import Activity
 from gamewarden.pipeline.judging import judged, rules_of
-from gamewarden.pipeline.measuring import feature_of
+from gamewarden.pipeline.measuring import feature_of, measured
+from gamewarden.pipeline.meeting import say
 from gamewarden.pipeline.reaching import best_points, other_voices
 from gamewarden.pipeline.scoring import event_model, zone_remarks
-from gamewarden.pipeline.sources import Reading, Told, Watched, open_source, remarks_of
+from gamewarden.pipeline.sources import Reading, Told, Watched, open_source
 from gamewarden.pipeline.vocabularies import days_of
 from gamewarden.readers.small import read_profiles
 from gamewarden.tables import FEATURES, SCORES
@@ -115,37 +116,47 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     _refuse_bad_conditions(wishes, profiles)
     events = open_source(source, reading)
     feature = feature_of(model.feature)
-    measured = feature.measure(Watched(events, progress))
+    shown = measured(feature, Watched(events, progress))
+    said = say(model, shown, reading.limits)
+    if said.refusal is not None:
+        raise ModelError(f"{source}: {said.refusal}")
     shown_by = days_of(model, models)
     days = shown_by.recipe
-    played = measured if days == feature else days.measure(Watched(events, progress))
+    played = shown.frame if days == feature else days.measure(Watched(events, progress))
     places = Activity(every=days.every, by=days.by, zone=days.zone).measure(Watched(events, progress))
     seen = played.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
     rules = rules_of(wishes.policy, reading, wishes.prevalence)
-    scores, verdicts = judged({model.card.id: measured}, [model], None, rules)
+    scores, verdicts = judged({model.card.id: shown.frame}, [model], None, rules)
     listed = rank_scores(scores, seen, profiles, filters=wishes.filters, threshold=wishes.probability)
     suspects = listed.filter(pl.col("probability") >= wishes.probability)
-    shown = suspects.head(wishes.top) if wishes.top else suspects
-    shown = shown.join(best_points(verdicts, rules.points), on="actor", how="left", maintain_order="left")
+    listing = suspects.head(wishes.top) if wishes.top else suspects
+    listing = listing.join(best_points(verdicts, rules.points), on="actor", how="left", maintain_order="left")
     if hasattr(feature, "chunk"):
-        shown = _with_time_to_detection(shown, scores, replace(wishes.patience, prior=wishes.prevalence.bots))
-    periods = measured.join(shown.select("actor"), on="actor", how="semi")
-    hidden = suspects.height - shown.height
+        listing = _with_time_to_detection(listing, scores, replace(wishes.patience, prior=wishes.prevalence.bots))
+    periods = _judged(shown.frame, scores).join(listing.select("actor"), on="actor", how="semi")
+    hidden = suspects.height - listing.height
     more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else _nobody(listed, suspects, wishes)
-    again = (shown_by.again(source, models, reading),) if shown.height else ()
+    again = (shown_by.again(source, models, reading),) if listing.height else ()
     evidence = model.explain(periods)
-    common = common_reasons(shown, evidence)
+    common = common_reasons(listing, evidence)
     remarks = (
-        *remarks_of(events),
+        *shown.remarks,
         *zone_remarks([model], reading),
+        *said.caveats,
         wishes.prevalence.sentence,
         *other_voices(models, model),
         *more,
         *again,
-        *_in_common(common, shown.height),
+        *_in_common(common, listing.height),
     )
-    reasoned = add_reasons(shown, evidence).with_columns(pl.lit(wishes.prevalence.bots).alias("prevalence"))
-    return Ranked(reasoned, remarks, tuple(common["says"]))
+    reasoned = add_reasons(listing, evidence).with_columns(pl.lit(wishes.prevalence.bots).alias("prevalence"))
+    return Ranked(reasoned, remarks, common=tuple(common["says"]))
+
+
+def _judged(measured: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+    """The rows that have a score: reasons are about nothing else."""
+    judged = scores.filter(pl.col("probability").is_not_null()).select("actor", "since", "until")
+    return measured.join(judged, on=["actor", "since", "until"], how="semi")
 
 
 def _refuse_bad_conditions(wishes: Wishes, profiles: pl.DataFrame | None) -> None:
@@ -183,7 +194,8 @@ def _in_common(common: pl.DataFrame, listed: int) -> tuple[str, ...]:
 def ranking_in_short(ranked: Ranked) -> pl.DataFrame:
     """The columns of a ranking that a person looks at first, with the reasons that the others on it do not share."""
     first = ("actor", "probability", "alarm", "point", "periods_flagged", "verdict", "streak", "minutes_until_sure")
-    then = ("self_sim", "level", "play_minutes", "zone", "reasons")
-    short = ranked.frame.select(name for name in (*first, *then) if name in ranked.frame.columns)
+    then = ("self_sim", "level", "play_minutes", "zone", "far", "reasons")
+    there = [name for name in (*first, *then) if name in ranked.frame.columns]
+    short = ranked.frame.select(name for name in there if name != "far" or ranked.frame["far"].count())
     own = pl.col("reasons").str.split("; ").list.filter(~pl.element().is_in(list(ranked.common))).list.join("; ")
     return short.with_columns(pl.when(own == "").then(pl.lit(_NOTHING_APART)).otherwise(own).alias("reasons"))

@@ -84,11 +84,8 @@ def feature_name(recipe: Recipe) -> str:
 
 def rules_values(rules: Rules) -> dict[str, Any]:
     """The rules of a judgement as JSON values."""
-    return (
-        asdict(rules.cut)
-        | asdict(rules.points)
-        | {name: getattr(rules, name) for name in ("repeated", "together", "bots")}
-    )
+    others = {name: getattr(rules, name) for name in ("repeated", "together", "bots", "covered")}
+    return asdict(rules.cut) | asdict(rules.points) | others
 
 
 def model_values(model: Kept) -> dict[str, Any]:
@@ -106,6 +103,7 @@ class _Grounds:
             "fusion": None if judgement.fusion is None else model_values(judgement.fusion),
             "models": [model_values(model) | {"feature": feature_name(model.feature)} for model in judgement.models],
             "source": dict(source),
+            "caveats": list(judgement.caveats),
         }
         cut = judgement.rules.cut
         self._recipes = {feature_name(model.feature): model.feature for model in judgement.models}

@@ -1,6 +1,7 @@
 """From a source and a shelf of models to scores."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -10,10 +11,10 @@ from gamewarden.contracts import Feature, Model, Progress, no_progress
 from gamewarden.errors import ModelError
 from gamewarden.features.traffic import TrafficTest
 from gamewarden.pipeline.account_tables import is_table_of
-from gamewarden.pipeline.measuring import feature_of, measure
-from gamewarden.pipeline.prevalence import scored
+from gamewarden.pipeline.measuring import feature_of, measured
+from gamewarden.pipeline.meeting import Said, say
 from gamewarden.pipeline.session_models import sessions_to_judge
-from gamewarden.pipeline.sources import Reading, Told
+from gamewarden.pipeline.sources import Reading, Told, open_for
 from gamewarden.readers.packets import is_capture
 from gamewarden.readers.records import is_packetstream
 from gamewarden.store import models as stored_models
@@ -74,17 +75,61 @@ def score(
         ModelError: no model judges what the source holds.
     """
     found = seeing(load_models(models), source, models)
-    measured = measure_for(found, source, reading, progress)
-    frame = pl.concat([scored(model, measured[model.card.id].frame, prevalence) for model in found])
-    remarks = dict.fromkeys(line for told in measured.values() for line in told.remarks)
-    return Told(frame.sort("actor", "since", "detector"), (*remarks, *_unsure(frame), prevalence.sentence))
+    heard = hear(found, source, reading, progress)
+    scores = heard.at(prevalence)
+    return Told(scores, (*heard.remarks, *heard.caveats, *_unsure(scores), prevalence.sentence))
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What the models that can judge a source say of it."""
+
+    models: tuple[Model, ...]
+    shown: Mapping[str, Told]  # what each looked at, by the model's id
+    said: Mapping[str, Said]  # likewise
+    caveats: tuple[str, ...]  # what stands beside every word of theirs
+
+    def at(self, prevalence: Prevalence) -> pl.DataFrame:
+        """SCORES of all of them where bots are so common."""
+        return pl.concat([one.at(prevalence) for one in self.said.values()]).sort("actor", "since", "detector")
+
+    @property
+    def features(self) -> dict[str, pl.DataFrame]:
+        """The FEATURES each model looked at, by its id."""
+        return {name: told.frame for name, told in self.shown.items()}
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the source and the features have to say."""
+        return tuple(dict.fromkeys(line for told in self.shown.values() for line in told.remarks))
+
+
+def hear(models: Sequence[Model], source: Path, reading: Reading, progress: Progress = no_progress) -> Heard:
+    """Show a source to models, and keep what those say that can judge it.
+
+    Raises:
+        ModelError: none of them can.
+    """
+    shown = measure_for(models, source, reading, progress)
+    said = {model.card.id: say(model, shown[model.card.id], reading.limits) for model in models}
+    refusals = [one.refusal for one in said.values() if one.refusal is not None]
+    able = {name: one for name, one in said.items() if one.refusal is None}
+    if not able:
+        raise ModelError(f"{source}: {'; '.join(refusals)}")
+    caveats = dict.fromkeys(line for one in able.values() for line in one.caveats)
+    return Heard(
+        tuple(one.model for one in able.values()),
+        {name: shown[name] for name in able},
+        able,
+        (*refusals, *caveats),
+    )
 
 
 def rows_to_judge(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:
     """What a detector of this feature is shown of a source."""
     if feature.eats == "records":
         return sessions_to_judge(feature, [source], reading, progress)
-    return measure(feature, source, reading, progress)
+    return measured(feature, open_for(feature, source, reading, progress))
 
 
 def model_for(source: Path, models: Path, detector: str | None) -> Model:
@@ -104,7 +149,7 @@ def measure_for(
     recipes = {repr(model.feature): model.feature for model in models}
     known = {key: rows_to_judge(feature_of(recipe), source, reading, progress) for key, recipe in recipes.items()}
     zones = zone_remarks(models, reading)
-    told = {key: Told(one.frame, (*one.remarks, *zones)) for key, one in known.items()}
+    told = {key: replace(one, remarks=(*one.remarks, *zones)) for key, one in known.items()}
     return {model.card.id: told[repr(model.feature)] for model in models}
 
 

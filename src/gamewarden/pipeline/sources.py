@@ -1,7 +1,7 @@
 """Opening what a command was given: logs, lakes, captures and packet tables as streams."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gamewarden import detectors, features
+from gamewarden.config import Config
 from gamewarden.contracts import (
     EventStream,
     Feature,
@@ -30,6 +31,7 @@ from gamewarden.readers.small import read_table
 from gamewarden.readers.tables import MAX_BAD_SHARE, EventFile, open_events
 from gamewarden.store.lake import Lake
 from gamewarden.tables import FrameRows
+from gamewarden.verdicts.meeting import Limits
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Reading:
     packet_version: int | None = None  # up to which version of it
     strict: bool = False  # the first message that cannot be read ends its stream
     game: str | None = None  # whose client messages a packetstream or capture holds, to be read as events
+    limits: Limits = field(default=Limits())  # how much a model and a source must have in common
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,12 @@ class Told:
 
     frame: pl.DataFrame
     remarks: tuple[str, ...] = ()
+    shows: Mapping[str, int] | None = None  # what the source behind it can show, where it is one of events
+
+
+def limits_of(config: Config) -> Limits:
+    """How much a model and a source must have in common, by the settings."""
+    return Limits(**asdict(config.origin), covered=config.coverage.least)
 
 
 def open_source(source: Path, reading: Reading) -> EventStream:
@@ -200,6 +209,16 @@ class Watched:
         for batch in self._stream.batches(*columns):
             yield batch
             self._progress(batch.num_rows)
+
+
+class Unquestioned(Watched):
+    """A stream of whose source nobody asks what it can show, or when it was there."""
+
+    shows = None
+    coverage = None
+
+    def __init__(self, stream: Any) -> None:  # noqa: ANN401  of events, of packets
+        super().__init__(stream, no_progress)
 
 
 class Filtered:

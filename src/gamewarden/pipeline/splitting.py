@@ -1,7 +1,7 @@
 """One log, one set of labels, several splits: measured once, searched for leaks, judged side by side."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,11 @@ from gamewarden.evaluation.side_by_side import ALL, SideBySide, compare
 from gamewarden.evaluation.splits import middle_of
 from gamewarden.evaluation.ties import NO_TIES, Seen, seen_in, ties_of
 from gamewarden.pipeline.measuring import measured
+from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.sources import Told, before, without
 from gamewarden.store.models import stored
 from gamewarden.store.results import save_results
+from gamewarden.verdicts.meeting import Limits
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Splitting:
     folds: int
     prevalence: float
     cut: datetime | None = None
+    limits: Limits = field(default=Limits())
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def compare_splits(
     telling = sanction_kinds(seen.kinds["kind"].unique())
     stream: EventStream = without(events, telling) if telling else events
     frozen = seeing[0].feature.freeze(stream)
-    told = measured(frozen, stream)
+    told = only_whole(measured(frozen, stream), splitting.limits)
     ground = Ground(told.frame, labels, ties_of(seen), splitting.group, splitting.cut, splitting.folds)
     if {TIME, ALL} & set(splitting.names):
         _refuse_future(frozen, stream, ground)

@@ -11,8 +11,9 @@ from gamewarden import __version__
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import GamewardenError, ModelError, VerdictError
 from gamewarden.pipeline.judging import Rules, evidence_behind, judged, rows_behind
-from gamewarden.pipeline.measuring import feature_of, measure
+from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.recording import feature_name, model_values, rows_of, source_of
+from gamewarden.pipeline.scoring import rows_to_judge
 from gamewarden.pipeline.shelving import Kept, revive
 from gamewarden.pipeline.sources import Reading
 from gamewarden.spans import parse_zone
@@ -147,7 +148,7 @@ class _Witness:
         name = feature_name(model.feature)
         if name not in self._measured and self._grounds.source is not None:
             feature = feature_of(model.feature)
-            self._measured[name] = measure(feature, self._grounds.source, self._grounds.reading).frame
+            self._measured[name] = rows_to_judge(feature, self._grounds.source, self._grounds.reading).frame
         return self._measured[name]
 
 
@@ -200,7 +201,7 @@ class _Case:
             return
         times = {name: verdicts.time_text(found[0][name]) for name in ("since", "until")}
         again = found[0] | times
-        for name in (*KEY, "probability", "alarm", "agree", "point"):
+        for name in (*KEY, "probability", "alarm", "agree", "covered", "far", "point"):
             if again[name] != self.values[name]:
                 yield f"{name} was {self.values[name]!r} and comes out as {again[name]!r}", False
 
@@ -208,8 +209,9 @@ class _Case:
 def _rules(values: Mapping[str, Any]) -> Rules:
     points = Points(values["progressive"], values["conservative"], values["agree"])
     cut = Cut(values["every"], parse_zone(values["zone"]).key)
-    supposed = Prevalence(values["bots"])
-    return Rules(cut, points, float(values["repeated"]), float(values["together"]), supposed.bots)
+    supposed = Prevalence(values["bots"]).bots
+    repeated, together, covered = (float(values[name]) for name in ("repeated", "together", "covered"))
+    return Rules(cut, points, repeated, together, supposed, covered)
 
 
 def _numbers(what: str, kept: pl.DataFrame, found: pl.DataFrame, numbers: Sequence[str]) -> Iterable[tuple[str, bool]]:

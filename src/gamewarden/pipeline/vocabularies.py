@@ -2,17 +2,18 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 from gamewarden import detectors
 from gamewarden.contracts import Feature, Model, Progress, canonical_json, digest, no_progress
+from gamewarden.coverage import COVERED
 from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.self_similarity import SelfSimilarity
 from gamewarden.pipeline.measuring import days_like, feature_of, measured
 from gamewarden.pipeline.scoring import load_models
-from gamewarden.pipeline.sources import Reading, Told, open_for, remarks_of
+from gamewarden.pipeline.sources import Reading, Told, Unquestioned, open_for, remarks_of
 from gamewarden.spans import span_text
 from gamewarden.store import shelf
 from gamewarden.words import counted
@@ -83,10 +84,15 @@ def recipe_like(name: str, models: Path, detector: str | None, given: Mapping[st
 def measure_told(
     feature: Feature, source: Path, reading: Reading, model: Model | None = None, progress: Progress = no_progress
 ) -> Told:
-    """FEATURES of a source, and over which kinds its self-similarities are."""
-    stream = open_for(feature, source, reading, progress)
+    """FEATURES of a source, and over which kinds its self-similarities are.
+
+    A vocabulary that was given says itself what the source can show; of a model's, the source does.
+    """
+    opened = open_for(feature, source, reading, progress)
+    stream = Unquestioned(opened) if model is None else opened
     if not isinstance(feature, SelfSimilarity):
-        return measured(feature, stream)
+        told = measured(feature, stream)
+        return replace(told, frame=told.frame.drop(COVERED, strict=False))
     frame, usage = feature.measure_with_usage(stream)
     own = feature.vocabulary is None
     over = f"over the {counted(len(usage.vocabulary), 'kind')} of this source" if own else _over(feature, model)

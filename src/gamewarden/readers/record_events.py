@@ -4,7 +4,7 @@ A client only asks; the server's answers are not read. So an attack is an order 
 and what lies in a trade window counts as given when this side commits to it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -114,6 +114,7 @@ class RecordEvents:
         self._left_out: dict[str, int] = {}
         packets = [[e.id, e.length, e.function, list(e.positions)] for e in db.entries.values()]
         self.recipe = digest("ragnarok", canonical_json([_RULES, packets, list(options)]))
+        self.promised = _promised({entry.function for entry in db.entries.values()})
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -212,6 +213,14 @@ class _Reading:
         arrow = told.with_columns(missing).select(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
         schema = pa.schema([EVENTS_ARROW.field(name) for name in columns])
         yield from arrow.cast(schema).combine_chunks().to_batches()
+
+
+def _promised(functions: Collection[str | None]) -> frozenset[str]:
+    """The kinds that messages of these functions can become."""
+    named = {kind for function, kind in KINDS.items() if function in functions}
+    acted = set(ACTIONS.values()) if "actionrequest" in functions else set()
+    given = {"trade.give"} if {"tradeadditem", "tradecommit"} <= set(functions) else set()
+    return frozenset(named | acted | given | {"session.logout"})
 
 
 def _kind() -> pl.Expr:

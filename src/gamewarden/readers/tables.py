@@ -1,6 +1,7 @@
 """Logs that are tables: CSV, JSON Lines and Parquet, plain or packed with gzip or zstd, as streams of EVENTS."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 
 from gamewarden.config import Read
 from gamewarden.contracts import canonical_json, digest
+from gamewarden.coverage import Coverage, Pulse
 from gamewarden.errors import ReadError
 from gamewarden.readers import delimited, jsonlines
 from gamewarden.readers.conform import ROW, Conform
@@ -21,7 +23,15 @@ from gamewarden.readers.mapping import IDENTITY, LogMap, nearest
 from gamewarden.readers.packed import Content, Unpacked, content_of, foreign_format, unpack_to_disk
 from gamewarden.readers.tally import Report, Tally
 from gamewarden.readers.times import EARLIEST, LATEST
-from gamewarden.tables import EVENTS, EVENTS_ARROW, PARQUET_FAULTS, TEXT_COLUMNS, first_line, parquet_batches
+from gamewarden.tables import (
+    EVENTS,
+    EVENTS_ARROW,
+    PARQUET_FAULTS,
+    TEXT_COLUMNS,
+    first_line,
+    kinds_in,
+    parquet_batches,
+)
 
 MAX_BAD_SHARE = Read.max_bad_share
 FORMATS = ("csv", "jsonl", "parquet")
@@ -76,6 +86,7 @@ class EventFile:
         self._report: Report | None = None
         self._seq_is_unique = not self.own_seq
         self._size: int | None = None
+        self._kinds: Mapping[str, int] | None = None
 
     @property
     def columns(self) -> frozenset[str]:
@@ -111,6 +122,32 @@ class EventFile:
         """Names all that decides what a row of this file becomes."""
         return digest(self.mapping.digest, canonical_json([self.clock.format, self.clock.zone]))
 
+    @property
+    def promised(self) -> frozenset[str]:
+        """The kinds that the mapping can give, seen or not."""
+        return frozenset(self.mapping.kinds.values())
+
+    @property
+    def shows(self) -> Mapping[str, int]:
+        """The kinds that were seen in the file, or that its mapping promises, with how often they occur.
+
+        Raises:
+            ReadError: the file has to be read for it and is damaged.
+        """
+        if self._kinds is None:
+            for _ in self.batches(("kind",)):
+                pass
+        return dict.fromkeys(self.promised, 0) | dict(self._kinds or {})
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """When the file was there.
+
+        Raises:
+            ReadError: it is damaged.
+        """
+        return Pulse.of(self.batches(("actor", "at", "kind"))).coverage()
+
     def content(self, beginnings: Sequence[int] = ()) -> Content:
         """A digest of the unpacked bytes, and of as many first bytes as asked for.
 
@@ -145,15 +182,19 @@ class EventFile:
         tally = Tally(str(self.path), self.max_bad_share)
         seen = None if self._seq_is_unique else Seen()
         rows = self._from_parquet(columns, tally) if self.peek.format == "parquet" else self._from_text(columns, tally)
+        kinds: Counter[str] = Counter()
         try:
             for batch in rows:
                 kept = _first_of_each_seq(batch, seen, tally)
                 tally.kept += kept.num_rows
+                if self._kinds is None:
+                    kinds.update(kinds_in(kept.column("kind")))
                 tally.judge(ended=False)
                 if kept.num_rows:
                     yield _select(kept, columns)
             tally.judge(ended=True)
             self._seq_is_unique |= tally.duplicates == 0
+            self._kinds = kinds if self._kinds is None else self._kinds
         finally:
             for ours, theirs in self.mapping.columns.items():
                 if ours not in self._theirs:

@@ -2,11 +2,12 @@
 
 import os
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,12 +19,21 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from gamewarden.contracts import Content, LogSource
+from gamewarden.coverage import Coverage, Pulse
 from gamewarden.errors import ReadError, WriteError
 from gamewarden.files import hold_alone, unwritable
 from gamewarden.spans import DAY, to_micros
 from gamewarden.store import manifest as manifests
 from gamewarden.store.manifest import MANIFEST, PART, Known, Manifest, Part
-from gamewarden.tables import EVENTS, EVENTS_ARROW, PARQUET_FAULTS, TEXT_COLUMNS, first_line, parquet_batches
+from gamewarden.tables import (
+    EVENTS,
+    EVENTS_ARROW,
+    PARQUET_FAULTS,
+    TEXT_COLUMNS,
+    first_line,
+    kinds_in,
+    parquet_batches,
+)
 
 ROW_GROUP = 1 << 20
 HELD_ROWS = 4 << 20  # rows waiting in memory for a row group of their own, all days together
@@ -89,6 +99,15 @@ class Lake:
         latest = to_micros(until) - 1 if until else 1 << 62
         return LakeEvents(self.directory, manifests.load(self.directory), earliest, latest, actors)
 
+    @property
+    def shows(self) -> Mapping[str, int]:
+        """The kinds its sources can show, and how many events it has of each.
+
+        Raises:
+            ReadError: its manifest or, where that does not say, a part is damaged.
+        """
+        return self.events().shows
+
     def add(self, source: LogSource) -> Added:
         """Take in the rows of a source that are not there yet: all of them, or after any failure none.
 
@@ -114,10 +133,13 @@ class Lake:
         writers = _Writers(self.directory, plan.content.digest[:12])
         try:
             have = [name for name in SCHEMA.names if name in source.columns]
+            kinds = Counter(dict.fromkeys(sorted(source.promised), 0))
             for batch in source.batches(have):
-                writers.write(filter_.new_rows(_as_stored(batch)))
+                new = filter_.new_rows(_as_stored(batch))
+                kinds.update(kinds_in(new.column("kind")))
+                writers.write(new)
             parts = writers.publish(plan.place if plan.place is not None else len(known.sources))
-            manifests.save(plan.after(known, parts, source), self.directory)
+            manifests.save(plan.after(known, parts, source, dict(kinds)), self.directory)
         except pa.ArrowException as error:
             raise WriteError(f"{self.directory}: rows cannot be written ({first_line(error)})") from error
         except OSError as error:
@@ -172,6 +194,7 @@ class LakeEvents:
         self, directory: Path, known: Manifest, earliest: int, latest: int, actors: Collection[str] | None
     ) -> None:
         self._directory = directory
+        self._known = known
         self._earliest, self._latest = earliest, latest
         self._actors = None if actors is None else pa.array(sorted(set(actors)), pa.string())
         inside = [part for part in known.parts if part.last >= earliest and part.since <= latest]
@@ -179,6 +202,39 @@ class LakeEvents:
         self.columns = frozenset(EVENTS.required).union(*(one.columns for one in known.sources))
         whole = all(part.since >= earliest and part.last <= latest for part in inside) and actors is None
         self.rows = sum(part.rows for part in inside) if whole else None
+
+    @cached_property
+    def shows(self) -> Mapping[str, int]:
+        """The kinds that the lake's sources can show, and how many events it has of each.
+
+        Raises:
+            ReadError: the manifest does not say, and a part is missing or damaged.
+        """
+        counted = self._known.kinds
+        if counted is not None:
+            return counted
+        kinds: Counter[str] = Counter()
+        for batch in self._all.batches(("kind",)):
+            kinds.update(kinds_in(batch.column("kind")))
+        return kinds
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """When the lake's sources were there, taken together.
+
+        Raises:
+            ReadError: the manifest does not say, and a part is missing or damaged.
+        """
+        try:
+            pulse = self._known.pulse()
+        except (ValueError, KeyError, TypeError, AttributeError):
+            pulse = None
+        return (pulse or Pulse.of(self._all.batches(("actor", "at", "kind")))).coverage()
+
+    @property
+    def _all(self) -> "LakeEvents":
+        """The whole lake, whatever part of it this is."""
+        return LakeEvents(self._directory, self._known, -(1 << 62), 1 << 62, None)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows, `columns` only.
@@ -239,7 +295,7 @@ class _Plan:
     nothing_new: Added | None = None
     note: str | None = None
 
-    def after(self, known: Manifest, parts: tuple[Part, ...], source: LogSource) -> Manifest:
+    def after(self, known: Manifest, parts: tuple[Part, ...], source: LogSource, kinds: Mapping[str, int]) -> Manifest:
         """The manifest once the rows are there."""
         ends = [part.last_seq for part in parts if part.last_seq is not None]
         before = [self.after_seq] if self.after_seq is not None else []
@@ -256,6 +312,7 @@ class _Plan:
             earlier=()
             if self.place is None
             else (*known.sources[self.place].earlier, known.sources[self.place].digest),
+            kinds=kinds,
         )
         if self.place is None or self.replaces:
             return known.with_source(entry, parts, instead_of=self.place)
@@ -442,6 +499,7 @@ class _Draft:
         self.file, self.path = file, path
         self.rows, self.since, self.last = 0, 1 << 62, -(1 << 62)
         self.seqs: list[int] = []
+        self.pulse = Pulse()
         self.writer = pq.ParquetWriter(path, SCHEMA, compression="zstd", write_statistics=True)
 
     def write(self, table: pa.Table) -> None:
@@ -451,12 +509,13 @@ class _Draft:
         seqs = pc.min_max(table.column("seq")).as_py()
         self.seqs += [seq for seq in seqs.values() if seq is not None]
         self.rows += table.num_rows
+        self.pulse += Pulse.of(table.select(["actor", "at", "kind"]).to_batches())
         self.writer.write_table(table, row_group_size=table.num_rows)
 
     def part(self, source: int) -> Part:
         """What the manifest says of it."""
         first, last = min(self.seqs, default=None), max(self.seqs, default=None)
-        return Part(self.file, source, self.rows, self.since, self.last, first, last)
+        return Part(self.file, source, self.rows, self.since, self.last, first, last, self.pulse.to_dict())
 
 
 def _as_stored(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gamewarden.coverage import Pulse
 from gamewarden.errors import ReadError
 from gamewarden.files import write_text
 
@@ -30,6 +31,7 @@ class Known:
     rows: int
     last_seq: int | None
     earlier: tuple[str, ...] = ()  # digests it had before it grew
+    kinds: Mapping[str, int] | None = None  # how many rows of each kind, 0 where the mapping only promises it
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Part:
     last: int  # and of the latest
     first_seq: int | None
     last_seq: int | None
+    pulse: Mapping[str, str] | None = None  # how many actors were active when
 
     @property
     def day(self) -> str:
@@ -57,6 +60,27 @@ class Manifest:
     sources: tuple[Known, ...] = ()
     parts: tuple[Part, ...] = ()
 
+    @property
+    def kinds(self) -> Mapping[str, int] | None:
+        """Rows of each kind that some source can show; None where one was read before kinds were counted."""
+        total: Mapping[str, int] | None = {}
+        for one in self.sources:
+            total = _together(total, one.kinds)
+        return total
+
+    def pulse(self) -> Pulse | None:
+        """How many actors were active when; None where a part was written before anybody looked.
+
+        Raises:
+            ValueError: a part says what is no pulse.
+        """
+        total = Pulse()
+        for part in self.parts:
+            if part.pulse is None:
+                return None
+            total += Pulse.from_dict(part.pulse)
+        return total
+
     def with_source(self, known: Known, parts: tuple[Part, ...], *, instead_of: int | None = None) -> "Manifest":
         """The manifest with a source more, or with one source's rows replaced."""
         if instead_of is None:
@@ -67,9 +91,17 @@ class Manifest:
 
     def with_more(self, place: int, known: Known, parts: tuple[Part, ...]) -> "Manifest":
         """The manifest with rows added to a source that has grown."""
-        grown = replace(known, rows=known.rows + self.sources[place].rows)
+        before = self.sources[place]
+        grown = replace(known, rows=known.rows + before.rows, kinds=_together(known.kinds, before.kinds))
         sources = (*self.sources[:place], grown, *self.sources[place + 1 :])
         return Manifest(sources, (*self.parts, *parts))
+
+
+def _together(some: Mapping[str, int] | None, more: Mapping[str, int] | None) -> Mapping[str, int] | None:
+    """Rows of each kind in both; nothing is known of them where one of both was never counted."""
+    if some is None or more is None:
+        return None
+    return {kind: some.get(kind, 0) + more.get(kind, 0) for kind in sorted({*some, *more})}
 
 
 def load(directory: Path) -> Manifest:
@@ -114,7 +146,15 @@ def _from_values(values: Any, path: Path) -> Manifest:  # noqa: ANN401 - whateve
         raise _damaged(path, f"it lacks {error}") from error
     if wrong:
         raise _damaged(path, f"{wrong[0].file!r} is no part of a lake")
+    if not all(_counts(one.kinds) for one in sources):
+        raise _damaged(path, "a source's kinds are no counts by kind")
     return Manifest(sources, parts)
+
+
+def _counts(kinds: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
+    if kinds is None:
+        return True
+    return isinstance(kinds, Mapping) and all(isinstance(count, int) and count >= 0 for count in kinds.values())
 
 
 def _damaged(path: Path, why: str) -> ReadError:

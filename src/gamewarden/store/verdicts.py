@@ -33,6 +33,8 @@ _PARTS: Mapping[str, type | tuple[type, ...]] = {
     "alarm": (float, int, type(None)),
     "agree": int,
     "streak": int,
+    "covered": (float, int, type(None)),
+    "far": (str, type(None)),
     "point": (str, type(None)),
     "gamewarden": str,
     "rules": dict,
@@ -42,6 +44,7 @@ _PARTS: Mapping[str, type | tuple[type, ...]] = {
     "scores": dict,
     "evidence": dict,
     "source": dict,
+    "caveats": list,
 }
 _RULES: Mapping[str, type | tuple[type, ...]] = {
     "every": int,
@@ -52,6 +55,7 @@ _RULES: Mapping[str, type | tuple[type, ...]] = {
     "progressive": (float, int),
     "conservative": (float, int),
     "agree": int,
+    "covered": (float, int),
 }
 
 
@@ -80,6 +84,8 @@ def load(path: Path) -> dict[str, Any]:
     values = SEAL.open(path)
     _look_at(path, "it", values, _PARTS)
     _look_at(path, "rules", values["rules"], _RULES)
+    if not all(isinstance(line, str) for line in values["caveats"]):
+        raise VerdictError(f"{path}: caveats holds what is no text; judge the source again")
     made = verdict_id(values)
     if values["id"] != made:
         raise VerdictError(

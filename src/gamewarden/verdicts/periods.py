@@ -48,6 +48,17 @@ def periods_of(table: pl.DataFrame, cut: Cut) -> pl.DataFrame:
     return table.select("actor", begin.alias("since"), end.alias("until"))
 
 
+def marks_of(scores: pl.DataFrame, cut: Cut) -> pl.DataFrame:
+    """One row an actor and period that has a score: how much of it the source covers, and who was shown the unknown.
+
+    `far` names the detectors one of whose rows lies far beyond what they learned from.
+    """
+    marked = pl.concat([periods_of(scores, cut), scores.select("detector", "covered", "far")], how="horizontal")
+    unknown = pl.col("detector").filter(pl.col("far").is_not_null()).unique().sort().str.join(", ")
+    told = marked.group_by(KEY, maintain_order=True).agg(pl.col("covered").min(), unknown.first().alias("far"))
+    return told.with_columns(pl.when(pl.col("far") != "").then(pl.col("far")))
+
+
 def log_odds(probability: pl.Expr) -> pl.Expr:
     """Log-odds that stay finite."""
     inside = probability.clip(EDGE, 1 - EDGE)

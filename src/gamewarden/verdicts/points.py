@@ -37,8 +37,12 @@ class Points:
             raise ConfigError(f"verdict: agree {self.agree!r} cannot be used; give 1 or more")
 
     def reached(self, verdicts: pl.DataFrame) -> pl.Series:
-        """Which point each verdict reaches: conservative, progressive or neither; null where nothing was judged."""
-        strict = (pl.col("alarm") <= self.conservative) & (pl.col("agree") >= self.agree)
+        """Which point each verdict reaches: conservative, progressive or neither; null where nothing was judged.
+
+        What lies far beyond what a detector learned from is a reason to watch, and for no more.
+        """
+        near = pl.col("far").is_null() if "far" in verdicts.columns else pl.lit(True)
+        strict = (pl.col("alarm") <= self.conservative) & (pl.col("agree") >= self.agree) & near
         point = (
             pl.when(pl.col("alarm").is_null())
             .then(None)
@@ -51,15 +55,17 @@ class Points:
         return verdicts.select(point.alias("point")).to_series()
 
     def verdicts(self, fused: pl.DataFrame, parts: pl.DataFrame, everybody: pl.DataFrame) -> pl.DataFrame:
-        """VERDICTS of every actor and period in `everybody`, from the fused numbers and the detectors' parts."""
+        """VERDICTS of every actor and period in `everybody`, from the fused numbers and the detectors' parts.
+
+        `everybody` may say how much of a period was covered, and which detectors were shown the unknown.
+        """
         agreeing = (
             by_family(parts)
             .group_by(KEY)
             .agg((pl.col("own_alarm") <= self.progressive).sum().cast(pl.Int64).alias("agree"))
         )
         rows = (
-            everybody.select(KEY)
-            .unique()
+            everybody.unique(KEY)
             .join(fused, on=KEY, how="left")
             .join(agreeing, on=KEY, how="left")
             .with_columns(pl.col("agree").fill_null(0))

@@ -29,11 +29,12 @@ def rank(
     detector: str | None = None,
     threshold: float = THRESHOLD,
 ) -> pl.DataFrame:
-    """One row an actor: probability, alarm, periods, periods_flagged, self_sim, level, play_minutes, zone and profile.
+    """One row an actor: its numbers over all judged periods, what it did, and its profile.
 
     `probability` is that of the mean log-odds over the judged periods, `alarm` and `self_sim` the median, `level` the
     last one known, `play_minutes` the sum. `zone` is the one a `zone` column of FEATURES names in most periods, or the
-    profile's. An actor with too little play in every period stands last, without a probability.
+    profile's; `far` names a number that lies beyond the model's training, where one does. An actor with too little play
+    in every period stands last, without a probability.
 
     Raises:
         ConfigError: a filter names no column or value of its kind, or scores of several detectors leave open which.
@@ -118,6 +119,7 @@ def _believed(scores: pl.DataFrame, threshold: float) -> pl.DataFrame:
             pl.col("alarm").median(),
             pl.col("probability").count().cast(pl.Int64).alias("periods"),
             (pl.col("probability") >= threshold).sum().cast(pl.Int64).alias("periods_flagged"),
+            pl.col("far").drop_nulls().mode().sort().first(),
         )
     )
 

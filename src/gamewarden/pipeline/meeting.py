@@ -1,0 +1,81 @@
+"""A model before a source: what it says of what it is shown, and what has to stand beside every word."""
+
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from gamewarden.contracts import Model
+from gamewarden.coverage import COVERED
+from gamewarden.features.actions import Actions
+from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.pipeline.measuring import feature_of
+from gamewarden.pipeline.prevalence import at_share
+from gamewarden.pipeline.sources import Told
+from gamewarden.verdicts.chunks import prior_of
+from gamewarden.verdicts.meeting import (
+    Learned,
+    Limits,
+    Meeting,
+    coverage_remarks,
+    far_refusal,
+    far_remarks,
+    least_covered,
+    origin_remarks,
+    whole_enough,
+)
+from gamewarden.verdicts.prevalence import Prevalence
+
+
+@dataclass(frozen=True)
+class Said:
+    """SCORES by one model, what stands beside each of them, and why it does not judge, if it does not."""
+
+    model: Model
+    scores: pl.DataFrame  # at the share of bots that the model supposes
+    caveats: tuple[str, ...] = ()
+    refusal: str | None = None
+
+    def at(self, prevalence: Prevalence) -> pl.DataFrame:
+        """The scores where bots are so common."""
+        return at_share(self.scores, prior_of(self.model.card), prevalence.bots)
+
+
+def say(model: Model, shown: Told, limits: Limits) -> Said:
+    """What a model says of the rows it is shown; one that cannot judge their source says nothing."""
+    name, met = model.card.id, meeting_of(model, shown)
+    if met is not None and (refusal := met.refusal(limits)):
+        return Said(model, model.score(shown.frame.clear()), refusal=refusal)
+    told, least = model.score(shown.frame), least_covered(model.card.training, limits)
+    scores = whole_enough(told, least)
+    if refusal := far_refusal(name, scores, limits):
+        return Said(model, scores.clear(), refusal=refusal)
+    remarks = (
+        *origin_remarks(name, model.card.training),
+        *(met.remarks() if met is not None else ()),
+        *coverage_remarks(told, least, "scored"),
+        *far_remarks(name, scores),
+    )
+    return Said(model, scores, remarks)
+
+
+def meeting_of(model: Model, shown: Told) -> Meeting | None:
+    """A model's vocabulary beside what the source can show; None where one of both has no kinds."""
+    feature = feature_of(model.feature)
+    if shown.shows is None or not isinstance(feature, SelfSimilarity | Actions) or feature.vocabulary is None:
+        return None
+    by_log_ins = isinstance(feature, SelfSimilarity)
+    return Meeting(
+        model.card.id, Learned(feature.vocabulary, feature.shares, feature.counts_kind, by_log_ins), shown.shows
+    )
+
+
+def only_whole(seen: Told, limits: Limits) -> Told:
+    """What may be learned from: the periods that the source covers as well as its best ones, with a remark on others.
+
+    Where none is whole the parts are all alike, and a model that learned from them knows such parts.
+    """
+    if COVERED not in seen.frame.columns or not seen.frame[COVERED].count():
+        return seen
+    least = limits.covered * float(seen.frame[COVERED].drop_nulls().to_numpy().max())
+    whole = seen.frame.filter(pl.col(COVERED).is_null() | (pl.col(COVERED) >= least))
+    return replace(seen, frame=whole, remarks=(*seen.remarks, *coverage_remarks(seen.frame, least, "learned from")))

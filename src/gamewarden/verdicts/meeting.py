@@ -1,0 +1,189 @@
+"""When a model meets a source: what it may say of it, and what has to stand beside every word.
+
+A model knows the log it learned from. How much of another log it knows, how much of its own log the other can show, and
+how many of its rows lie near those it learned from are measured; below stated limits the model does not judge.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import polars as pl
+
+from gamewarden.coverage import COVERED
+
+SIMULATED = "simulation"  # who labelled the accounts of a synthetic world
+ONLINE = ("session.login", "session.logout")  # kinds that decide when somebody was online at all
+CROWD = 10  # actors: of fewer, each that lies far is said to, and the others are judged
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a model and a source must have in common before one judges the other: the settings of [origin]."""
+
+    known: float = 0.8  # of the source's events are of kinds that the model knows
+    shown: float = 0.95  # of the model's training events were of kinds that the source can show
+    near: float = 0.5  # of the judged rows lie near those that the model learned from
+    covered: float = 0.9  # of a period must be covered by the source before it is scored
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a model's feature learned its vocabulary from."""
+
+    vocabulary: Sequence[str]
+    shares: Sequence[float] | None  # of the training events, by kind; None: nobody counted
+    counts: Callable[[str], bool]  # which kinds the feature looks at
+    online: bool = False  # whether log-ins decide what it measures
+
+    @property
+    def common(self) -> dict[str, float]:
+        """How common each kind was in training; all alike where nobody counted."""
+        alike = [1 / len(self.vocabulary)] * len(self.vocabulary) if self.vocabulary else []
+        return dict(zip(self.vocabulary, alike if self.shares is None else self.shares, strict=True))
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """A model's vocabulary beside what a source can show."""
+
+    model: str
+    learned: Learned
+    shows: Mapping[str, int]
+
+    @property
+    def unknown(self) -> dict[str, int]:
+        """The source's kinds that the model does not know, the most frequent first."""
+        found = {k: n for k, n in self.shows.items() if n and self.learned.counts(k) and k not in self.learned.common}
+        return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
+
+    @property
+    def known(self) -> float:
+        """The share of the source's events that are of kinds the model knows."""
+        total = sum(count for kind, count in self.shows.items() if self.learned.counts(kind))
+        return 1 - sum(self.unknown.values()) / total if total else 1.0
+
+    @property
+    def unshown(self) -> dict[str, float]:
+        """The model's kinds that the source cannot show, the most common first."""
+        found = {kind: share for kind, share in self.learned.common.items() if kind not in self.shows}
+        return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
+
+    @property
+    def shown(self) -> float:
+        """The share of the training events that were of kinds the source can show."""
+        return 1 - sum(self.unshown.values())
+
+    def refusal(self, limits: Limits) -> str | None:
+        """Why the model does not judge this source, or nothing."""
+        if self.known < limits.known:
+            return (
+                f"{self.model} cannot judge this log: {1 - self.known:.0%} of its events are of kinds that the model "
+                f"has never seen ({_some(list(self.unknown))}); fit a model on this log, or map its kinds (--map)"
+            )
+        if self.learned.online and (strange := [kind for kind in ONLINE if self._only_one_has(kind)]):
+            who = "this log" if strange[0] in self.learned.common else "the log it learned from"
+            return (
+                f"{self.model} cannot judge this log: {who} does not show {' and '.join(strange)}, so that time online "
+                "is measured in two ways that do not compare; fit a model on this log, or map its log-ins (--map)"
+            )
+        if self.shown < limits.shown:
+            return (
+                f"{self.model} cannot judge this log: it cannot show {_some(list(self.unshown))}, of which "
+                f"{1 - self.shown:.0%} of the events were that the model learned from; fit a model on this log"
+            )
+        return None
+
+    def remarks(self) -> Iterator[str]:
+        """What stands beside every list and verdict of the model on this source."""
+        if self.unknown:
+            yield (
+                f"{1 - self.known:.1%} of the events are of {len(self.unknown)} kinds that {self.model} has never seen "
+                f"({_some(list(self.unknown))})"
+            )
+        if self.unshown:
+            yield (
+                f"this log does not show {_some(list(self.unshown))}, which {self.model} knows: what rests on it is "
+                "not measured and does not count"
+            )
+
+    def _only_one_has(self, kind: str) -> bool:
+        return (kind in self.learned.common) != bool(self.shows.get(kind) or (kind in self.shows))
+
+
+def origin_remarks(model: str, training: Mapping[str, object]) -> Iterator[str]:
+    """What has to be said of whom a model learned from."""
+    sources = training.get("sources")
+    if isinstance(sources, Mapping) and SIMULATED in sources:
+        yield f"{model} learned from a synthetic world: its humans, the typical one too, are simulated"
+    covered = training.get(COVERED)
+    if isinstance(covered, int | float) and covered < Limits.covered:
+        yield f"{model} learned from periods of which its log covers {covered:.0%}: it knows parts of them only"
+
+
+def far_refusal(model: str, scores: pl.DataFrame, limits: Limits) -> str | None:
+    """Why a model does not judge rows most of which lie beyond what it learned from, or nothing."""
+    judged = scores.drop_nulls("probability")
+    share, worst = _far(judged)
+    if judged["actor"].n_unique() >= CROWD and 1 - share < limits.near:
+        return (
+            f"{model} cannot judge this source: {share:.0%} of its {judged.height:,} rows lie far beyond what the "
+            f"model learned from, most by {worst}; fit a model on this source"
+        )
+    return None
+
+
+def far_remarks(model: str, scores: pl.DataFrame) -> Iterator[str]:
+    """How many rows lie beyond what a model learned from."""
+    judged = scores.drop_nulls("probability")
+    share, worst = _far(judged)
+    if share:
+        yield (
+            f"{judged['far'].count():,} of {judged.height:,} rows lie far beyond what {model} learned from, most by "
+            f"{worst}; no more than watching follows from them"
+        )
+
+
+def least_covered(training: Mapping[str, object], limits: Limits) -> float:
+    """How much of a period must be covered: nearly as much as of those that the model learned from."""
+    learned = training.get(COVERED)
+    return limits.covered * (float(learned) if isinstance(learned, int | float) else 1.0)
+
+
+def whole_enough(scores: pl.DataFrame, least: float) -> pl.DataFrame:
+    """SCORES without the numbers of periods that the source covers too little of: part of a day is not a day."""
+    whole = pl.col(COVERED).is_null() | (pl.col(COVERED) >= least)
+    return scores.with_columns(
+        pl.when(whole).then(pl.col(name)).alias(name) for name in ("probability", "alarm", "far")
+    )
+
+
+def coverage_remarks(rows: pl.DataFrame, least: float, what: str) -> Iterator[str]:
+    """Which periods a source covers too little of to be scored, or to be learned from."""
+    partly = rows.filter(pl.col(COVERED) < least) if COVERED in rows.columns else rows.clear()
+    if not partly.height:
+        return
+    periods = partly.select("since", "until", COVERED).unique().sort("since")
+    named = [f"{_period(since, until)} ({covered:.0%})" for since, until, covered in periods.head(_NAMED).iter_rows()]
+    more = f" and {periods.height - _NAMED:,} more" if periods.height > _NAMED else ""
+    yield (
+        f"the source covers only part of {', '.join(named)}{more}: {partly.height:,} rows are not {what}; read the "
+        "missing hours too, or lower [coverage] least"
+    )
+
+
+def _far(judged: pl.DataFrame) -> tuple[float, str]:
+    """The share of rows that lie far, and by which number most of them do."""
+    far = judged["far"].drop_nulls()
+    worst = far.value_counts(sort=True).sort("count", "far", descending=[True, False])["far"][0] if far.len() else ""
+    return (far.len() / judged.height if judged.height else 0.0), worst
+
+
+def _period(since: datetime, until: datetime) -> str:
+    days = (until - since).days
+    return f"{since:%Y-%m-%d}" if days else f"{since:%Y-%m-%d %H:%M} to {until:%H:%M}"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")

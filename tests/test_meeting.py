@@ -1,0 +1,170 @@
+"""What a model may say of a source: every event detector on logs that lack a kind, a morning, or all that it knows."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gamewarden import pipeline
+from gamewarden.errors import ModelError
+from gamewarden.features.actions import Actions
+from gamewarden.features.self_similarity import ROLES, SelfSimilarity
+from gamewarden.pipeline import Grounds, Reading, Wishes
+from gamewarden.spans import MINUTE
+from gamewarden.store import verdicts
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+HUNTS = ("combat.kill", "loot.pickup", "skill.use", "item.use", "chat", "npc.sell")
+RARE = ("trade.give", "trade.receive", "storage.deposit", "storage.withdraw")
+KINDS = ("session.login", "session.logout", *HUNTS, *RARE)
+DETECTORS = {
+    "account-day": SelfSimilarity(),
+    "self-similarity": SelfSimilarity(),
+    "actions-frequency": Actions(chunk=60 * MINUTE),
+    "actions-interval": Actions(chunk=60 * MINUTE),
+    "actions-two-stage": Actions(chunk=60 * MINUTE),
+}
+
+
+def played(actors: int = 24, days: int = 2, seed: int = 5) -> pl.DataFrame:
+    """A synthetic log of whole days: people and bots who log in, hunt, trade a little, and log out."""
+    draw = np.random.default_rng(seed)
+    return pl.concat(
+        [_day(f"{'bot' if at % 2 else 'human'}{at:02}", day, draw) for at in range(actors) for day in range(days)]
+    ).sort("at", maintain_order=True)
+
+
+def _day(actor: str, day: int, draw: np.random.Generator) -> pl.DataFrame:
+    bot = actor.startswith("bot")
+    begin, hours = (draw.uniform(0, 2), draw.uniform(16, 20)) if bot else (draw.uniform(0, 8), draw.uniform(9, 14))
+    count = int(hours * 60 * (3 if bot else 2))
+    gaps = draw.gamma(*((9, 1) if bot else (0.7, 1)), count)
+    at = np.cumsum(gaps) / gaps.sum() * hours * 3600 + begin * 3600 + 1
+    weights = np.array([40, 30, 15, 5, 1, 1] if bot else [20, 15, 15, 10, 15, 10]) * draw.uniform(0.5, 1, 6)
+    kinds = np.where(
+        draw.random(count) < 0.02, draw.choice(RARE, count), draw.choice(HUNTS, count, p=weights / weights.sum())
+    )
+    seconds = [at[0] - 1, *at, at[-1] + 1]
+    return pl.DataFrame(
+        {
+            "actor": actor,
+            "at": [START + timedelta(days=day, seconds=float(second)) for second in seconds],
+            "kind": ["session.login", *kinds, "session.logout"],
+            "level": 30 if bot else 20 + len(actor) + int(actor[-1]),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    directory: Path
+
+    def log(self, name: str, frame: pl.DataFrame) -> Path:
+        path = self.directory / f"{name}.csv"
+        if not path.exists():
+            frame.write_csv(path, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
+        return path
+
+    def models(self, detector: str) -> Path:
+        return self.directory / "models" / detector
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Place:
+    place = Place(tmp_path_factory.mktemp("met"))
+    log = place.log("whole", played())
+    labels = played().select("actor").unique().with_columns(bot=pl.col("actor").str.starts_with("bot"))
+    labels.write_csv(place.directory / "labels.csv")
+    for name, feature in DETECTORS.items():
+        recipe = pipeline.detector_recipe(name, feature, {})
+        pipeline.fit(recipe, log, place.directory / "labels.csv", place.models(name), reading=Reading())
+    return place
+
+
+def without(kind: str) -> pl.DataFrame:
+    return played(days=1, seed=11).filter(pl.col("kind") != kind)
+
+
+def all_that_is_said(place: Place, detector: str, source: Path) -> list[str] | ModelError:
+    """Every sentence of `rank`, `explain`, `judge` and its sealed documents, which all hold; or the refusal."""
+    models = place.models(detector)
+    try:
+        ranked = pipeline.rank(source, models, Wishes(0.0, 0, detector), Reading())
+    except ModelError as refused:
+        return refused
+    said = [*ranked.frame["reasons"].drop_nulls()]
+    story = pipeline.explain(ranked.frame["actor"][0], source, models, detector, reading=Reading())
+    said += story.evidence.filter(pl.col("weight") != 0)["says"].to_list()
+    judged = pipeline.judge(source, models, Reading())
+    kept = place.directory / "verdicts" / f"{detector}-{source.stem}"
+    pipeline.record(judged, source, kept, every_one=True)
+    documents = verdicts.stored(kept)[:6]
+    table = pipeline.verify(documents, Grounds(models, source))
+    assert table["holds"].all(), table["says"].to_list()
+    for path in documents:
+        evidence = verdicts.table_of(verdicts.load(path)["evidence"], str(path))
+        said += evidence.filter(pl.col("weight") != 0)["says"].to_list()
+    return said
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("detector", DETECTORS)
+def test_nothing_is_said_of_a_kind_that_the_source_cannot_show(place, detector, kind):
+    source = place.log(f"without-{kind}", without(kind))
+    words = {kind, *(word for column, words in WORDS.items() if ROLES[column] == kind for word in words)}
+
+    said = all_that_is_said(place, detector, source)
+
+    if isinstance(said, ModelError):
+        assert f"cannot judge this log: it cannot show {kind}" in str(said) or f"does not show {kind}" in str(said)
+        return
+    assert said
+    assert not [line for line in said if any(word in line for word in words)]
+
+
+WORDS = {
+    "npc_kill_count": ("monsters",),
+    "trade_get_count": ("Receives in",),
+    "trade_give_count": ("Gives in",),
+    "retrieve_count": ("Takes out of storage",),
+    "deposit_count": ("Puts into storage",),
+}
+
+
+@pytest.mark.parametrize("detector", DETECTORS)
+def test_a_log_of_another_game_is_refused_by_every_command(place, detector):
+    renamed = played(seed=11).with_columns(pl.concat_str(pl.lit("other."), pl.col("kind")).alias("kind"))
+    source, models = place.log("another-game", renamed), place.models(detector)
+
+    for command in (
+        lambda: pipeline.score(source, models, Reading()),
+        lambda: pipeline.rank(source, models, Wishes(0.5, 10), Reading()),
+        lambda: pipeline.explain("bot01", source, models, None, reading=Reading()),
+        lambda: pipeline.judge(source, models, Reading()),
+    ):
+        with pytest.raises(ModelError, match=r"cannot judge this log: .* of kinds that the model has never seen"):
+            command()
+
+
+@pytest.mark.parametrize("detector", ["account-day", "self-similarity"])
+def test_a_day_that_was_cut_at_eight_is_not_scored(place, detector):
+    cut = played(seed=11).filter(pl.col("at") >= START + timedelta(hours=8))
+    source = place.log("cut", cut)
+
+    scores = pipeline.score(source, place.models(detector), Reading())
+
+    first, second = (scores.frame.filter(since=START + timedelta(days=day)) for day in (0, 1))
+    assert first["covered"].unique().to_list() == [pytest.approx(2 / 3, abs=0.01)]
+    assert first["probability"].null_count() == first.height > 0
+    assert second["probability"].null_count() == 0
+    assert any("covers only part of 2026-03-01 (67%): 24 rows are not scored" in line for line in scores.remarks)
+
+
+def test_whole_days_are_covered_whole_although_people_sleep(place):
+    scores = pipeline.score(place.directory / "whole.csv", place.models("account-day"), Reading())
+
+    assert scores.frame["covered"].min() > 0.99
+    assert scores.frame["probability"].null_count() == 0
