@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import backpropagation_reference
 from gamewarden import detectors
+from gamewarden.chances import chance_of_at_most
 from gamewarden.detectors.attribution import shapley
 from gamewarden.detectors.backpropagation import alternating, train
 from gamewarden.detectors.card import card_markdown
@@ -191,16 +192,42 @@ def test_the_card_states_the_cut_of_ten_to_one_and_who_is_above_it(rows, labels)
     validation = NETWORK.fit(rows, labels).card.validation
 
     assert round(validation["cut"], 3) == 0.909
-    assert 0 <= validation["fpr_at_cut"] <= 1
-    assert 0 <= validation["recall_at_cut"] <= 1
+    for name in ("auc", "fpr_at_cut", "recall_at_cut"):
+        assert 0 <= validation[f"{name}_low"] <= validation[name] <= validation[f"{name}_high"] <= 1
+
+
+def test_the_false_positives_stated_at_the_cut_are_those_of_fresh_sessions():
+    fresh, stated, realised, held = session_rows(0, 400, seed=999), [], [], 0
+
+    for seed in range(40):
+        model = ANGLE.fit(session_rows(10, 10, seed=seed), labels_of(10, 10))
+        told = model.card.validation
+        stated.append(told["fpr_at_cut"])
+        realised.append(float((model.score(fresh)["probability"] >= told["cut"]).mean()))
+        held += told["fpr_at_cut_low"] <= realised[-1] <= told["fpr_at_cut_high"]
+
+    kinder = np.subtract(realised, stated)
+    assert kinder.mean() < 2 * kinder.std() / np.sqrt(kinder.size)
+    assert chance_of_at_most(held, 40, 0.93) > 0.01
+
+
+def test_a_perfect_ranking_of_a_few_sessions_says_what_so_few_can_show(rows, labels):
+    apart = rows.with_columns(move_gap_ms=pl.when(pl.col("actor").str.starts_with("bot")).then(200.0).otherwise(5000.0))
+    validation = replace(ANGLE, columns=("move_gap_ms",)).fit(apart, labels).card.validation
+
+    assert validation["auc"] == validation["auc_high"] == 1.0
+    assert 0.5 < validation["auc_low"] < 0.8
 
 
 def test_the_share_of_humans_at_the_cut_counts_humans_only():
     from gamewarden.detectors.sessions import at_cut
 
-    found = at_cut(np.array([0.95, 0.2, 0.91, 0.5]), np.array([False, False, True, True]), 10 / 11)
+    actors = np.array(list("abcdefgh"))
+    found = at_cut(np.array([0.95, 0.2, 0.1, 0.1, 0.91, 0.5, 0.3, 0.99]), np.arange(8) >= 4, 10 / 11, actors)
 
-    assert found == {"cut": 10 / 11, "fpr_at_cut": 0.5, "recall_at_cut": 0.5}
+    assert (found["cut"], found["fpr_at_cut"], found["recall_at_cut"]) == (10 / 11, 0.25, 0.5)
+    assert found["fpr_at_cut_low"] < 0.25 < found["fpr_at_cut_high"]
+    assert at_cut(np.ones(2), np.array([True, False]), 0.5, actors[:2])["fpr_at_cut_high"] is None
 
 
 def test_sessions_are_told_apart_by_every_form(rows, labels):

@@ -21,7 +21,7 @@ BOTH = (SelfSimilarityAlone(NUMBERS), AccountDay(NUMBERS))
 
 @pytest.fixture(scope="module")
 def evaluation():
-    return evaluate(BOTH, account_days(25, 30), labels_of(25, 30), folds=5, draws=200)
+    return evaluate(BOTH, account_days(25, 30), labels_of(25, 30), folds=5)
 
 
 def line(evaluation, detector, unit="period"):
@@ -59,7 +59,7 @@ def test_the_dummy_stands_at_one_half_even_when_folds_differ_in_their_share_of_b
     names = actor_names(6, 9)
     groups = pl.DataFrame({"actor": names, "group": [0, 0, 0, 1, 2, 3, 4, 5, 5, 5, 5, 6, 6, 7, 8]})
 
-    uneven = evaluate((), account_days(6, 9), labels_of(6, 9), groups=groups, folds=3, draws=10)
+    uneven = evaluate((), account_days(6, 9), labels_of(6, 9), groups=groups, folds=3)
 
     assert line(uneven, "dummy")["auc"] == 0.5
 
@@ -77,7 +77,7 @@ def test_every_detector_is_judged_on_the_same_periods():
         pl.when(pl.int_range(pl.len()) % 5 == 0).then(None).otherwise("self_sim").alias("self_sim")
     )
 
-    seen = evaluate(BOTH, table, labels_of(25, 30), folds=3, draws=10)
+    seen = evaluate(BOTH, table, labels_of(25, 30), folds=3)
 
     assert seen.summary.filter(unit="period")["bots"].n_unique() == 1
     assert seen.scores["probability"].null_count() == 0
@@ -86,7 +86,7 @@ def test_every_detector_is_judged_on_the_same_periods():
 
 
 def test_a_detector_that_only_remembers_actors_is_no_better_than_the_dummy():
-    seen = evaluate((KnowsItsActors(),), account_days(25, 30), labels_of(25, 30), draws=10)
+    seen = evaluate((KnowsItsActors(),), account_days(25, 30), labels_of(25, 30))
 
     assert line(seen, "memory")["auc"] == pytest.approx(0.5)
 
@@ -103,8 +103,8 @@ def test_a_farm_on_both_sides_would_flatter_and_holding_it_out_shows_it():
     farms = pl.DataFrame({"actor": actors, "group": np.repeat(np.arange(30), 6)})
     recipe = AccountDay(NUMBERS, columns=tuple(f"p{k}" for k in range(30)), strengths=(1.0,))
 
-    by_actor = evaluate((recipe,), table, labels, folds=5, draws=10)
-    by_farm = evaluate((recipe,), table, labels, groups=farms, folds=5, draws=10)
+    by_actor = evaluate((recipe,), table, labels, folds=5)
+    by_farm = evaluate((recipe,), table, labels, groups=farms, folds=5)
 
     assert line(by_actor, "account-day")["auc"] > 0.95
     assert line(by_farm, "account-day")["auc"] < 0.6
@@ -131,7 +131,7 @@ def test_few_groups_give_fewer_folds_and_a_wide_interval_and_say_so():
     names = actor_names(12, 12)
     groups = pl.DataFrame({"actor": names, "group": [at % 3 if at < 12 else 3 + at % 3 for at in range(24)]})
 
-    seen = evaluate((AccountDay(NUMBERS),), account_days(12, 12), labels_of(12, 12), groups=groups, draws=200)
+    seen = evaluate((AccountDay(NUMBERS),), account_days(12, 12), labels_of(12, 12), groups=groups)
 
     result = line(seen, "account-day")
     assert result["groups"] == 6
@@ -149,7 +149,7 @@ def test_too_few_humans_for_a_rate_are_named_and_give_no_precision(evaluation):
 def test_precision_is_that_of_the_stated_prevalence():
     common, rare = (
         line(
-            evaluate(BOTH[1:], account_days(20, 110, 1), labels_of(20, 110), folds=2, draws=5, prevalence=p),
+            evaluate(BOTH[1:], account_days(20, 110, 1), labels_of(20, 110), folds=2, prevalence=p),
             "account-day",
         )
         for p in (0.5, 0.001)
@@ -165,10 +165,11 @@ def test_a_perfect_ranking_of_few_actors_is_not_called_certain():
         self_sim=pl.when(pl.col("actor").str.starts_with("bot")).then(0.999).otherwise(0.95) + pl.col("self_sim") * 1e-4
     )
 
-    seen = line(evaluate(BOTH[:1], table, labels_of(9, 9), folds=3, draws=50), "self-similarity")
+    seen = line(evaluate(BOTH[:1], table, labels_of(9, 9), folds=3), "self-similarity")
 
     assert seen["auc"] == 1.0
-    assert seen["auc_low"] == pytest.approx(0.025 ** (1 / 9))
+    assert seen["auc_low"] < 0.025 ** (1 / 9)  # nine right of nine leave this rate possible
+    assert seen["auc_high"] == 1.0
 
 
 def test_the_interval_widens_when_periods_come_from_fewer_groups():
@@ -180,8 +181,7 @@ def test_the_interval_widens_when_periods_come_from_fewer_groups():
     )
 
     lines = [
-        line(evaluate(BOTH[:1], alike, labels, groups=groups, folds=4, draws=300), "self-similarity")
-        for groups in (None, pairs)
+        line(evaluate(BOTH[:1], alike, labels, groups=groups, folds=4), "self-similarity") for groups in (None, pairs)
     ]
 
     widths = [seen["auc_high"] - seen["auc_low"] for seen in lines]
@@ -202,7 +202,6 @@ def test_the_order_of_rows_does_not_change_the_result(evaluation):
         account_days(25, 30).sample(fraction=1, shuffle=True, seed=1),
         labels_of(25, 30).sample(fraction=1, shuffle=True, seed=2),
         folds=5,
-        draws=200,
     )
 
     assert mixed.summary.equals(evaluation.summary)

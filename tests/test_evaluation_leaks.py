@@ -50,7 +50,7 @@ def farms():
     log = pl.DataFrame({"actor": actors, "ip": [f"10.0.0.{at // 6}" for at in range(180)], "at": START, "kind": "move"})
     labels = full(pl.DataFrame({"actor": actors, "bot": coin}))
     ground = Ground(table, labels, ties_of(seen_in(FrameEvents(log))), folds=5)
-    return compare((by(*(f"p{k}" for k in range(30))),), ground, ("actor", "farm"), draws=10)
+    return compare((by(*(f"p{k}" for k in range(30))),), ground, ("actor", "farm"))
 
 
 def test_a_farm_on_both_sides_is_counted_and_said_though_no_label_names_it(farms):
@@ -88,7 +88,7 @@ class Remembered:
 def test_a_random_split_rewards_memory_and_is_marked_for_it():
     ground = Ground(account_days(20, 20, 4), full(labels_of(20, 20)), NO_TIES, folds=4)
 
-    seen = compare((KnowsItsActors(),), ground, ("random", "actor"), draws=5)
+    seen = compare((KnowsItsActors(),), ground, ("random", "actor"))
 
     flattered, honest = line(seen, "random", "memory"), line(seen, "actor", "memory")
     assert (flattered["auc"], flattered["flatters"]) == (1.0, True)
@@ -116,7 +116,7 @@ def test_a_label_made_by_a_model_is_never_tested_on(source):
         )
     )
 
-    seen = compare((by("self_sim"),), Ground(table, full(labels), NO_TIES, folds=4), ("actor",), draws=5)
+    seen = compare((by("self_sim"),), Ground(table, full(labels), NO_TIES, folds=4), ("actor",))
 
     found = line(seen, "actor", "account-day")
     assert found["bots"] + found["humans"] == 40
@@ -130,7 +130,7 @@ def test_a_label_made_by_a_model_cannot_outvote_a_person():
         [labels_of(12, 12, source="rater"), labels_of(12, 12, source="model").with_columns(~pl.col("bot"))]
     )
 
-    seen = compare((), Ground(account_days(12, 12), full(labels), NO_TIES, folds=3), ("actor",), draws=5)
+    seen = compare((), Ground(account_days(12, 12), full(labels), NO_TIES, folds=3), ("actor",))
 
     assert line(seen, "actor", "dummy")["bots"] == 12
 
@@ -138,7 +138,7 @@ def test_a_label_made_by_a_model_cannot_outvote_a_person():
 def test_a_column_that_is_the_label_is_asked_after():
     table = account_days(15, 15).with_columns(secret=pl.col("actor").str.starts_with("bot").cast(pl.Float64))
 
-    seen = compare((), Ground(table, full(labels_of(15, 15)), NO_TIES, folds=3), ("actor",), draws=5)
+    seen = compare((), Ground(table, full(labels_of(15, 15)), NO_TIES, folds=3), ("actor",))
 
     assert "secret alone tells bots from humans with an AUC of 1.0000: is it the label?" in seen.warnings
     assert not any("self_sim alone" in warning for warning in seen.warnings)
@@ -263,7 +263,7 @@ def test_periods_after_a_ban_are_neither_learned_from_nor_tested():
         at=pl.when("bot").then(pl.lit(START + 2 * DAY).dt.cast_time_unit("us"))
     )
 
-    seen = compare((), Ground(account_days(12, 12, 4), labels, NO_TIES, folds=3), ("actor",), draws=5)
+    seen = compare((), Ground(account_days(12, 12, 4), labels, NO_TIES, folds=3), ("actor",))
 
     assert seen.main.scores.filter("bot")["until"].max() == START + 2 * DAY
     assert "Left out, periods that end after their label was given: 24." in seen.notes
@@ -275,7 +275,7 @@ def test_a_label_given_after_the_cut_is_not_learned_from():
         at=pl.when(late).then(pl.lit(START + 9 * DAY).dt.cast_time_unit("us"))
     )
 
-    seen = compare((), Ground(account_days(12, 12, 4), labels, NO_TIES, folds=3), ("time",), draws=5)
+    seen = compare((), Ground(account_days(12, 12, 4), labels, NO_TIES, folds=3), ("time",))
 
     learned = {actor for split in seen.main.plan.splits for actor in split.train["actor"]}
     assert learned

@@ -87,16 +87,6 @@ def test_tpr_allows_floor_of_fpr_times_n_humans():
     assert tpr_at_fpr(scores, bot, 0.001) == 0.5
 
 
-@given(pairs=scored, repeats=st.lists(st.integers(0, 3), min_size=40, max_size=40))
-def test_weights_are_the_same_as_repeated_rows(pairs, repeats):
-    scores, bot = arrays(pairs)
-    times = np.array(repeats[: len(pairs)])
-    ranked, repeated = Ranked(scores, bot), Ranked(np.repeat(scores, times), np.repeat(bot, times))
-
-    assert ranked.auc(times.astype(float)) == repeated.auc()
-    assert ranked.tpr_at(0.1, times.astype(float)) == repeated.tpr_at(0.1)
-
-
 @given(scored)
 def test_the_area_under_the_curve_is_the_auc(pairs):
     scores, bot = arrays(pairs)

@@ -30,7 +30,7 @@ def judged(splits=("all",), **columns):
         }
     )
     ground = Ground(account_days(20, 24, 4), check(told, LABELS, "test"), NO_TIES, folds=3)
-    return compare(BOTH, ground, splits, draws=10)
+    return compare(BOTH, ground, splits)
 
 
 @pytest.fixture(scope="module")

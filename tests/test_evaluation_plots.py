@@ -17,7 +17,7 @@ from made_up import DAY, START, GivenNumbers, account_days, labels_of
 @pytest.fixture(scope="module")
 def scores():
     recipes = (SelfSimilarityAlone(GivenNumbers()), AccountDay(GivenNumbers()))
-    return evaluate(recipes, account_days(12, 12), labels_of(12, 12), folds=2, draws=5).scores
+    return evaluate(recipes, account_days(12, 12), labels_of(12, 12), folds=2).scores
 
 
 def windows(count=50):

@@ -34,7 +34,7 @@ def labels(bots=24, humans=30, **columns):
 
 @pytest.fixture(scope="module")
 def result():
-    return compare(BOTH, Ground(account_days(24, 30, 4), labels(), NO_TIES, folds=3), ("all",), draws=20)
+    return compare(BOTH, Ground(account_days(24, 30, 4), labels(), NO_TIES, folds=3), ("all",))
 
 
 def test_all_splits_stand_in_one_table_each_with_the_same_baselines(result):
@@ -57,7 +57,7 @@ def test_only_the_random_split_is_said_to_flatter(result):
 def test_a_split_that_cannot_be_made_is_missing_from_all_and_refused_when_asked_for():
     plain = Ground(account_days(12, 12, 1), check(labels_of(12, 12), LABELS, "test"), NO_TIES, folds=3)
 
-    seen = compare((), plain, ("all",), draws=5)
+    seen = compare((), plain, ("all",))
 
     assert [part.name for part in seen.parts] == ["random", "actor"]
     assert [note.split(":")[0] for note in seen.notes if note.startswith("Not shown")] == [
@@ -66,7 +66,7 @@ def test_a_split_that_cannot_be_made_is_missing_from_all_and_refused_when_asked_
         "Not shown, split by family",
     ]
     with pytest.raises(FitError, match="the labels have no column family"):
-        compare((), plain, ("actor", "family"), draws=5)
+        compare((), plain, ("actor", "family"))
 
 
 def test_labels_are_counted_by_who_gave_them():
@@ -80,9 +80,7 @@ def test_labels_are_counted_by_who_gave_them():
         ]
     )
 
-    seen = compare(
-        (), Ground(account_days(10, 52, 1), check(told, LABELS, "test"), NO_TIES, folds=3), ("actor",), draws=5
-    )
+    seen = compare((), Ground(account_days(10, 52, 1), check(told, LABELS, "test"), NO_TIES, folds=3), ("actor",))
 
     assert seen.provenance.rows() == [
         ("appeal", 1, 0, 1, 1),
@@ -98,7 +96,7 @@ def test_labels_are_counted_by_who_gave_them():
 
 def test_humans_of_unknown_source_get_a_warning():
     seen = compare(
-        (), Ground(account_days(9, 9, 1), check(labels_of(9, 9), LABELS, "test"), NO_TIES, folds=3), ("actor",), draws=5
+        (), Ground(account_days(9, 9, 1), check(labels_of(9, 9), LABELS, "test"), NO_TIES, folds=3), ("actor",)
     )
 
     assert any(
@@ -125,7 +123,7 @@ def test_the_missed_are_estimated_beside_the_truth(result):
 def test_accounts_that_nobody_labelled_are_searched_too_and_are_in_no_class():
     told = labels(24, 30).filter(~pl.col("actor").is_in([f"bot{at:03}" for at in range(10)]))
 
-    seen = compare(BOTH, Ground(account_days(24, 30, 4), told, NO_TIES, folds=3), ("actor",), draws=5)
+    seen = compare(BOTH, Ground(account_days(24, 30, 4), told, NO_TIES, folds=3), ("actor",))
 
     known, strangers = seen.missed.iter_rows(named=True)
     assert (known["among"], known["known"]) == ("known bots, held out", 14)
@@ -188,7 +186,8 @@ def test_none_of_few_is_not_never():
     rate = rate_of(np.zeros(40, np.bool_), pl.Series(["a"] * 20 + ["b"] * 20))
 
     assert (rate.rate, rate.low) == (0.0, 0.0)
-    assert rate.high == pytest.approx(1 - 0.025 ** (1 / 2))
+    assert rate.high == 1.0  # two actors leave anything possible
+    assert rate_of(np.zeros(40, np.bool_), pl.Series(list("abcd") * 10)).high > 1 - 0.025 ** (1 / 4)
 
 
 def test_styles_come_from_the_labels_or_from_how_much_is_played():

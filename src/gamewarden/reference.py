@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gamewarden.contracts import canonical_json
 from gamewarden.exposure import People
+from gamewarden.intervals import auc_interval
 from gamewarden.styles import Styles
 
 Floats = NDArray[np.float64]
@@ -147,12 +148,20 @@ def platt(decisions: Floats, bot: Flags) -> tuple[float, float]:
     return LEAST_STEEPNESS / spread, float(np.log(share / (1 - share)))
 
 
-def validation_of(decisions: Floats, bot: Flags, slope: float, offset: float) -> dict[str, Any]:
-    """How good the held-out decision values are."""
+def validation_of(
+    decisions: Floats, bot: Flags, slope: float, offset: float, groups: NDArray[np.str_]
+) -> dict[str, Any]:
+    """How good the held-out decision values are, and what so few groups leave possible: null where that is all."""
     from sklearn.metrics import roc_auc_score
 
     probability = sigmoid(slope * decisions + offset)
-    return {"auc": float(roc_auc_score(bot, decisions)), "brier": float(np.mean((probability - bot) ** 2))}
+    low, high = auc_interval(decisions, bot, groups) or (None, None)
+    return {
+        "auc": float(roc_auc_score(bot, decisions)),
+        "auc_low": low,
+        "auc_high": high,
+        "brier": float(np.mean((probability - bot) ** 2)),
+    }
 
 
 def plain_json(values: dict[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from gamewarden.detectors.calibration import (
     validation_of,
 )
 from gamewarden.detectors.forest import Forest
-from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too_few, training_of
+from gamewarden.detectors.learning import bots, fold_count, groups, held_out, refuse_too_few, training_of
 from gamewarden.detectors.ratios import ratios_of
 from gamewarden.errors import ConfigError, FitError
 from gamewarden.labels import Labelled, label_periods
@@ -140,8 +140,8 @@ class AccountTableDetector:
             ranges=Ranges.of(rows, used),
             training=training_of(rows, left_out),
             validation={
-                **validation_of(own, bots(rows), slope, offset),
-                "logistic_auc": validation_of(decisions["logistic"], bots(rows), 1.0, 0.0)["auc"],
+                **validation_of(own, bots(rows), slope, offset, groups(rows)),
+                "logistic_auc": validation_of(decisions["logistic"], bots(rows), 1.0, 0.0, groups(rows))["auc"],
                 "says": _VALIDATED,
                 "folds": fold_count(rows, self.folds),
             },

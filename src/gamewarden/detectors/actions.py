@@ -40,7 +40,7 @@ from gamewarden.detectors.calibration import (
     platt,
     validation_of,
 )
-from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too_few, training_of
+from gamewarden.detectors.learning import bots, fold_count, groups, held_out, refuse_too_few, training_of
 from gamewarden.errors import ConfigError, TableError
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.ranges import Ranges
@@ -122,7 +122,7 @@ class _Chunks(ABC):
         machine, strength = self._learn(rows)
         slope, offset = platt(decisions, bots(rows)) if self.calibration == "platt" else (1.0, 0.0)
         humans = rows.select(*PERSON, "bot", held_out=pl.Series(decisions)).filter(~pl.col("bot"))
-        validation = validation_of(decisions, bots(rows), slope, offset)
+        validation = validation_of(decisions, bots(rows), slope, offset, groups(rows))
         reference = Reference.of(humans)
         return ActionModel(
             detector=self.name,

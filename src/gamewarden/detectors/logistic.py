@@ -25,7 +25,7 @@ from gamewarden.detectors.calibration import (
     platt,
     validation_of,
 )
-from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too_few, training_of
+from gamewarden.detectors.learning import bots, fold_count, groups, held_out, refuse_too_few, training_of
 from gamewarden.detectors.logistic_model import COUNTS, SELF_SIM, Column, LogisticModel, checked, values
 from gamewarden.errors import ConfigError, FitError
 from gamewarden.labels import Labelled, label_periods
@@ -113,7 +113,7 @@ class _Logistic:
         learned = _learn(_matrix(rows, used), bots(rows), strength, balanced=self.balanced)
         slope, offset = platt(decisions, bots(rows)) if self.calibration == "platt" else (1.0, 0.0)
         humans = rows.with_columns(held_out=decisions).filter(~pl.col("bot"))
-        validation = validation_of(decisions, bots(rows), slope, offset)
+        validation = validation_of(decisions, bots(rows), slope, offset, groups(rows))
         reference, styles = Reference.of(humans), StyleReferences.of(self.styles, humans)
         parts = {name: terms[:, at] for at, name in enumerate(used) if name in MAY_BE_ABSENT}
         return LogisticModel(

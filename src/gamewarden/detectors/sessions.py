@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from gamewarden.contracts import Feature, Recipe, digest, frame_digest
 from gamewarden.detectors.asking import asked
@@ -26,7 +27,7 @@ from gamewarden.detectors.calibration import (
     sigmoid,
     validation_of,
 )
-from gamewarden.detectors.learning import bots, fold_count, held_out, refuse_too_few, training_of
+from gamewarden.detectors.learning import bots, fold_count, groups, held_out, refuse_too_few, training_of
 from gamewarden.detectors.session_machines import (
     ANGLE,
     ANGLES,
@@ -54,12 +55,13 @@ from gamewarden.detectors.session_vectors import (
     width,
 )
 from gamewarden.errors import ConfigError
+from gamewarden.intervals import share_interval
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.ranges import Ranges
 from gamewarden.tables import LABELS, check
 
 METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
-_VALIDATED = "held-out sessions, an actor or its group in one fold only"
+_VALIDATED = "held-out sessions, an actor or its group in one fold only; at the cut calibrated by the other folds"
 _RIDGE = 1e-6  # of the covariance: dx, dy and distance are nearly collinear
 
 
@@ -158,7 +160,13 @@ class _Sessions(ABC):
             return self.machine(values[~out], bot[~out]).decide(values[out])
 
         decisions = held_out(rows, self.folds, self.seed, decide)
-        slope, offset = platt(decisions, bot) if self.calibration == "platt" else (1.0, 0.0)
+
+        def calibrated(out: Flags) -> Floats:
+            """Probabilities by a calibration that did not see these sessions either."""
+            slope, offset = self._calibration(decisions[~out], bot[~out])
+            return sigmoid(slope * decisions[out] + offset)
+
+        slope, offset = self._calibration(decisions, bot)
         humans = rows.select(*PERSON, "bot", held_out=pl.Series(decisions)).filter(~pl.col("bot"))
         reference = Reference.of(humans)
         return SessionModel(
@@ -174,12 +182,15 @@ class _Sessions(ABC):
             ranges=Ranges.of(rows, self.columns),
             training=training_of(rows, self._left_out(labelled)),
             validation={
-                **validation_of(decisions, bot, slope, offset),
-                **at_cut(sigmoid(slope * decisions + offset), bot, self.cut),
+                **validation_of(decisions, bot, slope, offset, groups(rows)),
+                **at_cut(held_out(rows, self.folds, self.seed, calibrated), bot, self.cut, groups(rows)),
                 "says": _VALIDATED,
                 "folds": fold_count(rows, self.folds),
             },
         )
+
+    def _calibration(self, decisions: Floats, bot: Flags) -> tuple[float, float]:
+        return platt(decisions, bot) if self.calibration == "platt" else (1.0, 0.0)
 
     def _asks(self) -> dict[str, Any]:
         """Options of the feature without which this method does not see what it was published for."""
@@ -324,10 +335,14 @@ _NEEDED = {
 }
 
 
-def at_cut(probability: Floats, bot: Flags, cut: float) -> dict[str, float]:
-    """The shares of humans and of bots whose held-out probability reaches the cut."""
-    flagged = probability >= cut
-    return {"cut": cut, "fpr_at_cut": float(flagged[~bot].mean()), "recall_at_cut": float(flagged[bot].mean())}
+def at_cut(probability: Floats, bot: Flags, cut: float, groups: NDArray[np.str_]) -> dict[str, float | None]:
+    """The shares of humans and of bots whose held-out probability reaches the cut, and what so few leave possible."""
+    told: dict[str, float | None] = {"cut": cut}
+    for name, side in (("fpr_at_cut", ~bot), ("recall_at_cut", bot)):
+        flagged = probability[side] >= cut
+        low, high = share_interval(flagged, groups[side]) or (None, None)
+        told |= {name: float(flagged.mean()), f"{name}_low": low, f"{name}_high": high}
+    return told
 
 
 def _whitening(shown: Floats) -> tuple[tuple[float, ...], ...]:

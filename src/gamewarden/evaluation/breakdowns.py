@@ -7,12 +7,11 @@ import polars as pl
 
 from gamewarden.evaluation.baselines import BASELINES
 from gamewarden.evaluation.metrics import Flags, Floats, Ranked
-from gamewarden.evaluation.summaries import LEVEL
+from gamewarden.intervals import share_interval
 
 FPR = 0.01  # the share of held-out people flagged at which families, groups and times are compared
 PROMISES = (0.1, 0.05, 0.01, 0.001)
 BINS = 10
-_DRAWS = 400
 _HOUR = 3600e6
 Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -26,22 +25,12 @@ class Rate:
     high: float
 
 
-def rate_of(flags: Flags, actors: pl.Series, seed: int = 0) -> Rate | None:
-    """The share of flagged rows; whole actors are drawn anew, and none or all of m actors still allow tail^(1/m)."""
+def rate_of(flags: Flags, actors: pl.Series) -> Rate | None:
+    """The share of flagged rows; of one or two actors anything is possible."""
     if not flags.size:
         return None
-    names, of_row = np.unique(actors.to_numpy().astype(np.str_), return_inverse=True)
-    hits, rows = (np.bincount(of_row, weights=w, minlength=names.size) for w in (flags * 1.0, np.ones(flags.size)))
-    random = np.random.default_rng(seed)
-    drawn = random.multinomial(names.size, np.full(names.size, 1 / names.size), size=_DRAWS)
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile((drawn @ hits) / (drawn @ rows), [tail, 1 - tail])
-    rate, bound = float(flags.mean()), tail ** (1 / names.size)
-    return Rate(
-        rate,
-        min(float(low), bound) if rate == 1 else float(low),
-        max(float(high), 1 - bound) if rate == 0 else float(high),
-    )
+    low, high = share_interval(flags, actors.to_numpy().astype(np.str_)) or (0.0, 1.0)
+    return Rate(float(flags.mean()), low, high)
 
 
 def threshold_at(evidence: Floats, bot: Flags, fpr: float) -> float:

@@ -22,7 +22,6 @@ from gamewarden.labels import label_periods
 from gamewarden.tables import LABELS, check
 
 PREVALENCE = Population.bots  # a guess that every operator replaces by their own
-DRAWS = 1000
 _EDGE = 1e-12  # log-odds stay finite
 
 
@@ -44,7 +43,6 @@ def evaluate(
     folds: int = 10,
     prevalence: float = PREVALENCE,
     seed: int = 0,
-    draws: int = DRAWS,
 ) -> Evaluation:
     """Cross-validate the detectors and two baselines on the same folds and the same periods.
 
@@ -58,7 +56,7 @@ def evaluate(
     known = _grouped(labels, groups)
     labelled = label_periods(features, known, "evaluate")
     splits = list(by_group(labelled.rows, folds, seed))
-    judged = judge(detectors, splits, features, known, prevalence=prevalence, seed=seed, draws=draws)
+    judged = judge(detectors, splits, features, known, prevalence=prevalence)
     return Evaluation(judged.summary, judged.scores, (*notes_of(judged.summary, labelled, judged.unjudged, folds),))
 
 
@@ -78,8 +76,6 @@ def judge(
     labels: pl.DataFrame,
     *,
     prevalence: float = PREVALENCE,
-    seed: int = 0,
-    draws: int = DRAWS,
     progress: Progress = no_progress,
 ) -> Judged:
     """Fit the detectors and the baselines anew on one side of every split, and judge them on the other.
@@ -98,7 +94,7 @@ def judge(
     scores = _judged_by_all(together)
     units = {"period": scores, "actor": by_actor(scores)}
     rows = [
-        {"detector": recipe.name, "unit": unit, **results(part.filter(detector=recipe.name), prevalence, seed, draws)}
+        {"detector": recipe.name, "unit": unit, **results(part.filter(detector=recipe.name), prevalence)}
         for recipe in recipes
         for unit, part in units.items()
     ]

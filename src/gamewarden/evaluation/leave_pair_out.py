@@ -210,5 +210,5 @@ def _notes(summary: pl.DataFrame, rows: pl.DataFrame, left_out: Mapping[str, int
     of = "every pair" if pairs == bots * humans else f"a sample of the {bots * humans:,} pairs"
     yield f"{pairs:,} folds, {of} of {bots} bots and {humans} humans, who have {rows.height:,} chunks."
     yield "The counts of all folds are added up, then one MCC; each chunk is tested once a pair its actor is in."
-    yield f"Intervals hold {LEVEL:.0%}: bootstrap over bots and over humans. With so few of them they are wide."
+    yield "Intervals are a bootstrap over bots and over humans: meant to hold 95 %, and less with few of them."
     yield from (f"Left out, {reason}: {count}." for reason, count in left_out.items())

@@ -59,41 +59,45 @@ class Confusion:
 
 
 class Ranked:
-    """Scores put in order once, to be asked many times with other weights of the rows."""
+    """Scores put in order once, to be asked many times."""
 
     def __init__(self, scores: Floats, bot: Flags) -> None:
         self.bot = bot
         self.levels, self._level = np.unique(scores, return_inverse=True)
 
-    def auc(self, weights: Floats | None = None) -> float | None:
+    def auc(self) -> float | None:
         """The chance that a bot scores above a human, ties counting half (Mann–Whitney)."""
-        bots, humans = self._mass(weights)
+        bots, humans = self._mass()
         below = np.cumsum(humans) - humans
         return _ratio(float(bots @ (below + humans / 2)), float(bots.sum() * humans.sum()))
 
-    def tpr_at(self, fpr: float, weights: Floats | None = None) -> float | None:
-        """The most bots that any threshold flags while it flags at most the share `fpr` of these humans.
+    def flagged_at(self, fpr: float) -> Flags | None:
+        """Which rows the lowest threshold flags that flags at most the share `fpr` of these humans; None without any.
 
-        With n humans that allows floor(fpr × n) of them; with fewer than 1 / fpr none: the bots above every human.
+        With n humans that allows floor(fpr × n) of them; with fewer than 1 / fpr none: the rows above every human.
         """
-        bots, humans = self._mass(weights)
+        _, humans = self._mass()
         if not humans.sum():
             return None
         flagged_humans = np.cumsum(humans[::-1])[::-1]
-        allowed = flagged_humans <= (fpr + _ROUNDING) * humans.sum()
-        return _ratio(float(bots[allowed].sum()), float(bots.sum()))
+        allowed: Flags = flagged_humans <= (fpr + _ROUNDING) * humans.sum()
+        return allowed[self._level]
+
+    def tpr_at(self, fpr: float) -> float | None:
+        """The most bots that any threshold flags while it flags at most the share `fpr` of these humans."""
+        flagged = self.flagged_at(fpr)
+        return None if flagged is None else _ratio(float(flagged[self.bot].sum()), float(self.bot.sum()))
 
     def curve(self) -> tuple[Floats, Floats]:
         """The false and true positive rates at every threshold, from (0, 0) to (1, 1)."""
-        bots, humans = self._mass(None)
+        bots, humans = self._mass()
         false, true = (np.append(0.0, np.cumsum(side[::-1])) / max(side.sum(), 1) for side in (humans, bots))
         return false, true
 
-    def _mass(self, weights: Floats | None) -> tuple[Floats, Floats]:
-        """The weight of bots and of humans at each score."""
-        given = np.ones(self.bot.size) if weights is None else weights
+    def _mass(self) -> tuple[Floats, Floats]:
+        """How many bots and how many humans have each score."""
         bots, humans = (
-            np.bincount(self._level, weights=given * side, minlength=self.levels.size).astype(np.float64)
+            np.bincount(self._level, weights=side, minlength=self.levels.size).astype(np.float64)
             for side in (self.bot, ~self.bot)
         )
         return bots, humans

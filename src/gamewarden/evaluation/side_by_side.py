@@ -9,13 +9,13 @@ from gamewarden.contracts import Progress, no_progress
 from gamewarden.errors import FitError
 from gamewarden.evaluation import breakdowns
 from gamewarden.evaluation.baselines import Fits
-from gamewarden.evaluation.cross_validation import DRAWS, PREVALENCE, Judged, by_actor, judge
+from gamewarden.evaluation.cross_validation import PREVALENCE, Judged, by_actor, judge
 from gamewarden.evaluation.leaks import actors_across, telling_columns, tied_across
 from gamewarden.evaluation.people import styles_of
 from gamewarden.evaluation.plans import ACTOR, FARM, SAYS, Ground, Plan, bonds, family_of, plan
 from gamewarden.evaluation.shares import share_notes
 from gamewarden.evaluation.strangers import judged_strangers, missed_in
-from gamewarden.evaluation.summaries import LEVEL, caveats
+from gamewarden.evaluation.summaries import HOW, caveats
 from gamewarden.provenance import UNNAMED, without_model_made
 
 ALL = "all"
@@ -75,7 +75,6 @@ def compare(
     splits: Sequence[str],
     *,
     prevalence: float = PREVALENCE,
-    draws: int = DRAWS,
     progress: Progress = no_progress,
 ) -> SideBySide:
     """Judge the detectors under each split; `all` takes every split that the log and the labels allow.
@@ -99,8 +98,6 @@ def compare(
                 clean.features,
                 made.labels,
                 prevalence=prevalence,
-                seed=ground.seed,
-                draws=draws,
                 progress=progress,
             ),
         )
@@ -224,10 +221,7 @@ def _notes(parts: Sequence[Part], prevalence: float) -> Iterator[str]:
         yield from part.plan.notes
     first = parts[0]
     yield "AUC ranks the held-out scores of all folds together, log-odds from the middle of each fold's training."
-    yield (
-        f"Intervals hold {LEVEL:.0%}: bootstrap over actors or their groups. Precision supposes that {prevalence:.1%} "
-        "of all are bots."
-    )
+    yield f"{HOW} Precision supposes that {prevalence:.1%} of all are bots."
     yield from (f"Left out, {reason}: {count}." for reason, count in first.plan.labelled.left_out.items())
     if first.unjudged:
         yield f"Left out, periods with too little play to judge: {first.unjudged}."

@@ -1,37 +1,35 @@
 """One line of results: ranking, rates, precision at a stated prevalence, each with what so few actors allow to say."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import polars as pl
 
 from gamewarden.evaluation.baselines import BASELINES
-from gamewarden.evaluation.metrics import Confusion, Flags, Floats, Ranked, brier, precision_at
+from gamewarden.evaluation.metrics import Confusion, Flags, Ranked, brier, precision_at
+from gamewarden.intervals import LEAST_GROUPS, LEVEL, Interval, auc_interval, share_interval
 from gamewarden.labels import Labelled
 
 FPRS = {"1pct": 0.01, "0_1pct": 0.001}
-LEVEL = 0.95
+HOW = f"Intervals hold {LEVEL:.0%}, from groups (actors, or whole farms) left out in turn and half a group supposed."
 WIDE = 0.10  # an interval wider than this gets a note
 
 
-def results(rows: pl.DataFrame, prevalence: float, seed: int, draws: int) -> dict[str, object]:
+def results(rows: pl.DataFrame, prevalence: float) -> dict[str, object]:
     """One line of the summary."""
     bot, evidence, probability = (rows[name].to_numpy() for name in ("bot", "evidence", "probability"))
     ranked = Ranked(evidence, bot)
     tprs = {name: ranked.tpr_at(fpr) for name, fpr in FPRS.items()}
     at_half = Confusion.count(probability >= 0.5, bot)  # noqa: PLR2004 - the middle of a probability
-    low, high = _intervals(ranked, rows["group"], seed, draws)
+    groups = rows["group"].to_numpy().astype(np.str_)
+    caught = ranked.flagged_at(FPRS["1pct"])
     return {
         "bots": int(bot.sum()),
         "humans": int((~bot).sum()),
         "groups": rows["group"].n_unique(),
         "auc": ranked.auc(),
-        "auc_low": low["auc"],
-        "auc_high": high["auc"],
+        **_ends("auc", auc_interval(evidence, bot, groups)),
         "auc_fold_mean": _fold_mean(rows),
         "tpr_at_1pct": tprs["1pct"],
-        "tpr_at_1pct_low": low["tpr"],
-        "tpr_at_1pct_high": high["tpr"],
+        **_ends("tpr_at_1pct", share_interval(caught[bot], groups[bot]) if caught is not None else None),
         "tpr_at_0_1pct": tprs["0_1pct"],
         "prevalence": prevalence,
         **{f"precision_at_{name}": _precision(prevalence, tprs[name], fpr, ~bot) for name, fpr in FPRS.items()},
@@ -56,49 +54,10 @@ def _fold_mean(rows: pl.DataFrame) -> float | None:
     return sum(defined) / len(defined) if defined else None
 
 
-def _intervals(
-    ranked: Ranked, groups: pl.Series, seed: int, draws: int
-) -> tuple[dict[str, float | None], dict[str, float | None]]:
-    """The bootstrap interval of AUC and TPR at 1 %, drawing whole groups, each class mix for itself."""
-    aucs: list[float | None] = []
-    tprs: list[float | None] = []
-    for weights in group_draws(groups, ranked.bot, seed, draws):
-        aucs.append(ranked.auc(weights))
-        tprs.append(ranked.tpr_at(FPRS["1pct"], weights))
-    tails = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
-    (auc_low, auc_high), (tpr_low, tpr_high) = (_quantiles(values, tails) for values in (aucs, tprs))
-    if ranked.auc() == 1.0 and auc_low is not None:
-        auc_low = min(auc_low, _least_of_a_perfect_row(groups, ranked.bot, tails[0]))
-    return {"auc": auc_low, "tpr": tpr_low}, {"auc": auc_high, "tpr": tpr_high}
-
-
-def group_draws(groups: pl.Series, bot: Flags, seed: int, draws: int) -> Iterator[Floats]:
-    """Weights of the rows: how often each row's group was drawn."""
-    names, of_row = np.unique(groups.to_numpy().astype(np.str_), return_inverse=True)
-    has_bot, has_human = (np.bincount(of_row, weights=side, minlength=names.size) > 0 for side in (bot, ~bot))
-    mixes = [np.flatnonzero(mix) for mix in (has_bot & ~has_human, has_human & ~has_bot, has_bot & has_human)]
-    random = np.random.default_rng(seed)
-    for _ in range(draws):
-        drawn = np.zeros(names.size)
-        for mix in mixes:
-            if mix.size:
-                drawn[mix] = np.bincount(random.integers(mix.size, size=mix.size), minlength=mix.size)
-        yield drawn[of_row]
-
-
-def _quantiles(values: list[float | None], tails: tuple[float, float]) -> tuple[float | None, float | None]:
-    defined = [value for value in values if value is not None]
-    if not defined:
-        return None, None
-    low, high = np.quantile(defined, tails)
-    return float(low), float(high)
-
-
-def _least_of_a_perfect_row(groups: pl.Series, bot: Flags, tail: float) -> float:
-    """No draw of a perfect ranking is less than perfect; m right of m still allow a rate of tail^(1/m)."""
-    names = groups.to_numpy()
-    fewest = min(np.unique(names[side].astype(np.str_)).size for side in (bot, ~bot))
-    return float(tail ** (1 / fewest))
+def _ends(name: str, interval: Interval | None) -> dict[str, float | None]:
+    """An interval as two columns, empty where so few groups allow none."""
+    low, high = (None, None) if interval is None else interval
+    return {f"{name}_low": low, f"{name}_high": high}
 
 
 def distinct_units(summary: pl.DataFrame) -> pl.DataFrame:
@@ -113,7 +72,7 @@ def notes_of(summary: pl.DataFrame, labelled: Labelled, abstained: int, folds: i
     notes = [
         f"{parts} folds, each with its own fit; an actor or its group is on one side only ({groups} groups).",
         "AUC ranks the held-out scores of all folds together, log-odds from the middle of each fold's training scores.",
-        f"Intervals hold {LEVEL:.0%}: bootstrap over groups. Precision supposes that {prevalence:.1%} of all are bots.",
+        f"{HOW} Precision supposes that {prevalence:.1%} of all are bots.",
     ]
     if parts < folds:
         notes.append(
@@ -128,7 +87,7 @@ def notes_of(summary: pl.DataFrame, labelled: Labelled, abstained: int, folds: i
 def caveats(summary: pl.DataFrame) -> list[str]:
     """What so few humans and groups cannot show."""
     shown = distinct_units(summary)
-    return _thin(shown) + _wide(shown)
+    return _thin(shown) + _wide(shown) + _unknown(shown)
 
 
 def _thin(summary: pl.DataFrame) -> list[str]:
@@ -150,4 +109,13 @@ def _wide(summary: pl.DataFrame) -> list[str]:
     return [
         f"{detector} by {unit}: AUC is only known to lie in {low:.2f}–{high:.2f}; {groups} groups say no more."
         for detector, unit, low, high, groups in rows.iter_rows()
+    ]
+
+
+def _unknown(summary: pl.DataFrame) -> list[str]:
+    """That no interval can be given."""
+    rows = summary.filter(pl.col("auc").is_not_null(), pl.col("auc_low").is_null())
+    return [
+        f"By {unit}, fewer than {LEAST_GROUPS} groups have a bot or a human: no interval can be given."
+        for unit in rows["unit"].unique(maintain_order=True)
     ]

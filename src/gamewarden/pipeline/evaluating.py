@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Self, cast
 
+import numpy as np
 import polars as pl
 
 from gamewarden import features
@@ -14,10 +15,10 @@ from gamewarden.contracts import Detector, Feature, Progress, no_progress
 from gamewarden.detectors import SEES
 from gamewarden.errors import ConfigError
 from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, ByProbability, Learns, PairsHeldOut, leave_pair_out
-from gamewarden.evaluation.metrics import Confusion
 from gamewarden.evaluation.plans import ACTOR, FARM
 from gamewarden.evaluation.side_by_side import SideBySide
 from gamewarden.evaluation.summaries import distinct_units
+from gamewarden.intervals import share_interval
 from gamewarden.pipeline.fitting import detector_recipe
 from gamewarden.pipeline.scoring import rows_to_judge
 from gamewarden.pipeline.sources import Reading, Told, open_for
@@ -156,12 +157,18 @@ def _at_cuts(result: SideBySide, seeing: Sequence[Detector]) -> Iterator[str]:
         cut: float | None = getattr(detector, "cut", None)
         if cut is not None:
             rows = result.scores.filter(detector=detector.name)
-            fall = Confusion.count((rows["probability"] >= cut).to_numpy(), rows["bot"].to_numpy())
-            yield f"{detector.name} at the cut of {cut:.3f}: FPR {_share(fall.fpr)}, recall {_share(fall.recall)}."
+            fpr, recall = (_share(rows.filter(bot=bot), cut) for bot in (False, True))
+            yield f"{detector.name} at the cut of {cut:.3f}: FPR {fpr}, recall {recall}."
 
 
-def _share(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.3f}"
+def _share(rows: pl.DataFrame, cut: float) -> str:
+    """The share of rows at or beyond the cut, with the interval that their groups allow."""
+    if not rows.height:
+        return "undefined"
+    beyond = (rows["probability"] >= cut).to_numpy()
+    interval = share_interval(beyond, rows["group"].to_numpy().astype(np.str_))
+    said = "so few allow no interval" if interval is None else f"95 %: {interval[0]:.3f}–{interval[1]:.3f}"
+    return f"{beyond.mean():.3f} ({said})"
 
 
 def _pairs(seeing: Sequence[Detector], seen: Told, told: Labels, protocol: Protocol) -> Evaluated:

@@ -6,7 +6,7 @@ same play. What must match is the shape: the network nearly right, its errors wh
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -18,6 +18,7 @@ from gamewarden.contracts import Progress, no_progress
 from gamewarden.detectors.calibration import sigmoid
 from gamewarden.detectors.learning import bots
 from gamewarden.detectors.session_machines import ANGLE, EUCLID, MAHALANOBIS, Z_ANGLE
+from gamewarden.detectors.session_model import SessionModel
 from gamewarden.detectors.session_vectors import MORE, NINE, PUBLISHED, matrix
 from gamewarden.detectors.sessions import SessionAngle, SessionNetwork
 from gamewarden.evaluation.session_plots import plot_activations, plot_numbers, plot_tracks
@@ -72,6 +73,8 @@ class Run:
     measured: pl.DataFrame  # SESSIONS
     answers: pl.DataFrame  # method, actor, persona, bot, activation, wrong
     asked: pl.DataFrame  # the ten of the split: persona, bot, activation
+    models: Mapping[str, SessionModel]  # of each method, from all sessions of the evening
+    tables: Mapping[str, pl.DataFrame]  # what each method sees of them
     figures: Mapping[tuple[str, str], float]
     windows: pl.DataFrame  # of the traffic test
 
@@ -105,7 +108,7 @@ def steps(seeds: int, sessions: int) -> int:
 
 def run(seeds: int = SEEDS, sessions: int = 25, progress: Progress = no_progress) -> Study:
     """Play the evenings 1, 2, 3 … and try every method on each."""
-    runs = tuple(_run(Ragnarok(sessions, seed), progress) for seed in range(1, seeds + 1))
+    runs = _on_other_evenings([_run(Ragnarok(sessions, seed), progress) for seed in range(1, seeds + 1)])
     recorded, missing = recorded_windows()
     return Study(
         f"Cornelissen beside SYNTHETIC sessions ({sessions} + {sessions}, {len(runs)} evenings)",
@@ -157,6 +160,8 @@ def _run(world: Ragnarok, progress: Progress) -> Run:
     labels, truth = world.labels(), world.truth()
     answers: list[pl.DataFrame] = []
     figures: dict[tuple[str, str], float] = {}
+    models: dict[str, SessionModel] = {}
+    tables: dict[str, pl.DataFrame] = {}
     asked = pl.DataFrame()
     for name, method in METHODS.items():
         table: Any = method.feature.measure(records)  # type: ignore[arg-type]  # a stream of records, as it eats
@@ -167,10 +172,34 @@ def _run(world: Ragnarok, progress: Progress) -> Run:
         answers.append(told)
         split = _split(method, rows).with_columns(persona=pl.col("actor").replace_strict(truth))
         asked = split if name == AS_PUBLISHED else asked
-        validation = method.fit(table, labels).card.validation
+        models[name], tables[name] = method.fit(table, labels), table
+        validation = models[name].card.validation
         figures |= {(name, figure): value for figure, value in _measures(told, split, validation, method).items()}
         progress(1)
-    return Run(world, Sessions().measure(records), pl.concat(answers), asked, figures, synthetic_windows(world))
+    measured = Sessions().measure(records)
+    return Run(world, measured, pl.concat(answers), asked, models, tables, figures, synthetic_windows(world))
+
+
+def _on_other_evenings(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """With the shares of the next evening's sessions beyond the cut: of players and bots no model has learned from."""
+    if len(runs) < 2:  # noqa: PLR2004 - there is no other evening
+        return tuple(runs)
+    return tuple(
+        replace(one, figures={**one.figures, **_beyond_the_cut(one, other)})
+        for one, other in zip(runs, [*runs[1:], runs[0]], strict=True)
+    )
+
+
+def _beyond_the_cut(one: Run, other: Run) -> dict[tuple[str, str], float]:
+    found: dict[tuple[str, str], float] = {}
+    for name, model in one.models.items():
+        scores = model.score(other.tables[name]).select("actor", "probability").drop_nulls()
+        judged = scores.join(other.world.labels().select("actor", "bot"), on="actor")
+        cut = METHODS[name].cut
+        for who, bot in (("humans", False), ("bots", True)):
+            beyond = judged.filter(bot=bot)["probability"] >= cut
+            found[name, f"another evening's {who} above the cut of {cut:.3f}"] = float(beyond.to_numpy().mean())
+    return found
 
 
 def _left_out(method: Method, rows: pl.DataFrame) -> pl.DataFrame:

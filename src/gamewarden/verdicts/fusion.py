@@ -10,7 +10,7 @@ import polars as pl
 from gamewarden.contracts import Recipe, frame_digest
 from gamewarden.errors import ConfigError, FitError
 from gamewarden.labels import label_periods
-from gamewarden.learning import bots, fold_count, held_out, refuse_too_few, training_of
+from gamewarden.learning import bots, fold_count, groups, held_out, refuse_too_few, training_of
 from gamewarden.reference import Flags, Floats, Reference, StyleReferences, people_of, plain_json, platt, validation_of
 from gamewarden.styles import Styles
 from gamewarden.verdicts.fusion_model import LEAST_EIGENVALUE, NAME, SCORES_OF, FusionModel, Voice, decide
@@ -90,7 +90,7 @@ class Fusion:
             people=people_of(humans, reference, styles),
             training=training_of(rows, labelled.left_out),
             validation={
-                **validation_of(decisions, bot, slope, offset),
+                **validation_of(decisions, bot, slope, offset, groups(rows)),
                 "says": _VALIDATED,
                 "folds": fold_count(rows, self.folds),
             },
