@@ -143,8 +143,24 @@ def test_after_retraining_z_begins_at_the_centre_under_the_old_limits_until_eigh
     assert eight.drawn == ()
 
 
-def test_limits_that_are_not_kept_are_learned_anew():
-    assert chart().after_retraining(keep_limits=False).limits is None
+def test_limits_that_three_models_in_a_row_took_over_call_and_retrain_no_more():
+    low = MU - 10 * SIGMA
+    start, signals = chart(), []
+    for _ in range(4):
+        start, (point,) = drawn(start, low)
+        signals.append((point.outside, point.signal, point.provisional))
+        start = start.after_retraining() if point.signal else start
+
+    assert signals == [(True, True, False), (True, True, True), (True, True, True), (True, False, True)]
+    assert (start.limits.center, start.limits.heirs, start.baseline) == (MU, 3, (low,))
+    own, points = drawn(start, *[low, low + SIGMA] * 3, low)
+    assert [point.signal for point in points] == [False] * 7
+    assert (own.limits.taken_over, own.consecutive) == (False, 11)
+    assert drawn(own, low)[1][0].status == "in control"
+
+
+def test_a_period_without_limits_ends_a_row_of_signals():
+    assert drawn(Chart(consecutive=7), 0.9)[0].consecutive == 0
 
 
 def test_fishers_transform_draws_atanh_and_survives_a_correlation_of_one():

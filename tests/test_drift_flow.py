@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gamewarden.drift.causes import Cause
+from gamewarden.drift.doubts import Doubt
 from gamewarden.drift.ewma import Rules
 from gamewarden.drift.flow import Day, Ledger, Period, Policy, Retrained, Signal
 from gamewarden.drift.story import story
@@ -59,12 +60,21 @@ class Notebook:
         self.records.append(record)
 
 
+def begun(notebook=None, **policy):
+    ledger = Ledger(notebook or Notebook(), Policy(Rules(provisional=3, settled=3), **policy))
+    ledger.append({"period": "start", "step": "begin", "model": "old@1"})
+    return ledger
+
+
+def run_day(hands, ledger, day):
+    Day(Period(START + timedelta(days=day), START + timedelta(days=day + 1)), hands, ledger).run()
+
+
 def run(xs, comparison=GOOD, **policy):
     hands, notebook = Script(list(xs), comparison), Notebook()
-    ledger = Ledger(notebook, Policy(Rules(provisional=3, settled=3), **policy))
-    ledger.append({"period": "start", "step": "begin", "model": "old@1"})
+    ledger = begun(notebook, **policy)
     for day in range(len(hands.xs)):
-        Day(Period(START + timedelta(days=day), START + timedelta(days=day + 1)), hands, ledger).run()
+        run_day(hands, ledger, day)
     return hands, ledger, notebook
 
 
@@ -119,12 +129,53 @@ def test_three_missing_periods_in_a_row_call_the_operator_once():
     assert [reason for reason, _ in hands.told] == ["missing"]
 
 
-def test_old_limits_are_kept_through_two_signals_and_dropped_when_a_third_model_is_accepted():
-    _, two, _ = run([*QUIET, 0.5, 0.5])
-    assert two.standing.chart.limits.taken_over
+def rows_told(hands):
+    return [int(text.split()[3]) for reason, text in hands.told if reason == "consecutive"]
 
-    _, three, _ = run([*QUIET, 0.5, 0.5, 0.5])
-    assert three.standing.chart.limits is None
+
+def test_a_row_is_told_of_only_on_days_that_left_the_limits_and_a_day_in_control_ends_it():
+    hands, _, notebook = run([*QUIET, 0.85, 0.85, None, 0.95, 0.85, 0.85], BAD)
+    watched = [record for record in notebook.records if record["step"] == "watch"][len(QUIET) :]
+
+    assert [record["status"] for record in watched] == ["below", "below", "missing", "in control", "below", "below"]
+    assert [record["consecutive"] for record in watched] == [1, 2, 2, 0, 1, 2]
+    assert rows_told(hands) == [2, 2]
+
+
+def test_a_row_is_not_told_of_once_a_new_model_was_accepted_and_nothing_changed():
+    hands = Script([*QUIET, *[0.5] * 7, 0.9, 0.9, 0.9, 0.9], BAD)
+    ledger = begun()
+    for day in range(len(hands.xs)):
+        hands.comparison = GOOD if day == len(QUIET) + 6 else BAD
+        run_day(hands, ledger, day)
+
+    assert rows_told(hands) == [2, 3, 4, 5, 6, 7]
+    assert ledger.standing.model == "new@12"
+    assert ledger.standing.chart.consecutive == 0
+
+
+@pytest.mark.parametrize("signals", [1, 2, 3])
+def test_old_limits_stay_in_force_and_provisional_however_many_models_are_accepted_under_them(signals):
+    _, before, _ = run(QUIET)
+    _, ledger, notebook = run([*QUIET, *[0.5] * signals, 0.9])
+    watched = [record for record in notebook.records if record["step"] == "watch"][-1]
+
+    assert ledger.standing.chart.limits.center == before.standing.chart.limits.center
+    assert (watched["status"], watched["provisional"]) == ("in control", True)
+
+
+def test_a_lasting_shift_after_a_promotion_retrains_three_times_and_then_gets_limits_of_its_own():
+    """The very deadlock that kept limits could be: no model's natural X lies within them."""
+    hands, ledger, notebook = run([*QUIET, *[0.6, 0.61, 0.62] * 20], consecutive=2)
+    retrained = [record["period"][8:10] for record in notebook.records if record["step"] == "retrain"]
+    watched = [record for record in notebook.records if record["step"] == "watch"]
+
+    assert retrained == ["06", "07", "08"]
+    assert rows_told(hands) == [2, 3, 4, 5, 6]
+    assert [record["status"] for record in watched[4:10]] == ["below"] * 6
+    assert all(record["provisional"] for record in watched[5:10])
+    assert {record["status"] for record in watched[10:]} == {"in control"}
+    assert not ledger.standing.chart.limits.taken_over
 
 
 def test_a_new_model_is_compared_with_the_latest_period_in_control_and_not_with_a_missing_one():
@@ -138,6 +189,68 @@ def test_the_flow_does_not_run_before_it_has_a_model():
 
     with pytest.raises(ValueError, match="has not begun"):
         day.run()
+
+
+def days_of(notebook, step):
+    found = [record["period"] for record in notebook.records if record["step"] == step]
+    return [(datetime.fromisoformat(period) - START).days for period in found]
+
+
+UNKNOWN = Doubt("vocabulary", "Half of all events are new.")
+BROKEN = Doubt("collapse", "2.0 events an actor.", fault=True)
+
+
+def doubted(*found, x=0.9):
+    return Signal(x, 200, None if x is not None else "its log is incomplete", doubts=found)
+
+
+def test_a_doubt_is_told_of_at_once_and_every_third_period_and_a_new_one_beside_it_at_once():
+    xs = [0.9, *[doubted(UNKNOWN)] * 4, doubted(UNKNOWN, BROKEN, x=None), 0.9, doubted(UNKNOWN)]
+    hands, _, notebook = run(xs, BAD, turned_over=99)
+    days = [
+        record["period"][9:10]
+        for record in notebook.records
+        if record["step"] == "notify" and record["messages"][0]["reason"] == "not to be trusted"
+    ]
+
+    assert days == ["3", "5", "7", "9"]
+    first, *_, last = [text for reason, text in hands.told if reason == "not to be trusted"]
+    assert first == last == "Scores of this period are not to be trusted: Half of all events are new."
+
+
+def test_a_doubted_period_is_in_no_baseline_and_is_not_what_a_new_model_is_compared_with():
+    hands, ledger, _ = run([0.9, 0.91, doubted(UNKNOWN), doubted(UNKNOWN)], BAD, turned_over=2)
+
+    assert ledger.standing.chart.baseline == (0.9, 0.91)
+    assert hands.in_control == [START + timedelta(days=1)] * 2
+
+
+def test_a_doubt_retrains_while_the_chart_still_learns_and_then_ever_more_seldom():
+    _, _, notebook = run([0.9, *[doubted(UNKNOWN)] * 20], BAD, turned_over=4)
+
+    assert days_of(notebook, "retrain") == [1, 4, 8, 16]
+
+
+def test_a_doubt_that_comes_and_goes_does_not_retrain_every_time():
+    _, _, notebook = run([0.9, doubted(UNKNOWN)] * 5, BAD, turned_over=4)
+
+    assert days_of(notebook, "retrain") == [1, 5, 9]
+
+
+def test_a_fault_of_the_log_is_answered_by_no_retraining():
+    hands, _, notebook = run([0.9, doubted(UNKNOWN, BROKEN, x=None)])
+
+    assert "retrain" not in {record["step"] for record in notebook.records}
+    assert hands.promoted == 0
+
+
+def test_a_new_model_that_cures_a_doubt_is_told_of_and_says_why_it_took_over():
+    hands, ledger, notebook = run([0.9, doubted(UNKNOWN), 0.9])
+    (promoted,) = [record for record in notebook.records if record["step"] == "promote"]
+
+    assert ledger.standing.doubted == {}
+    assert "were not to be trusted (vocabulary)" in promoted["because"]
+    assert hands.told[0][1].endswith("A new model took over; those it gives instead can be.")
 
 
 def test_the_story_has_a_sentence_for_every_answer():

@@ -196,9 +196,12 @@ def test_labels_that_say_nothing_give_no_valid_model(game):
     labels = Log().labels().with_columns(bot=pl.int_range(60) // 2 % 2 == 0)
     write_table(labels, game / "labels.csv")
     first = standing(game)
-    maintain(task_of(game))
+    done = maintain(task_of(game))
+    validated = [record for record in records(game) if record["step"] == "validate"]
 
-    assert "below the floor of 0.85" in steps_on(game, 6)["validate"]["failures"][0]
+    assert validated
+    assert all("below the floor of 0.85" in record["failures"][0] for record in validated)
+    assert "known humans have an alarm of 5% or less" in done.periods["doubts"][0]  # half of the bots are called human
     assert standing(game) == first
 
 
@@ -361,6 +364,127 @@ def test_chunks_of_actions_are_maintained_too_and_walking_is_no_new_kind_to_them
     assert steps["causes"]["causes"][0]["name"] == "adaptation"
     assert steps["validate"]["comparison"]["new_auc"] > steps["validate"]["comparison"]["old_auc"] + 0.1
     assert "promote" in steps
+
+
+PEOPLE = 70
+
+
+def people_accused(place, day):
+    """How many of the people have an alarm of 5 % or less under the model that scored the day last."""
+    steps = steps_on(place, day)
+    scored = steps.get("rescore") or steps["score"]
+    scores = Upkeep(place / "models", "account-day").scores(scored["period"], scored["model"])
+    return scores.filter(pl.col("actor").str.starts_with("human") & (pl.col("alarm") <= 0.05)).height
+
+
+def reasons_told(place, day):
+    return [message["reason"] for message in steps_on(place, day).get("notify", {}).get("messages", [])]
+
+
+@pytest.mark.parametrize(
+    ("adapts", "from_day", "standing"),
+    [
+        (99, 3, "learning"),
+        (99, 4, "provisional limits"),
+        (6, 7, "the day after a promotion"),
+        (6, 8, "limits of the model before"),
+    ],
+    ids=["the chart's third day", "provisional limits", "the day after a promotion", "limits of the model before"],
+)
+def test_a_patch_that_renames_all_kinds_is_told_of_that_very_day_whatever_the_chart_knows(
+    tmp_path, adapts, from_day, standing
+):
+    days = 13
+    log = Log(days=days, humans=PEOPLE, adapts=adapts, renamed=tuple(range(from_day, days)))
+    game = make_game(tmp_path, log)
+    done = maintain(task_of(game))
+
+    assert ("promote" in steps_on(game, from_day - 1)) == (standing == "the day after a promotion")
+    assert people_accused(game, from_day - 1) < PEOPLE / 5
+    assert "not to be trusted" in reasons_told(game, from_day)
+    for day in range(from_day, days - 1):
+        doubted = done.periods["doubts"][day] is not None
+        assert doubted or people_accused(game, day) < PEOPLE / 5, f"day {day} says nothing of people accused"
+        assert not doubted or not steps_on(game, day)["watch"]["counts"]
+    assert done.periods["doubts"][from_day] is not None
+    assert done.periods["doubts"][days - 2] is None, "a model of the new kinds has taken over"
+
+
+def test_without_labels_a_renaming_patch_stays_doubted_is_told_of_again_and_enters_no_baseline(tmp_path):
+    game = make_game(tmp_path, Log(days=11, humans=PEOPLE, renamed=tuple(range(3, 11))))
+    done = maintain(task_of(game, labels=None))
+    told_of = [day for day in range(10) if "not to be trusted" in reasons_told(game, day)]
+
+    assert done.periods["doubts"].is_not_null().to_list() == [False] * 3 + [True] * 7
+    assert told_of == [3, 5, 8]  # at once, and every third period while it stands
+    assert [steps_on(game, day)["watch"]["status"] for day in range(3, 10)] == ["learning"] * 7
+    assert "bots among them could explain" in done.periods["doubts"][9]
+    assert any(
+        line.startswith("Scores of the last period (2026-03-11) are not to be trusted:") for line in done.remarks
+    )
+
+
+def test_a_day_of_renamed_kinds_promotes_nothing_and_is_compared_with_nothing(tmp_path):
+    game = make_game(tmp_path, Log(days=9, humans=PEOPLE, renamed=(6,)))
+    first = standing(game)
+    maintain(task_of(game, window_least=3))
+
+    assert "promote" not in steps_on(game, 6)
+    assert steps_on(game, 7)["watch"]["why_missing"] == (
+        "the scores of the period it is compared with are not to be trusted"
+    )
+    assert standing(game) == first
+
+
+def test_a_log_that_loses_most_events_is_incomplete_and_nothing_is_learned_from_it(tmp_path):
+    game = make_game(tmp_path, Log(days=6, thin=(2,)))
+    done = maintain(task_of(game))
+
+    assert "the log may be incomplete" in done.periods["doubts"][2]
+    assert done.periods["status"].to_list() == ["missing", "learning", "missing", "missing", "learning"]
+    assert "retrain" not in steps_on(game, 2)
+    assert "not to be trusted" in reasons_told(game, 2)
+
+
+def test_a_quiet_game_raises_no_doubt(tmp_path):
+    game = make_game(tmp_path, Log(days=12))
+
+    assert maintain(task_of(game)).periods["doubts"].null_count() == 11
+
+
+def test_a_crash_at_any_step_of_doubted_days_resumes_to_the_same_files(tmp_path):
+    ready = make_game(tmp_path / "ready", Log(days=6, renamed=(3, 4, 5)))
+    maintain(replace(task_of(ready, clock=fixed), until=START + timedelta(days=3)))
+    whole = copied(ready, tmp_path / "whole")
+    maintain(task_of(whole, clock=fixed))
+    expected = files_of(whole / "models")
+    assert {"retrain", "validate", "notify"} <= steps_on(whole, 3).keys()
+    assert "promote" in steps_on(whole, 4)
+    number, crashed = 0, True
+    while crashed:
+        number += 1
+        place = copied(ready, tmp_path / f"crash{number}")
+        crashed = crash_at(task_of(place, clock=fixed), number)
+        maintain(task_of(place, clock=fixed))
+        assert files_of(place / "models") == expected, f"after a crash at tick {number}"
+
+
+def test_a_history_from_before_there_were_doubts_is_gone_on_with(game):
+    maintain(replace(task_of(game, clock=fixed), until=START + timedelta(days=7)))
+    path = game / "models/maintenance/account-day/history.jsonl"
+    before = list(records(game))
+    path.unlink()
+    old = Upkeep(game / "models", "account-day").history()
+    for record in before:
+        old.append({name: value for name, value in record.items() if name not in NEW_IN_WATCH})
+    done = maintain(task_of(game))
+
+    assert done.new == 2
+    assert done.periods["doubts"].null_count() == 9
+    assert told(task_of(game))
+
+
+NEW_IN_WATCH = ("doubts", "doubted", "outside", "heirs", "own_periods")
 
 
 def test_the_table_of_no_records_is_empty_with_its_columns():

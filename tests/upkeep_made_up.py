@@ -40,7 +40,9 @@ class Log:
     humans: int = 30
     adapts: float = _FEW  # half of the bots change their program
     silent: tuple[int, ...] = ()  # days without a kill in the log
-    patch: float = _FEW  # kinds get new names
+    patch: float = _FEW  # some kinds get new names
+    renamed: tuple[int, ...] = ()  # days on which all kinds have new names
+    thin: tuple[int, ...] = ()  # days of which the log keeps one event in ten
     banned: float = _FEW  # two in three bots are gone
     empty: tuple[int, ...] = ()  # days without any event
     seed: int = 3
@@ -79,6 +81,10 @@ class Log:
         frame = pl.DataFrame({"actor": f"{'bot' if bot else 'human'}{who:03}", "at": at, "kind": kinds})
         if day in self.silent:
             frame = frame.filter(pl.col("kind") != "combat.kill")
+        if day in self.thin:
+            frame = frame.gather_every(10)
+        if day in self.renamed:
+            frame = frame.with_columns(pl.col("kind") + "-v2")
         if day >= self.patch:
             frame = frame.with_columns(
                 pl.col("kind").replace(

@@ -145,6 +145,16 @@ class Maintain:
     auc_slack: float = _setting(0.02, "How far below the old model's AUC on the same actors a new one may be.")
     share_least: float = _setting(0.5, "A valid model flags at least this multiple of what the old one flags.")
     share_most: float = _setting(2.0, "And at most this multiple.")
+    unknown_most: float = _setting(
+        0.05, "Scores are not trusted beyond this share of events new to the model, or of those it learned from gone."
+    )
+    alarm: float = _setting(0.05, "The alarm whose promise is watched: so many in a hundred people, no more.")
+    alarms_most: float = _setting(2.0, "Scores are not trusted once that promise is broken so many times over.")
+    bots_most: float = _setting(
+        0.3, "The largest thinkable share of bots among actors, where the model did not learn from more."
+    )
+    unjudged_most: float = _setting(0.9, "Scores are not trusted where more than this share of actors has none.")
+    collapsed: float = _setting(0.25, "A log with less than this multiple of the usual events an actor is incomplete.")
 
 
 @dataclass(frozen=True)
@@ -349,6 +359,12 @@ def _refuse_impossible_upkeep(maintain: Maintain, notify: Notify, source: str) -
         "common_actors": (3, 1_000_000_000),
         "missing": (1, 1_000),
         "consecutive": (1, 1_000),
+        "unknown_most": (0, 1),
+        "alarm": (0.0001, 1),
+        "alarms_most": (1, 10_000),
+        "bots_most": (0, 1),
+        "unjudged_most": (0, 1),
+        "collapsed": (0, 1),
     }
     for name, (least, most) in limits.items():
         if not least <= (value := getattr(maintain, name)) <= most:

@@ -118,7 +118,7 @@ def silence(now: Seen, before: Sequence[Seen]) -> Cause:
     lost = sum(_usual(before[-QUIET_PERIODS:], kind) for kind in gone)
     usual = median(seen.events for seen in before[-QUIET_PERIODS:])
     share = lost / max(usual, 1)
-    says = f"{_named(gone)} went silent, usually {share:.1%} of events: a sensor may be broken."
+    says = f"{named(gone)} went silent, usually {share:.1%} of events: a sensor may be broken."
     # A silent sensor outweighs what follows from it.
     return Cause("sensor", 10 + share / NEW_SHARE, says, {"silent kinds": len(gone), "share of events": share})
 
@@ -236,7 +236,8 @@ def _alike(same_weekday: Seen | None, before: Sequence[Seen], people: float) -> 
     return abs(log(then)) >= BUSIER / 2 and (then > 1) == (people > 1)
 
 
-def _named(kinds: Sequence[str]) -> str:
+def named(kinds: Sequence[str]) -> str:
+    """The first of some kinds, and how many more there are."""
     more = len(kinds) - _MOST_NAMED
     return ", ".join(kinds[:_MOST_NAMED]) + (f" and {more:,} more kinds" if more > 0 else "")
 

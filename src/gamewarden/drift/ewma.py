@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 LAMBDA, WIDTH = 0.2, 3.0  # λ and L: the textbooks' range for λ is 0.2 to 0.3, three deviations are usual
 SETTLED, PROVISIONAL = 20, 8  # periods of a baseline, and of one whose limits are provisional
 SIGMA_FLOOR = 0.005  # with many actors σ₀ is so small that a weekend would alarm
+HEIRS = 2  # models in a row that may be retrained by limits they took over; a third has to get its own first
 FISHER_CLIP = 0.9999  # atanh of 1 has no value
 
 Status = Literal["missing", "learning", "in control", "below", "above"]
@@ -31,6 +32,7 @@ class Rules:
     provisional: int = PROVISIONAL
     transform: Literal["none", "fisher"] = "none"
     lower_only: bool = False  # published: both sides
+    heirs: int = HEIRS
 
     def shown(self, x: float) -> float:
         """X_t as it stands on the chart."""
@@ -44,7 +46,12 @@ class Limits:
     center: float
     sigma: float
     periods: int
-    taken_over: bool = False  # from the model before: they hold until this one has a baseline
+    heirs: int = 0  # models that took them over since, one after the other: they hold until one has a baseline
+
+    @property
+    def taken_over(self) -> bool:
+        """Whether they are those of a model before."""
+        return self.heirs > 0
 
     def provisional(self, rules: Rules) -> bool:
         """Whether false signals are frequent with so few periods."""
@@ -61,7 +68,8 @@ class Point:
     lower: float | None = None
     upper: float | None = None
     provisional: bool = False
-    signal: bool = False  # a model must be retrained
+    outside: bool = False  # beyond a limit that counts
+    signal: bool = False  # and a model must be retrained for it
     counts: bool = False  # in the baseline
 
 
@@ -74,29 +82,30 @@ class Chart:
     baseline: tuple[float, ...] = ()  # of the model in force
     drawn: tuple[float, ...] = ()  # since the last reset
     missing: int = 0  # in a row
-    consecutive: int = 0  # signals in a row
+    consecutive: int = 0  # periods outside in a row, whatever models took over between them
 
     def observe(self, x: float | None, *, marked: bool = False) -> tuple["Chart", Point]:
         """The chart with one period more, and where that period stands.
 
-        A marked period (a ban wave) is drawn and may signal, and is in no baseline. A missing one changes nothing but
-        its count.
+        A marked period (a ban wave, scores not to be trusted) is drawn and may signal, and is in no baseline. A missing
+        one changes nothing but its count.
         """
         if x is None:
             return replace(self, missing=self.missing + 1), Point("missing")
         value = self.rules.shown(x)
         if self.limits is None:
-            return _learning(self, () if marked else (value,)), Point("learning", value, counts=not marked)
+            after = replace(self, consecutive=0)
+            return _learning(after, () if marked else (value,)), Point("learning", value, counts=not marked)
         drawn = (*self.drawn, value)
         point = _point(drawn, self.limits, self.rules)
         counts = not marked and self._counts(point, self.limits)
-        consecutive = self.consecutive + 1 if point.signal else 0
+        consecutive = self.consecutive + 1 if point.outside else 0
         after = replace(self, drawn=drawn, consecutive=consecutive)
         return _learning(after, (value,) if counts else ()), replace(point, counts=counts)
 
-    def after_retraining(self, *, keep_limits: bool = True) -> "Chart":
+    def after_retraining(self) -> "Chart":
         """The chart of another model: Z = μ₀, t = 0, the old limits taken over until there are own ones."""
-        limits = replace(self.limits, taken_over=True) if self.limits and keep_limits else None
+        limits = replace(self.limits, heirs=self.limits.heirs + 1) if self.limits else None
         return replace(self, limits=limits, baseline=(), drawn=())
 
     def _counts(self, point: Point, limits: Limits) -> bool:
@@ -131,8 +140,11 @@ def _point(drawn: tuple[float, ...], limits: Limits, rules: Rules) -> Point:
     half = limits.sigma * half_width(len(drawn), rules.weight, rules.width)
     lower, upper = limits.center - half, limits.center + half
     status: Status = "below" if z <= lower else "above" if z >= upper else "in control"
-    signal = status == "below" or (status == "above" and not rules.lower_only)
-    return Point(status, drawn[-1], z, lower, upper, limits.provisional(rules), signal)
+    outside = status == "below" or (status == "above" and not rules.lower_only)
+    # Limits that one model after the other leaves are not those of this game any more: they still call, and the model
+    # in force is left alone until it has its own. Every retraining would begin its baseline anew.
+    signal = outside and limits.heirs <= rules.heirs
+    return Point(status, drawn[-1], z, lower, upper, limits.provisional(rules), outside, signal)
 
 
 def step(z: Value, x: Value, weight: float = LAMBDA) -> Value:

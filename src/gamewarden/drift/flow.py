@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from gamewarden.drift.causes import Cause
+from gamewarden.drift.doubts import Doubt
 from gamewarden.drift.ewma import Chart, Point
 from gamewarden.drift.ewma import Rules as ChartRules
 from gamewarden.drift.validation import Verdict
@@ -19,6 +20,7 @@ Tick = Callable[[str, str], None]  # the step, and "done" before it is recorded 
 
 CONSECUTIVE = 2  # signals in a row after which the operator is called: the published rule
 MISSING = 3  # periods without X_t in a row after which the operator is called
+TURNED_OVER = 4  # periods after which a new model has learned from nothing but what is doubted
 
 
 @dataclass(frozen=True, order=True)
@@ -43,6 +45,7 @@ class Signal:
     why_missing: str | None = None
     ban_wave: bool = False
     silent: tuple[str, ...] = ()  # kinds that should be there
+    doubts: tuple[Doubt, ...] = ()  # why the period's scores are not to be trusted
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,7 @@ class Policy:
     chart: ChartRules = field(default_factory=ChartRules)
     consecutive: int = CONSECUTIVE
     missing: int = MISSING
+    turned_over: int = TURNED_OVER
 
 
 @dataclass(frozen=True)
@@ -108,20 +112,43 @@ class Standing:
 
     model: str | None
     chart: Chart
+    doubted: Mapping[str, int] = field(default_factory=dict)  # what is doubted, and for how many periods in a row
+    rested: int | None = None  # periods since the last retraining; none yet
 
-    def after(self, record: Record, policy: Policy) -> "Standing":
+    def after(self, record: Record) -> "Standing":
         """The standing with one record more."""
         match record["step"]:
             case "watch":
-                return replace(self, chart=self.chart.observe(record["x"], marked=bool(record["ban_wave"]))[0])
+                return self._watched(record)
             case "begin":
                 return replace(self, model=record["model"])
+            case "retrain":
+                return replace(self, rested=0)
             case "changed" | "promote":
-                # Limits under which one model after the other is out of control are not those of this game any more.
-                keep = self.chart.consecutive <= policy.consecutive
-                return replace(self, model=record["model"], chart=self.chart.after_retraining(keep_limits=keep))
+                return replace(self, model=record["model"], chart=self.chart.after_retraining(), doubted={})
             case _:
                 return self
+
+    def _watched(self, record: Record) -> "Standing":
+        found = doubts_in(record)
+        chart, _ = self.chart.observe(record["x"], marked=bool(record["ban_wave"] or found))
+        rested = None if self.rested is None else self.rested + 1
+        return replace(self, chart=chart, doubted=self.doubted_with(found), rested=rested)
+
+    def doubted_with(self, found: Sequence[Record]) -> dict[str, int]:
+        """How long each doubt stands after one more period with these."""
+        return {doubt["name"]: self.doubted.get(doubt["name"], 0) + 1 for doubt in found}
+
+
+def doubts_in(watched: Record) -> Sequence[Record]:
+    """The doubts of a watched period; histories from before there were any hold none."""
+    found: Sequence[Record] = watched.get("doubts", ())
+    return found
+
+
+def outside(watched: Record) -> bool:
+    """Whether a watched period left its limits, on a side that counts."""
+    return bool(watched.get("outside", watched["signal"]))
 
 
 class Ledger:
@@ -147,13 +174,13 @@ class Ledger:
 
     @property
     def latest_in_control(self) -> datetime | None:
-        """When the latest period with an X_t and without a signal began."""
+        """When the latest period began that had an X_t within its limits and whose scores could be trusted."""
         return None if self._quiet is None else datetime.fromisoformat(self._quiet)
 
     def _take(self, record: Record) -> None:
-        self.standing = self.standing.after(record, self.policy)
+        self.standing = self.standing.after(record)
         self._by_period.setdefault(record["period"], {})[record["step"]] = record
-        if record["step"] == "watch" and record["x"] is not None and not record["signal"]:
+        if record["step"] == "watch" and record["x"] is not None and not outside(record) and not doubts_in(record):
             self._quiet = record["period"]
 
 
@@ -200,9 +227,17 @@ def _score(day: Day) -> Record:
 
 def _watch(day: Day) -> Record:
     signal = day.hands.signal(day.period, day.model)
-    chart, point = day.ledger.standing.chart.observe(signal.x, marked=signal.ban_wave)
-    found = {**asdict(signal), "silent": list(signal.silent), **_shown(point)}
-    return {**found, "consecutive": chart.consecutive, "missing": chart.missing}
+    before = day.ledger.standing
+    chart, point = before.chart.observe(signal.x, marked=signal.ban_wave or bool(signal.doubts))
+    doubted = [asdict(doubt) for doubt in signal.doubts]
+    found = {**asdict(signal), "silent": list(signal.silent), "doubts": doubted, **_shown(point)}
+    counted = {"consecutive": chart.consecutive, "missing": chart.missing, "doubted": before.doubted_with(doubted)}
+    return {**found, **counted, **_inherited(before.chart, chart)}
+
+
+def _inherited(before: Chart, after: Chart) -> dict[str, int]:
+    """Whose limits the period was held against: models that took them over, and periods towards own ones."""
+    return {"heirs": before.limits.heirs if before.limits else 0, "own_periods": len(after.baseline)}
 
 
 def _shown(point: Point) -> dict[str, Any]:
@@ -221,7 +256,27 @@ def _causes(day: Day) -> Record | None:
 
 
 def _retrain(day: Day) -> Record | None:
-    return asdict(day.hands.retrain(day.period, day.model)) if _signals(day) else None
+    if not _signals(day) and not _may_cure(day):
+        return None
+    return asdict(day.hands.retrain(day.period, day.model))
+
+
+def _may_cure(day: Day) -> bool:
+    """Whether scores are doubted for something that a new model may know better, and it is time to try one."""
+    watched = day.recorded["watch"]
+    if not doubts_in(watched) or any(doubt["fault"] for doubt in doubts_in(watched)):
+        return False
+    window, rested = day.ledger.policy.turned_over, day.ledger.standing.rested
+    stands = max(watched["doubted"].values())
+    if stands == 1:
+        return rested is None or rested >= window - 1
+    return _turned_over(stands, window)
+
+
+def _turned_over(periods: int, window: int) -> bool:
+    """Whether all that a new model learns from is doubted now, and then ever more seldom: the operator knows."""
+    windows, rest = divmod(periods, window)
+    return rest == 0 and windows.bit_count() == 1
 
 
 def _validate(day: Day) -> Record | None:
@@ -236,10 +291,15 @@ def _promote(day: Day) -> Record | None:
     validated = day.recorded.get("validate")
     if not validated or not validated["valid"]:
         return None
-    watched = day.recorded["watch"]
-    because = f"scores of {day.period.name} left their limits ({watched['status']}); {auc_words(validated)}"
+    because = f"scores of {day.period.name} {_why_retrained(day.recorded['watch'])}; {auc_words(validated)}"
     day.hands.promote(day.period, validated["candidate"], because)
     return {"model": validated["candidate"], "instead_of": day.model, "because": because}
+
+
+def _why_retrained(watched: Record) -> str:
+    if watched["signal"]:
+        return f"left their limits ({watched['status']})"
+    return f"were not to be trusted ({', '.join(doubt['name'] for doubt in doubts_in(watched))})"
 
 
 def auc_words(validated: Record) -> str:
@@ -271,12 +331,40 @@ def messages(recorded: Mapping[str, Record], policy: Policy) -> Iterable[tuple[s
     watched = recorded["watch"]
     if watched["silent"]:
         yield "sensor", f"Kinds went silent: {', '.join(watched['silent'][:5])}. Scores of this period say little."
+    if _doubt_is_news(watched, policy):
+        yield "not to be trusted", f"{distrust(watched)}{_cured(recorded)}"
     if watched["missing"] and watched["missing"] % policy.missing == 0:
         yield "missing", f"X_t is missing for {watched['missing']} periods in a row: {watched['why_missing']}."
-    if watched["consecutive"] >= policy.consecutive:
-        yield "consecutive", f"Change was detected {watched['consecutive']} times in a row.{_first_cause(recorded)}"
+    if outside(watched) and watched["consecutive"] >= policy.consecutive:
+        yield "consecutive", f"{_row_of_changes(watched, policy)}{_first_cause(recorded)}"
     if (why := _why_kept(recorded)) is not None:
         yield "invalid", f"The new model is invalid and the old one stays: {why}.{_first_cause(recorded)}"
+
+
+def _doubt_is_news(watched: Record, policy: Policy) -> bool:
+    """At once when a doubt is new; while it stands, as often as a missing X_t is told."""
+    stands = {name: periods for name, periods in watched.get("doubted", {}).items() if name != "sensor"}
+    return any(periods == 1 or periods % policy.missing == 0 for periods in stands.values())
+
+
+def distrust(watched: Record) -> str:
+    """Why a watched period's scores are not to be trusted, as a sentence."""
+    return f"Scores of this period are not to be trusted: {' '.join(doubt['says'] for doubt in doubts_in(watched))}"
+
+
+def _cured(recorded: Mapping[str, Record]) -> str:
+    if "promote" in recorded:
+        return " A new model took over; those it gives instead can be."
+    longest = max(recorded["watch"]["doubted"].values())
+    return f" It stands for {longest} periods." if longest > 1 else ""
+
+
+def _row_of_changes(watched: Record, policy: Policy) -> str:
+    row = f"Change was detected {watched['consecutive']} times in a row."
+    if not watched.get("heirs"):
+        return row
+    own = f"it has {watched['own_periods']} of {policy.chart.provisional} periods towards its own"
+    return f"{row} The limits are those of a model before the one in force; {own}."
 
 
 def _why_kept(recorded: Mapping[str, Record]) -> str | None:

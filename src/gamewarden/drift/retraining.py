@@ -67,13 +67,14 @@ def compare(
     new: pl.DataFrame,
     old: pl.DataFrame,
     labels: pl.DataFrame,
-    everybody: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None],
+    everybody: tuple[pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None],
     flag: float,
 ) -> Comparison:
     """SCORES of held-out actors under both models side by side.
 
-    `everybody` are the scores of the period under the new and the old model, and of the latest period in control under
-    the old one. Only periods that both models judge count, so that neither gains by being unsure.
+    `everybody` are the scores of the period under the new and the old model (none where the old one's are not to be
+    trusted), and of the latest period in control under the old one. Only periods that both models judge count, so that
+    neither gains by being unsure.
     """
     key = ["actor", "since"]
     judged = new.drop_nulls("probability").join(old.drop_nulls("probability"), on=key, suffix="_old")
@@ -84,7 +85,7 @@ def compare(
         new_auc=_auc(bots, humans, "probability"),
         old_auc=_auc(bots, humans, "probability_old"),
         new_share=shares[0] or 0.0,
-        old_share=shares[1] or 0.0,
+        old_share=shares[1],
         old_share_in_control=shares[2],
         bots=bots.height,
         humans=humans.height,

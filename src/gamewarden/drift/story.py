@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from gamewarden.drift.flow import Record, auc_words
+from gamewarden.drift.flow import Record, auc_words, distrust, doubts_in, outside
 
 
 def story(records: Iterable[Record]) -> Iterator[str]:
@@ -25,7 +25,7 @@ def _changed(record: Record) -> str:
 
 
 def _watched(record: Record) -> str:
-    notes = f"{_silent(record)}{' Marked: a ban wave.' if record['ban_wave'] else ''}"
+    notes = f"{_silent(record)}{' Marked: a ban wave.' if record['ban_wave'] else ''}{_doubted(record)}"
     match record["status"]:
         case "missing":
             return f"No X_t: {record['why_missing']}. Z stays.{notes}"
@@ -34,8 +34,15 @@ def _watched(record: Record) -> str:
         case "in control":
             return f"In control: {_place(record)}.{notes}"
         case status:
-            answer = "the model is retrained" if record["signal"] else "only lower excursions count, so nothing is done"
-            return f"Out of control, {status} its limit: {_place(record)}; {answer}.{notes}"
+            return f"Out of control, {status} its limit: {_place(record)}; {_answer(record)}.{notes}"
+
+
+def _answer(record: Record) -> str:
+    if record["signal"]:
+        return "the model is retrained"
+    if outside(record):
+        return "these are the limits of a model before, so the model stays until it has its own"
+    return "only lower excursions count, so nothing is done"
 
 
 def _place(record: Record) -> str:
@@ -46,6 +53,10 @@ def _place(record: Record) -> str:
 
 def _silent(record: Record) -> str:
     return f" Silent kinds: {', '.join(record['silent'][:5])}." if record["silent"] else ""
+
+
+def _doubted(record: Record) -> str:
+    return f" {distrust(record)}" if doubts_in(record) else ""
 
 
 def _explained(record: Record) -> str:

@@ -24,7 +24,7 @@ class Comparison:
     new_auc: float | None
     old_auc: float | None
     new_share: float
-    old_share: float
+    old_share: float | None  # none where its scores are not to be trusted
     old_share_in_control: float | None  # of the latest period in control: a drifted model may flag next to nobody
     bots: int  # held out
     humans: int
@@ -67,7 +67,7 @@ def _share_failures(found: Comparison, rules: Rules) -> tuple[str, ...]:
     """Out of proportion to what the old model flags now, and to what it flagged while it was in control."""
     known = [share for share in (found.old_share, found.old_share_in_control) if share is not None]
     bands = [(rules.least_share * share, rules.most_share * share) for share in known]
-    if any(least <= found.new_share <= most for least, most in bands):
+    if not bands or any(least <= found.new_share <= most for least, most in bands):
         return ()
     told = " or ".join(f"{least:.1%} to {most:.1%}" for least, most in bands)
     return (f"it flags {found.new_share:.1%} of actors, and {told} would be in proportion to the old model",)

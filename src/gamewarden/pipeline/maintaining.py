@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import polars as pl
 from gamewarden.config import Config, Maintain
 from gamewarden.contracts import Model
 from gamewarden.drift import ewma
-from gamewarden.drift.flow import Day, History, Ledger, Period, Policy, Tick, no_tick
+from gamewarden.drift.flow import Day, History, Ledger, Period, Policy, Tick, doubts_in, no_tick
 from gamewarden.drift.story import story
 from gamewarden.errors import ReadError
 from gamewarden.evaluation.control_plots import NEW_MODEL, plot_control_chart
@@ -19,7 +19,7 @@ from gamewarden.notices import Notices, now
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.periods import Calendar
 from gamewarden.pipeline.scoring import event_model
-from gamewarden.pipeline.upkeep import BY, LakeHands
+from gamewarden.pipeline.upkeep import BY, EPOCH, LakeHands
 from gamewarden.spans import parse_span
 from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
@@ -38,6 +38,7 @@ PERIODS: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "provisional": pl.Boolean,
     "ban_wave": pl.Boolean,
     "silent": pl.String,
+    "doubts": pl.String,  # why scores are not to be trusted
     "actors": pl.Int64,
     "flagged": pl.Int64,
     "model": pl.String,
@@ -118,8 +119,9 @@ def policy_of(settings: Maintain) -> Policy:
         settings.provisional,
         "fisher" if settings.transform == "fisher" else "none",
         settings.sides == "lower",
+        settings.consecutive,
     )
-    return Policy(rules, settings.consecutive, settings.missing)
+    return Policy(rules, settings.consecutive, settings.missing, settings.window_least)
 
 
 def table_of(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
@@ -164,7 +166,7 @@ def _span(task: Upkept) -> tuple[datetime, datetime]:
     span = Lake(task.lake).span
     if span is None:
         raise ReadError(f"{task.lake}: has no events yet; `gamewarden read FILE… --to {task.lake}` brings them in")
-    first, last = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros) for micros in span)
+    first, last = (EPOCH + timedelta(microseconds=micros) for micros in span)
     return first, last
 
 
@@ -221,11 +223,18 @@ def _row(period: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, objec
         "period": datetime.fromisoformat(period),
         **shown,
         "silent": ", ".join(watched["silent"]) or None,
+        "doubts": _standing_doubts(steps),
         "actors": scored["actors"],
         "flagged": scored["flagged"],
         "model": scored["model"],
         "answer": _answer(steps),
     }
+
+
+def _standing_doubts(steps: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """Why the period's scores are not to be trusted; a new model that took over has scored it again."""
+    found = () if "promote" in steps else doubts_in(steps["watch"])
+    return " ".join(doubt["says"] for doubt in found) or None
 
 
 def _answer(steps: Mapping[str, Mapping[str, Any]]) -> str | None:
@@ -239,6 +248,8 @@ def _answer(steps: Mapping[str, Mapping[str, Any]]) -> str | None:
 def _remarks(frame: pl.DataFrame, new: int) -> Iterator[str]:
     if not new:
         yield "No period is left to do: the last one that is over has been done."
+    if frame.height and frame["doubts"][-1]:
+        yield f"Scores of the last period ({frame['period'][-1]:%Y-%m-%d}) are not to be trusted: {frame['doubts'][-1]}"
     if frame.height and frame["provisional"][-1]:
         yield (
             "The limits are provisional: from 8 periods about three runs in ten signal falsely within 20 periods, from "

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +14,8 @@ from gamewarden.contracts import Feature, Model
 from gamewarden.drift import retraining, validation
 from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, silent_kinds
 from gamewarden.drift.correlation import agreement, by_actor
+from gamewarden.drift.doubts import Doubt, Look, doubts, faults
+from gamewarden.drift.doubts import Rules as TrustRules
 from gamewarden.drift.flow import Period, Retrained, Signal
 from gamewarden.drift.seeing import seen_in
 from gamewarden.errors import FitError, MeasureError, ReadError
@@ -29,6 +31,7 @@ from gamewarden.store.upkeep import Upkeep
 
 BY = "gamewarden maintain"
 _REMEMBERED = 8  # periods before this one that say what is usual
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KEPT = 24  # tables of features in memory
 _NO_LABELS = "no labels were given; name confirmed ones with --labels FILE"
 
@@ -58,18 +61,18 @@ class LakeHands:
         return {"actors": actors.height, "flagged": flagged, "events": self._seen(period).events}
 
     def signal(self, period: Period, model: str) -> Signal:
-        """X_t, or why it is missing: nothing to compare with, a silent sensor, too few actors."""
+        """X_t, or why it is missing: nothing to compare with, a fault of the log, too few actors."""
+        doubted = tuple(self._doubts(period, model))
         before = self.calendar.before(period, self.policy.compare_with)
+        silent = self._silent(period)
         if before < self.first:
-            return Signal(None, 0, "there is no period before it to compare with")
+            return Signal(None, 0, "there is no period before it to compare with", silent=silent, doubts=doubted)
         scores = self._scores(before, model), self._scores(period, model)
         left = ban_wave(*scores, self.policy.flag).found or period.name in self.ban_waves
         found = agreement(*scores, cast("Any", self.policy.correlation), self.policy.common_actors)
-        silent = self._silent(period)
-        if silent or self._silent(before):
-            which = "it" if silent else "the period it is compared with"
-            return Signal(None, found.common, f"in {which} kinds went silent", left, silent)
-        return Signal(found.x, found.common, found.why, left)
+        why = self._why_incomparable(period, before, model, doubted)
+        x, why = (None, why) if why else (found.x, found.why)
+        return Signal(x, found.common, why, left, silent, doubted)
 
     def causes(self, period: Period, model: str) -> Sequence[Cause]:
         """Why scores moved."""
@@ -114,10 +117,14 @@ class LakeHands:
         held = retraining.split(known, self.policy.held_out)[1]
         new, old = (self._held_out_scores(used, name, held) for name in (candidate, model))
         usual = None if in_control is None else self._scores(self.calendar.holding(in_control), model)
-        everybody = self._model(candidate).score(self._measured(period, candidate)), self._scores(period, model), usual
-        comparison = retraining.compare(new, old, held, everybody, self.policy.flag)
+        scores = self._model(candidate).score(self._measured(period, candidate))
+        # What a model flags whose scores are not to be trusted is no measure for another one.
+        now = None if self._doubts(period, model) else self._scores(period, model)
+        comparison = retraining.compare(new, old, held, (scores, now, usual), self.policy.flag)
         verdict = validation.judge(comparison, self._validity)
-        return replace(verdict, failures=(*verdict.failures, *self._objections(model, candidate)))
+        doubted = self._doubts(period, candidate, scores)
+        stands = [f"under it scores are not to be trusted: {doubt.says}" for doubt in doubted]
+        return replace(verdict, failures=(*verdict.failures, *stands, *self._objections(model, candidate)))
 
     def promote(self, period: Period, candidate: str, because: str) -> None:
         """Put the candidate among the models and into force."""
@@ -176,10 +183,68 @@ class LakeHands:
         return [one for one in found if one >= self.first]
 
     def _usable(self, period: Period) -> list[Period]:
-        """Periods to learn from, the newest first: with events, and with no sensor silent."""
+        """Periods to learn from, the newest first: with events, and without a fault of the log."""
         found = [self.calendar.before(period, back) for back in range(2 * self.policy.window_most)]
-        there = [one for one in found if one >= self.first and self._seen(one).events and not self._silent(one)]
+        there = [one for one in found if one >= self.first and self._seen(one).events and not self._faulty(one)]
         return there[: self.policy.window_most]
+
+    def _doubts(self, period: Period, model: str, scores: pl.DataFrame | None = None) -> list[Doubt]:
+        """Why the period's scores under a model are not to be trusted; those of a candidate are stored nowhere."""
+        actors = self._model(model).card.training.get("actors", {})
+        look = Look(
+            now=self._seen(period),
+            before=[self._seen(one) for one in self._earlier(period)],
+            scores=self._scores(period, model) if scores is None else scores,
+            known=_known_kinds(self._feature(model), tuple(self._seen(period).kinds)),
+            learned=[self._seen(one) for one in self._learned_from(period, model)],
+            bots=actors.get("bot", 0) / max(sum(actors.values()), 1),
+            humans=self._humans(period),
+        )
+        return doubts(look, self._trust)
+
+    def _faulty(self, period: Period) -> bool:
+        return bool(faults(self._seen(period), [self._seen(one) for one in self._earlier(period)], self._trust))
+
+    def _why_incomparable(self, period: Period, before: Period, model: str, doubted: Sequence[Doubt]) -> str | None:
+        """Why the likeness of two periods' scores would say nothing of the model."""
+        if any(doubt.fault for doubt in doubted):
+            return "in it kinds went silent" if self._silent(period) else "its log is incomplete"
+        if self._faulty(before):
+            return "the log of the period it is compared with has a fault"
+        if not doubted and self._doubts(before, model):
+            return "the scores of the period it is compared with are not to be trusted"
+        return None
+
+    def _learned_from(self, period: Period, model: str) -> list[Period]:
+        """The latest periods that a model was fitted on, as far as the lake holds them and they are over."""
+        training, span = self._model(model).card.training, self.lake.span
+        if span is None or not training.get("since") or not training.get("until"):
+            return []
+        first, last = (datetime.fromisoformat(training[name]) for name in ("since", "until"))
+        begun = max(first, EPOCH + timedelta(microseconds=span[0]))
+        periods = self.calendar.from_to(self.calendar.holding(begun), min(last, period.until))
+        return list(periods)[-_REMEMBERED:]
+
+    def _humans(self, period: Period) -> frozenset[str]:
+        """Actors whom people had called human by the period's end, and nobody a bot."""
+        known = self._labels(period)
+        if known is None:
+            return frozenset()
+        humans = known.group_by("actor").agg(pl.col("bot").any()).filter(~pl.col("bot"))
+        return frozenset(humans["actor"])
+
+    @property
+    def _trust(self) -> TrustRules:
+        policy = self.policy
+        return TrustRules(
+            policy.unknown_most,
+            policy.alarm,
+            policy.alarms_most,
+            policy.bots_most,
+            policy.unjudged_most,
+            policy.collapsed,
+            policy.common_actors,
+        )
 
     def _silent(self, period: Period) -> tuple[str, ...]:
         return tuple(silent_kinds(self._seen(period), [self._seen(one) for one in self._earlier(period)]))

@@ -6,7 +6,7 @@ method works as described on players built so, no more.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import process_time
@@ -20,7 +20,9 @@ from gamewarden.detectors.logistic import AccountDay
 from gamewarden.drift import retraining, validation
 from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, silent_kinds
 from gamewarden.drift.correlation import agreement, by_actor
-from gamewarden.drift.flow import Day, Ledger, Period, Policy, Record, Retrained, Signal
+from gamewarden.drift.doubts import Doubt, Look, doubts
+from gamewarden.drift.doubts import Rules as TrustRules
+from gamewarden.drift.flow import Day, Ledger, Period, Policy, Record, Retrained, Signal, distrust, doubts_in
 from gamewarden.drift.seeing import seen_in
 from gamewarden.evaluation.control_plots import NEW_MODEL, plot_control_chart, plot_policies
 from gamewarden.evaluation.metrics import auc
@@ -80,6 +82,7 @@ def run(accounts: int = ACCOUNTS, seeds: int = SEEDS, progress: Progress = no_pr
         (
             ("By year (synthetic)", _each_year(by_week)),
             ("What the chart noticed (synthetic)", noticed),
+            ("Weeks whose scores are not to be trusted (synthetic)", pl.concat([one.doubted for one in runs])),
             ("Other watchers of the same X_t, never retrained (synthetic)", watchers),
         ),
     )
@@ -197,12 +200,32 @@ class _Keeper:
         """X_t of the week and the one before."""
         week = self._week(period)
         scores = self.scores(week - 1, model), self.scores(week, model)
+        doubted = tuple(self.doubts(week, model))
         silent = silent_kinds(self.played.seen[week], self._before(week))
         found = agreement(*scores)
         left = ban_wave(*scores, FLAG).found
-        if silent:
-            return Signal(None, found.common, "kinds went silent", left, tuple(silent))
-        return Signal(found.x, found.common, found.why, left)
+        if any(doubt.fault for doubt in doubted):
+            return Signal(None, found.common, "its log has a fault", left, tuple(silent), doubted)
+        if not doubted and self.doubts(week - 1, model):
+            return Signal(None, found.common, "the week before is not to be trusted", left)
+        return Signal(found.x, found.common, found.why, left, (), doubted)
+
+    def doubts(self, week: int, model: str) -> Sequence[Doubt]:
+        """Why the scores of a week are not to be trusted."""
+        fitted, feature = self.models[model]
+        actors = fitted.card.training["actors"]
+        since, until = (datetime.fromisoformat(fitted.card.training[name]) for name in ("since", "until"))
+        last = min(self._week_of(until - timedelta(microseconds=1)), week)
+        look = Look(
+            now=self.played.seen[week],
+            before=self._before(week),
+            scores=self.scores(week, model),
+            known=frozenset(feature.vocabulary or ()),
+            learned=self.played.seen[self._week_of(since) : last + 1],
+            bots=actors["bot"] / sum(actors.values()),
+            humans=self.played.judged(week).filter(~pl.col("bot"))["actor"].to_list(),
+        )
+        return doubts(look, TrustRules())
 
     def causes(self, period: Period, model: str) -> Sequence[Cause]:
         """Why scores moved."""
@@ -241,8 +264,11 @@ class _Keeper:
             for name in (candidate, model)
         )
         usual = None if in_control is None else self.scores(self._week_of(in_control), model)
-        everybody = self.scores(week, candidate), self.scores(week, model), usual
-        return validation.judge(retraining.compare(new, old, held, everybody, FLAG))
+        now = None if self.doubts(week, model) else self.scores(week, model)
+        everybody = self.scores(week, candidate), now, usual
+        verdict = validation.judge(retraining.compare(new, old, held, everybody, FLAG))
+        stands = [f"under it scores are not to be trusted: {one.says}" for one in self.doubts(week, candidate)]
+        return replace(verdict, failures=(*verdict.failures, *stands))
 
     def promote(self, period: Period, candidate: str, because: str) -> None:
         """The flow's own record is enough here."""
@@ -287,6 +313,7 @@ class _Run:
     costs: pl.DataFrame
     chart: pl.DataFrame
     noticed: pl.DataFrame
+    doubted: pl.DataFrame
     never_x: list[float | None]  # from the first watched week on, under the first model
 
     @classmethod
@@ -308,8 +335,8 @@ class _Run:
         first = keepers[NEVER]
         model = next(iter(first.models))
         xs = [first.signal(first.period(week), model).x for week in weeks]
-        chart, noticed = _chart(notebook), _noticed(notebook, played)
-        return cls(played.year.seed, pl.DataFrame(rows), pl.DataFrame(costs), chart, noticed, xs)
+        told = _chart(notebook), _noticed(notebook, played), _doubted(notebook, played)
+        return cls(played.year.seed, pl.DataFrame(rows), pl.DataFrame(costs), *told, xs)
 
 
 def _auc_by_week(keeper: _Keeper, weeks: range, *, retrain: bool) -> list[tuple[float, bool]]:
@@ -363,14 +390,23 @@ def _noticed(notebook: _Notebook, played: _Played) -> pl.DataFrame:
             "week": week,
             "status": steps["watch"]["status"],
             "happened_before": _latest(played.year.script.happenings, week),
-            "first_cause": steps["causes"]["causes"][0]["says"],
+            "first_cause": steps["causes"]["causes"][0]["says"] if "causes" in steps else distrust(steps["watch"]),
             "answer": _answer(steps),
         }
         for week, steps in _by_week(notebook)
-        if steps["watch"]["signal"]
+        if "retrain" in steps
     ]
     schema = dict.fromkeys(("status", "happened_before", "first_cause", "answer"), pl.String)
     return pl.DataFrame(rows, schema={"seed": pl.Int64, "week": pl.Int64, **schema})
+
+
+def _doubted(notebook: _Notebook, played: _Played) -> pl.DataFrame:
+    rows = [
+        {"seed": played.year.seed, "week": week, "says": " ".join(one["says"] for one in doubts_in(steps["watch"]))}
+        for week, steps in _by_week(notebook)
+        if doubts_in(steps["watch"])
+    ]
+    return pl.DataFrame(rows, schema={"seed": pl.Int64, "week": pl.Int64, "says": pl.String})
 
 
 def _answer(steps: Mapping[str, Record]) -> str:

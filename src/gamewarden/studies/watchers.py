@@ -40,7 +40,7 @@ def _ewma(values: Sequence[float | None]) -> list[int]:
         chart, point = chart.observe(x)
         if point.signal:
             weeks.append(week)
-            chart = chart.after_retraining(keep_limits=False)
+            chart = Chart()
     return weeks
 
 
