@@ -391,6 +391,11 @@ def test_an_unknown_detector_is_refused_with_the_known_ones():
         detectors.revive({"id": "x@1", "detector": "x"})
 
 
+def impossible(count):
+    """No three numbers can each go against both others."""
+    return [[1.0 if row == column else -0.9 for column in range(count)] for row in range(count)]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -412,6 +417,12 @@ def test_an_unknown_detector_is_refused_with_the_known_ones():
         (lambda v: v["reference"].update(humans=10**6), "add up to the humans"),
         (lambda v: v["training"].update(periods={"bot": "x"}), "periods and sources as counts of bot and human"),
         (lambda v: v.update(validation={}), "validation is not results with their AUC"),
+        (lambda v: v.pop("correlations"), "lacks correlations"),
+        (lambda v: v.update(correlations=[[1.0]]), "correlations are those of the columns"),
+        (lambda v: v.update(correlations=[["1"]]), "correlations is not a table of numbers"),
+        (lambda v: v["correlations"][0].__setitem__(1, 0.123), "correlations are those of the columns"),
+        (lambda v: v["correlations"][0].__setitem__(0, 2.0), "correlations are those of the columns"),
+        (lambda v: v.update(correlations=impossible(len(v["columns"]))), "correlations are those of the columns"),
         (lambda v: v["recipe"].update(seed=77), "its recipe and data make it"),
         (lambda v: v.update(data="0"), "its recipe and data make it"),
     ],

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from gamewarden.detectors.logistic import FOURTEEN
 from gamewarden.detectors.sentences import PHRASES, Seen, says, window_word
+from gamewarden.verdicts.ranking import USUAL
 
 REGULARITY = tuple(0.99 + 0.00005 * step for step in range(101))  # median 0.9925
 MINUTES = tuple(6.0 * step for step in range(101))  # median 300
@@ -102,3 +103,11 @@ def test_more_is_said_only_of_what_few_humans_reach(value, humans):
 )
 def test_a_time_unit_is_called_by_its_name(unit, word):
     assert window_word(unit) == word
+
+
+@pytest.mark.parametrize("feature", [*FOURTEEN, "odd_share"])
+def test_a_number_as_people_have_it_is_called_usual_and_no_other(feature):
+    words = [says(Seen(feature, value, MINUTES, "minute", 1440.0)).split(":")[0] for value in (1e4, 450.0, 150.0, -1.0)]
+
+    assert USUAL in says(Seen(feature, 300.0, MINUTES, "minute", 1440.0)).split(":")[0]
+    assert not [lead for lead in words if USUAL in lead]

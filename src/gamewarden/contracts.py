@@ -236,7 +236,7 @@ class Model(Protocol):
         """EVIDENCE: one row a feature, the heaviest first.
 
         Weights add up, with the model's base, to the log-odds of `probability`. What stands before the first colon
-        of `says` is a reason that can stand alone in a list.
+        of `says` is a reason that can stand alone in a list; of a number as people have it, it says "usual".
         """
 
     def to_dict(self) -> dict[str, Any]:

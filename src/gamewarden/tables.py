@@ -224,6 +224,7 @@ EVIDENCE = Table(
         "value": pl.Float64,
         "typical": pl.Float64,
         "weight": pl.Float64,
+        "alone": pl.Float64,  # what the number would say if it were all that is known
         "says": pl.String,
     },
     required=("actor", "since", "until", "detector", "feature"),

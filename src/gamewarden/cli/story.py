@@ -12,8 +12,12 @@ if TYPE_CHECKING:
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 96
 _FOOTNOTE = "The model weighs all topics at once: what one already says, another need not say again."
+_MARKS = (
+    f"Taken alone, a number marked + is more like those of known bots, one marked − more like people's. {_FOOTNOTE}"
+)
 _BY_SIDE = ("account-table",)  # features whose columns are the operator's own
 _SAYS_LITTLE = 0.15  # log-odds
+_SIGNS = {"bot": "+", "human": "−", "": "·"}
 _FACTS = 6  # of each side
 _PERIODS = 10  # the last ones are shown; all stand in `score`
 
@@ -21,7 +25,7 @@ _PERIODS = 10  # the last ones are shown; all stand in `score`
 def story_text(story: "Story") -> str:
     """The whole case: the judgement, what speaks for and against, and what the windows look like."""
     judged = story.scores["probability"].drop_nulls().len() > 0
-    told = _sides(story.evidence) if story.model.feature.name in _BY_SIDE else [*_reasons(story.evidence), _FOOTNOTE]
+    told = _sides(story.evidence) if story.model.feature.name in _BY_SIDE else _reasons(story.evidence)
     reasons = told if judged else []
     parts = [_judgement(story), _periods(story), *reasons, _windows(story), story.again]
     return "\n\n".join(part for part in parts if part)
@@ -83,7 +87,10 @@ def _reasons(evidence: "pl.DataFrame") -> list[str]:
         topics.setdefault(topic_of(row["feature"]), []).append(row)
     weights = {topic: sum(row["weight"] or 0.0 for row in rows) for topic, rows in topics.items()}
     heaviest = sorted(topics, key=lambda topic: -abs(weights[topic]))
-    return ["\n".join([_heading(topic, weights[topic]), *_facts(topics[topic])]) for topic in heaviest]
+    told = [
+        "\n".join([f"{topic}: {_points(weights[topic], topics[topic])}", *_facts(topics[topic])]) for topic in heaviest
+    ]
+    return [*told, _FOOTNOTE if evidence["alone"].null_count() == evidence.height else _MARKS]
 
 
 def _sides(evidence: "pl.DataFrame") -> list[str]:
@@ -110,15 +117,29 @@ def _fact_with_marks(row: dict[str, Any]) -> str:
     return f"  {'●' * max(1, min(5, round(2 * abs(row['weight'])))):<5} {row['says']}"
 
 
-def _heading(topic: str, weight: float) -> str:
-    """Marks for each factor of e in the odds, five at the most."""
-    marks = "●" * min(5, round(abs(weight)))
-    side = "bot" if weight > 0 else "human"
-    return f"{topic}: speaks for a {side} {marks}" if marks else f"{topic}: says little"
+def _points(weight: float, rows: list[dict[str, Any]]) -> str:
+    """Which way a topic points, with a mark for each factor of e in the odds, five at the most.
+
+    It is never said to speak for a side to which none of its facts points alone (decision 071).
+    """
+    side, other = ("bot", "human") if weight > 0 else ("human", "bot")
+    facts = {_side(row) for row in rows}
+    strength = "●" * min(5, round(abs(weight)))
+    if strength and (side in facts or all(row["alone"] is None for row in rows)):
+        return f"speaks for a {side} {strength}"
+    if strength and other in facts:
+        return f"alone more like a {other}'s; beside the other topics it does not count for one"
+    return "says little"
+
+
+def _side(row: dict[str, Any]) -> str:
+    """Whose number it rather is, taken alone."""
+    alone = row["alone"] or 0.0
+    return "" if abs(alone) < _SAYS_LITTLE else "bot" if alone > 0 else "human"
 
 
 def _facts(rows: list[dict[str, Any]]) -> list[str]:
-    return [f"  · {row['says']}" for row in rows]
+    return [f"  {_SIGNS[_side(row)]} {row['says']}" for row in rows]
 
 
 def _windows(story: "Story") -> str:

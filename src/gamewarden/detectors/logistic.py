@@ -53,7 +53,7 @@ FOURTEEN = (
 MAY_BE_ABSENT = frozenset(
     ("main_char_level", "npc_kill_count", "trade_get_count", "trade_give_count", "retrieve_count", "deposit_count")
 )
-METHOD = 4  # grows when the same recipe and data would give other numbers, so that a name never means two models
+METHOD = 5  # grows when the same recipe and data would give other numbers, so that a name never means two models
 _CONSTANT = 1e-12  # a deviation this small beside its mean is rounding, not variation
 _GRID = np.linspace(0.0, 1.0, 101)
 _VALIDATED = "held-out periods, an actor or its group in one fold only; the strength was chosen on the same folds"
@@ -125,6 +125,7 @@ class _Logistic:
             left_out=unused,
             strength=strength,
             intercept=learned.intercept,
+            correlations=_correlations(_standard(_matrix(rows, used), learned.means, learned.deviations)),
             slope=slope,
             offset=offset,
             reference=reference,
@@ -232,6 +233,15 @@ def _steady(means: Floats, deviations: Floats) -> Flags:
 def _standard(values: Floats, means: Floats, deviations: Floats) -> Floats:
     standard: Floats = np.where(np.isnan(values), 0.0, (values - means) / deviations)
     return standard
+
+
+def _correlations(standard: Floats) -> tuple[tuple[float, ...], ...]:
+    """Of the columns as the model sees them, a number that was not measured standing at the mean."""
+    together = standard.T @ standard
+    lengths = np.sqrt(np.diagonal(together))
+    table = np.clip(together / np.outer(lengths, lengths), -1.0, 1.0)
+    np.fill_diagonal(table, 1.0)
+    return tuple(tuple(float(value) for value in row) for row in (table + table.T) / 2)
 
 
 def _simplest(tried: Mapping[float, Floats], bot: Flags) -> float:

@@ -12,7 +12,8 @@ from gamewarden.detectors.abstaining import HeldOut
 from gamewarden.detectors.calibration import KEY, Calibration, Floats, Reference
 from gamewarden.detectors.fitted import CalibratedModel, optional_parts, refuse_misnamed, shallow
 from gamewarden.detectors.revival import logistic_fields
-from gamewarden.detectors.sentences import Seen, median, says, window_word
+from gamewarden.detectors.sentences import Seen, median, says, topic_of, window_word
+from gamewarden.detectors.sharing import alone, shares
 from gamewarden.errors import TableError
 from gamewarden.tables import EVIDENCE, FEATURES, check
 
@@ -51,10 +52,15 @@ class Column:
     weight: float
     percentiles: tuple[float, ...]  # of the training humans' raw values, 0 % to 100 %
 
+    def standard(self, values: Floats) -> Floats:
+        """How many deviations the values are from the mean, NaN where nothing was measured."""
+        scaled = np.log1p(values) if self.log else values
+        standard: Floats = (scaled - self.mean) / self.deviation
+        return standard
+
     def contribution(self, values: Floats) -> Floats:
         """The weight times z, and 0 where nothing was measured."""
-        scaled = np.log1p(values) if self.log else values
-        terms: Floats = np.where(np.isnan(values), 0.0, self.weight * ((scaled - self.mean) / self.deviation))
+        terms: Floats = np.where(np.isnan(values), 0.0, self.weight * self.standard(values))
         return terms
 
 
@@ -68,6 +74,7 @@ class LogisticModel(CalibratedModel):
     left_out: Mapping[str, str]  # feature -> why the model does not use it
     strength: float  # C of the regression
     intercept: float
+    correlations: tuple[tuple[float, ...], ...]  # of the columns as standardised, over the training rows
     held_out: HeldOut | None = None  # the held-out rows, for doing without a column that a source cannot show
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
@@ -90,11 +97,13 @@ class LogisticModel(CalibratedModel):
         """EVIDENCE: a period after the other, in each the heaviest feature first.
 
         `weight` is the feature's part of the log-odds of `probability`, measured from the average training row: they
-        add up to it with `base`. A period with too little play has no weights. Features the model could not use come
-        last with the weight 0.
+        add up to it with `base`. Features that go together share what they say, so that a topic's weights add up to
+        what its features say together. `alone` is what would be expected if the feature were all that is known. A
+        period with too little play has neither. Features the model could not use come last with the weight 0.
         """
         table = self._table(features)
-        parts = [self._evidence(table, name) for name in self.recipe["columns"]]
+        told = self._told(table)
+        parts = [self._evidence(table, name, told) for name in self.recipe["columns"]]
         heaviest = ["row", pl.col("weight").abs(), "order"]
         evidence = (
             pl.concat([part.with_columns(order=at) for at, part in enumerate(parts)])
@@ -158,11 +167,20 @@ class LogisticModel(CalibratedModel):
             decisions = decisions + column.contribution(values(table, column.name))
         return decisions
 
-    def _evidence(self, table: pl.DataFrame, name: str) -> pl.DataFrame:
+    def _told(self, table: pl.DataFrame) -> dict[str, tuple[Floats, Floats]]:
+        """What each column says in each row: its share of the decision, and alone."""
+        standard = np.column_stack([column.standard(values(table, column.name)) for column in self.columns])
+        weights = tuple(column.weight for column in self.columns)
+        topics = tuple(topic_of(column.name) for column in self.columns)
+        parts = shares(standard, weights, self.correlations, topics)
+        single = alone(standard, weights, self.correlations)
+        return {column.name: (parts[:, at], single[:, at]) for at, column in enumerate(self.columns)}
+
+    def _evidence(self, table: pl.DataFrame, name: str, told: Mapping[str, tuple[Floats, Floats]]) -> pl.DataFrame:
         """EVIDENCE of one feature for every row."""
         column = next((column for column in self.columns if column.name == name), None)
-        numbers = values(table, name)
-        weights = np.zeros(table.height) if column is None else self._slopes(table) * column.contribution(numbers)
+        nothing = np.zeros(table.height), np.zeros(table.height)
+        weights, single = (self._slopes(table) * part for part in told.get(name, nothing))
         percentiles = column.percentiles if column else ()
         return table.select(
             *KEY,
@@ -172,6 +190,7 @@ class LogisticModel(CalibratedModel):
             pl.col(name).alias("value"),
             pl.lit(median(percentiles) if percentiles else None, dtype=pl.Float64).alias("typical"),
             pl.when(pl.col(SELF_SIM).is_not_null()).then(pl.Series(weights)).alias("weight"),
+            pl.when(pl.col(SELF_SIM).is_not_null()).then(pl.Series(single)).alias("alone"),
             pl.Series(self._sentences(table, name, percentiles), dtype=pl.String).alias("says"),
         )
 
@@ -209,7 +228,7 @@ class LogisticModel(CalibratedModel):
 
     def _kept(self) -> dict[str, Any]:
         columns = [shallow(column) for column in self.columns]
-        parts = {name: getattr(self, name) for name in ("left_out", "strength", "intercept")}
+        parts = {name: getattr(self, name) for name in ("left_out", "strength", "intercept", "correlations")}
         rows = {} if self.held_out is None else {"held_out": self.held_out.to_dict()}
         return {"columns": columns, **parts, **rows}
 

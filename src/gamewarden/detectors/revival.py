@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from gamewarden.detectors.abstaining import look_at_held_out
 from gamewarden.facts import LARGEST, SMALLEST
 from gamewarden.facts import NUMBER as _NUMBER
@@ -24,6 +26,7 @@ from gamewarden.facts import whole as _whole
 from gamewarden.styles import Styles
 
 PERCENTILES = 101
+_ROUNDING = 1e-6
 __all__ = ["LARGEST", "PERCENTILES", "SMALLEST", "action_fields", "logistic_fields", "table_fields"]
 
 
@@ -45,10 +48,11 @@ def logistic_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         values,
         {
             "columns and left_out together are the recipe's columns": sorted([*used, *values["left_out"]])
-            == sorted(values["recipe"]["columns"])
+            == sorted(values["recipe"]["columns"]),
+            "correlations are those of the columns": _correlated(values["correlations"], len(used)),
         },
     )
-    return _with_tuples(values)
+    return {**_with_tuples(values), "correlations": tuple(map(tuple, values["correlations"]))}
 
 
 def action_fields(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,6 +125,15 @@ def _agree(values: Mapping[str, Any], more: Mapping[str, bool]) -> None:
     _facts_agree(values.get("id"), {**more, "training counts periods of both classes": both})
 
 
+def _correlated(table: list[list[float]], count: int) -> bool:
+    """Whether a table can be the correlations of so many columns: no sum of them varies less than not at all."""
+    if [len(row) for row in table] != [count] * count:
+        return False
+    matrix = np.array(table, dtype=np.float64)
+    plain = np.array_equal(matrix, matrix.T) and bool((np.diagonal(matrix) == 1).all())
+    return plain and bool((np.abs(matrix) <= 1).all()) and float(np.linalg.eigvalsh(matrix)[0]) > -_ROUNDING
+
+
 def _interval(value: object) -> bool:
     return isinstance(value, str) and value.startswith("i_") and value[2:].isdecimal()
 
@@ -159,6 +172,10 @@ _LOGISTIC: Mapping[str, _Fact] = {
         "a recipe with its columns",
     ),
     "left_out": _Fact(_texts, "reasons by feature"),
+    "correlations": _Fact(
+        lambda v: isinstance(v, list) and all(isinstance(row, list) and all(map(_finite, row)) for row in v),
+        "a table of numbers",
+    ),
 }
 _LOGISTIC_COLUMN: Mapping[str, _Fact] = {
     "name": _TEXT,

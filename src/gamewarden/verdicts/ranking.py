@@ -15,6 +15,7 @@ THRESHOLD = Rank.probability
 REASONS = 3
 _COMMON = 3 / 4  # of a list: what so many have tells none of them from the others
 _SLIGHT = 0.1  # of an actor's heaviest reason: what weighs less is none
+USUAL = "usual"  # the word that every sentence on a number as people have it holds: no reason where there is another
 _EDGE = 1e-12  # log-odds stay finite
 _KNOWN = " (profile)"
 _KEY = ("actor", "since", "until")
@@ -75,17 +76,23 @@ def common_reasons(ranking: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFram
 
 
 def _spoken(ranking: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
-    """What speaks for a bot with each listed actor: what sets it apart first."""
+    """What speaks for a bot with each listed actor, alone and beside the rest: what sets it apart first."""
     mine = check(evidence, EVIDENCE, "rank").filter(pl.col("actor").is_in(ranking["actor"].implode()))
     weighed = (
         mine.filter(pl.col("weight").is_not_null())
         .sort("actor", "feature", "weight", "since", descending=[False, False, True, False])
         .group_by("actor", "feature", maintain_order=True)
-        .agg(pl.col("weight").mean(), pl.col("says").first().str.split(":").list.first().str.strip_suffix("."))
+        .agg(
+            pl.col("weight", "alone").mean(),
+            pl.col("says").first().str.split(":").list.first().str.strip_suffix("."),
+        )
     )
+    usual = pl.col("says").str.contains(USUAL, literal=True)
     return (
         weighed.with_columns(apart=pl.col("weight") - pl.col("weight").median().over("feature"))
-        .filter(pl.col("weight") > 0, pl.col("weight") >= _SLIGHT * pl.col("weight").max().over("actor"))
+        .filter(pl.col("weight") > 0, pl.col("alone").is_null() | (pl.col("alone") > 0))
+        .filter(pl.col("weight") >= _SLIGHT * pl.col("weight").max().over("actor"))
+        .filter(~usual | usual.all().over("actor"))
         .sort("actor", "apart", "weight", "feature", descending=[False, True, True, False])
         .unique(["actor", "says"], keep="first", maintain_order=True)
     )
