@@ -8,9 +8,18 @@ import polars as pl
 import pytest
 
 from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
-from gamewarden.errors import TableError, WriteError
+from gamewarden.errors import Remark, TableError, WriteError
+from gamewarden.evaluation import lettering, report_plots
 from gamewarden.evaluation.cross_validation import evaluate
-from gamewarden.evaluation.plots import _broken, plot_roc, plot_scores, plot_self_similarity, plot_windows
+from gamewarden.evaluation.plots import (
+    _broken,
+    plot_roc,
+    plot_scores,
+    plot_self_similarity,
+    plot_windows,
+    save_picture,
+)
+from gamewarden.outside import visible
 from made_up import DAY, START, GivenNumbers, account_days, labels_of
 
 
@@ -95,3 +104,50 @@ def test_evaluation_imports_no_matplotlib_before_it_draws():
     code += "sys.exit('matplotlib' in sys.modules or 'sklearn' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+NAMES = {"Korean": "김철수", "Japanese": "山田太郎のキツネ", "Chinese": "王小明"}
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+def test_east_asian_names_are_drawn_where_a_font_has_them(name, tmp_path):
+    if not all(map(lettering.has_glyph, name)):
+        pytest.skip("no font here has Chinese, Japanese or Korean letters; Debian has fonts-wqy-microhei")
+    plot_windows(windows(), tmp_path / "named.png", name)
+    plot_windows(windows(), tmp_path / "other.png", name[::-1])
+
+    assert (tmp_path / "named.png").read_bytes() != (tmp_path / "other.png").read_bytes()
+
+
+def test_letters_no_font_has_are_written_as_numbers_and_said_once(tmp_path):
+    with pytest.warns(Remark, match=r"no font here draws .* \(U\+12000\) nor 1 other letter of it") as said:
+        plot_windows(windows(), tmp_path / "named.png", "\U00012000\U00012001")
+    plot_windows(windows(), tmp_path / "numbers.png", r"\U00012000\U00012001")
+
+    assert len(said) == 1
+    assert (tmp_path / "named.png").read_bytes() == (tmp_path / "numbers.png").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["a$\\foo$", "a$", "$x^2$", "\x1b[2J", "a\u202eb", "\udcff"], ids=ascii)
+def test_a_name_is_drawn_as_it_is_written(name, tmp_path):
+    plot_windows(windows(), tmp_path / "named.png", name)
+    plot_windows(windows(), tmp_path / "shown.png", visible(name))
+
+    assert (tmp_path / "named.png").read_bytes() == (tmp_path / "shown.png").read_bytes()
+
+
+def test_names_of_ticks_are_lettered_too(tmp_path):
+    def draw(figure):
+        axes = figure.subplots()
+        axes.set_yticks([0, 1], ["a\u202e", "\U00012000"])
+
+    with pytest.warns(Remark):
+        save_picture(draw, tmp_path / "ticks.png", (4, 3))
+
+
+def test_the_page_s_pictures_leave_letters_to_the_browser_and_warn_nobody(scores):
+    named = scores.with_columns(pl.lit("김철수\U00012000\u202e").alias("detector"))
+
+    picture = report_plots.curves(named)
+
+    assert "김철수\U00012000\\u202e" in picture

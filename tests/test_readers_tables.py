@@ -46,7 +46,7 @@ def plain(column: pa.Array) -> pa.Array:
 
 def encode(frame: pl.DataFrame, form: str) -> bytes:
     if form == "csv":
-        return csv_text(frame).encode()
+        return csv_text(frame, exact=True).encode()
     if form == "jsonl":
         times = pl.col("at").dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ")
         return frame.with_columns(times).write_ndjson().encode()

@@ -9,6 +9,8 @@ GamewardenError         anything we say on one line; the command line exits with
 ├── ModelError          a stored model is missing, damaged or from another format
 ├── VerdictError        a stored verdict is missing, damaged or from another format
 └── WriteError          a file or directory cannot be written
+
+Remark                  a warning that stops nothing and that a person should read
 """
 
 
@@ -46,3 +48,7 @@ class VerdictError(GamewardenError):
 
 class WriteError(GamewardenError):
     """A file or directory cannot be written."""
+
+
+class Remark(UserWarning):
+    """What a person should know although nothing failed; the command line says it as one line."""

@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 
 from gamewarden.errors import ReadError, TableError, WriteError
 from gamewarden.files import whole_file
+from gamewarden.outside import plain_json
+from gamewarden.spreadsheets import harmless
 
 DataType = pl.DataType | type[pl.DataType]
 TIME = pl.Datetime("us", "UTC")
@@ -406,29 +408,32 @@ def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
 
 
-def write_table(frame: pl.DataFrame, path: Path) -> None:
+def write_table(frame: pl.DataFrame, path: Path, *, exact: bool = False) -> None:
     """Write a table as CSV, Parquet or JSON by the file's ending, whole or not at all.
 
     Raises:
         WriteError: the ending is another one, or the place cannot be written.
     """
     with whole_file(path) as draft:
-        _writer(path)(frame, draft)
+        _writer(path, exact=exact)(frame, draft)
 
 
-def csv_text(frame: pl.DataFrame) -> str:
-    """The table as CSV: UTC times with six decimals and Z, null as an empty field, shortest floats."""
-    return frame.write_csv(datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
+def csv_text(frame: pl.DataFrame, *, exact: bool = False) -> str:
+    """The table as CSV: UTC times with six decimals and Z, null as an empty field, shortest floats.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it, unless it is to be `exact`.
+    """
+    return (frame if exact else harmless(frame)).write_csv(datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
 
 
 def json_text(frame: pl.DataFrame) -> str:
     """The table as a JSON array with one object a row."""
-    return _with_written_times(frame).write_json() + "\n"
+    return plain_json(_with_written_times(frame).write_json()) + "\n"
 
 
 def json_lines(frame: pl.DataFrame) -> str:
     """The table as one JSON object a line."""
-    return _with_written_times(frame).write_ndjson()
+    return plain_json(_with_written_times(frame).write_ndjson())
 
 
 def _with_written_times(frame: pl.DataFrame) -> pl.DataFrame:
@@ -436,10 +441,10 @@ def _with_written_times(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ"))
 
 
-def _writer(path: Path) -> Callable[[pl.DataFrame, Path], object]:
+def _writer(path: Path, *, exact: bool) -> Callable[[pl.DataFrame, Path], object]:
     match path.suffix.lower():
         case ".csv":
-            return lambda frame, draft: draft.write_text(csv_text(frame), encoding="utf-8")
+            return lambda frame, draft: draft.write_text(csv_text(frame, exact=exact), encoding="utf-8", newline="")
         case ".json":
             return lambda frame, draft: draft.write_text(json_text(frame), encoding="utf-8")
         case ".parquet":

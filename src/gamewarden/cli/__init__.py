@@ -1,6 +1,5 @@
 """The command line: one command a room; an argument, a call and a presentation."""
 
-import os
 import sys
 
 import click
@@ -19,6 +18,8 @@ from gamewarden.cli import (
     verdicts,
     worlds,
 )
+from gamewarden.cli.asides import asides_as_remarks
+from gamewarden.cli.show import fall_silent, say, say_usage
 from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
@@ -68,19 +69,21 @@ for _commands in SECTIONS.values():
 def main() -> None:
     """Run the command that was typed: 0 done, 1 our error as one line, 2 usage."""
     try:
-        sys.exit(root.main(prog_name="gamewarden", standalone_mode=False))
+        with asides_as_remarks():
+            sys.exit(root.main(prog_name="gamewarden", standalone_mode=False))
     except click.ClickException as error:
-        error.show()
+        say_usage(error)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("gamewarden: stopped", err=True)
+        say("gamewarden: stopped")
         sys.exit(_INTERRUPTED)
     except GamewardenError as error:
         _fail(" ".join(str(error).split()))
     except BrokenPipeError:
-        # The reader of our output has gone; nothing is left to say, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        fall_silent()
         sys.exit(1)
+    except UnicodeEncodeError as error:
+        _fail(f"the name {error.object!a} is not text (a byte of it is not UTF-8); rename the file or directory")
     except OSError as error:
         _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
     except MemoryError:
@@ -88,5 +91,5 @@ def main() -> None:
 
 
 def _fail(line: str) -> None:
-    click.echo(f"gamewarden: {line}", err=True)
+    say(f"gamewarden: {line}")
     sys.exit(1)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from gamewarden.cli import options
-from gamewarden.cli.show import progress, say
+from gamewarden.cli.show import progress, say, show_page
 
 
 def fit_account_table(name: str) -> click.Command:
@@ -49,7 +49,7 @@ def fit_account_table(name: str) -> click.Command:
             fitted = pipeline.fit_table(asked, source, to, reading=reading, progress=done)
         say(*fitted.remarks)
         page = pipeline.page_of(fitted.model, to)
-        click.echo(page.json() if as_json else page.markdown())
+        show_page(page, as_json=as_json)
         say(f"The model is in {fitted.path}")
 
     return command

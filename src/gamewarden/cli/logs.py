@@ -9,7 +9,7 @@ import click
 from gamewarden.cli import options, ragnarok
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import Presentation, one_under_the_other, progress, say
+from gamewarden.cli.show import Presentation, one_under_the_other, progress, say, tell
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
@@ -33,7 +33,7 @@ def lint(*, source: Path, reading: "Reading", present: Presentation) -> None:
     if present.for_machines:
         present.table(findings.table())
     else:
-        click.echo("\n".join(findings.sentences()))
+        tell(*findings.sentences())
 
 
 @click.command

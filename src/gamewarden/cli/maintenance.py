@@ -8,7 +8,7 @@ import click
 
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import Presentation, progress, say
+from gamewarden.cli.show import Presentation, progress, say, tell
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
@@ -52,7 +52,7 @@ def maintain(
 
     task = maintaining.Upkept(**{name: _utc(value) for name, value in asked.items()}, config=current())
     if explain:
-        click.echo("\n".join(maintaining.told(task)) or "Nothing has been done yet.")
+        tell(*(maintaining.told(task) or ["Nothing has been done yet."]))
         return
     if every is not None:
         _keep_running(task, every)

@@ -9,7 +9,7 @@ import click
 from gamewarden.cli import options, ragnarok, sessions
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import Presentation, progress, say
+from gamewarden.cli.show import Presentation, progress, say, show_page, tell
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
@@ -64,7 +64,7 @@ def _fit_packets(name: str) -> click.Command:
         say(*fitted.remarks)
         model: Any = fitted.model
         page = pipeline.page_of(model, to)
-        click.echo(page.json() if as_json else f"{model.text()}\n\n{page.markdown()}")
+        show_page(page, as_json=as_json, before=f"{model.text()}\n\n")
         say(f"The model is in {fitted.path}")
 
     return command
@@ -93,7 +93,7 @@ def _fit_events(name: str) -> click.Command:
             fitted = pipeline.fit(recipe, source, labels, to, reading=reading, progress=done)
         say(*fitted.remarks)
         page = pipeline.page_of(fitted.model, to)
-        click.echo(page.json() if as_json else page.markdown())
+        show_page(page, as_json=as_json)
         say(f"The model is in {fitted.path}")
 
     return command
@@ -206,4 +206,4 @@ def explain(
     if present.for_machines:
         present.table(story.evidence)
     else:
-        click.echo(story_text(story))
+        tell(*story_text(story).split("\n"))

@@ -204,13 +204,14 @@ def packet_reading(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def table(function: Callable[..., None]) -> Callable[..., None]:
-    """Adds --out and --json; the command gets `present`: how its table is shown."""
+    """Adds --out, --json and --raw; the command gets `present`: how its table is shown."""
 
     @click.option("--out", type=FILE, metavar="FILE", help="Write the table here: .csv, .parquet or .json.")
     @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+    @click.option("--raw", is_flag=True, help="Write text into .csv as it is, even what a spreadsheet would run.")
     @wraps(function)
-    def command(*, out: Path | None, as_json: bool, **given: Any) -> None:  # noqa: ANN401  the command's own
-        function(present=Presentation(out, as_json=as_json), **given)
+    def command(*, out: Path | None, as_json: bool, raw: bool, **given: Any) -> None:  # noqa: ANN401  the command's own
+        function(present=Presentation(out, as_json=as_json, exact=raw), **given)
 
     return command
 

@@ -1,6 +1,5 @@
 """Commands for packets as they come: `watch`."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.registry import LateOptions
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import say
+from gamewarden.cli.show import hand_over, say, status_line
 
 if TYPE_CHECKING:
     from gamewarden.features.traffic import TrafficTest
@@ -55,7 +54,7 @@ def watch(
     test = _profile(models, given, reading)
     say(*test.warnings)
     packets = pipeline.open_packet_source(source, reading)
-    with _status_line() as status:
+    with status_line() as status:
         tally = _watch(packets, test, live=not source.is_file(), state=state, out=out, status=status)
     say(*pipeline.remarks_of(packets), _summary(tally))
 
@@ -97,26 +96,11 @@ def _watch(
 def _written(out: Path | None, *, anew: bool) -> "Iterator[Write]":
     """Where decisions go, each batch of them at once."""
     if out is None:
-        yield _to_stdout
+        yield hand_over
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("wb" if anew else "ab", buffering=0) as file:
         yield lambda lines: file.write(lines.encode())
-
-
-def _to_stdout(lines: str) -> None:
-    sys.stdout.write(lines)
-    sys.stdout.flush()
-
-
-@contextmanager
-def _status_line() -> "Iterator[Callable[[Status], object]]":
-    """One line that is written over and over, on a terminal alone."""
-    if not sys.stderr.isatty():
-        yield lambda _status: None
-        return
-    yield lambda status: click.echo(f"\r\x1b[K{status}", nl=False, err=True)
-    click.echo(err=True)
 
 
 def _summary(tally: "Tally") -> str:

@@ -10,7 +10,7 @@ import click
 
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import Presentation, progress, say
+from gamewarden.cli.show import Presentation, progress, say, tell
 from gamewarden.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _tell(
         if summary:
             summed.read(done)
         for line in () if summary else trace_lines(summed.batches(), known):
-            click.echo(line)
+            tell(line)
     for sentence in session_sentences(summed.sessions(), known):
-        click.echo(sentence)
+        tell(sentence)
     say(*stream.remarks)

@@ -7,7 +7,7 @@ import click
 
 from gamewarden.cli import options, ragnarok
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import Presentation, progress, say
+from gamewarden.cli.show import Presentation, progress, say, show_page
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
@@ -54,7 +54,7 @@ def fit_command(name: str) -> click.Command:
             )
         say(*told.fitted.remarks)
         page = pipeline.page_of(told.fitted.model, to)
-        click.echo(page.json() if as_json else page.markdown())
+        show_page(page, as_json=as_json)
         if told.unknown.height and not as_json:
             say(prevalence.sentence)
             Presentation(None, as_json=False).table(told.unknown, "Sessions nobody has labelled")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from gamewarden.cli.show import tell
 from gamewarden.config import Config, config_text, load_config
 
 
@@ -16,4 +17,4 @@ def current() -> Config:
 @click.command
 def config() -> None:
     """Print the settings in force, with a sentence each."""
-    click.echo(config_text(current()), nl=False)
+    tell(*config_text(current()).rstrip("\n").split("\n"))

@@ -10,7 +10,7 @@ import click
 
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import Presentation, progress, say
+from gamewarden.cli.show import Presentation, progress, say, show_page, tell
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
@@ -48,7 +48,7 @@ def show(*, id_: str, models: Path, as_json: bool) -> None:
     from gamewarden import pipeline
 
     page = pipeline.page_of(pipeline.load_model(models, id_), models)
-    click.echo(page.json() if as_json else page.markdown())
+    show_page(page, as_json=as_json)
 
 
 def _reasoned(function: Callable[..., None]) -> Callable[..., None]:
@@ -80,7 +80,7 @@ def promote(*, id_: str, models: Path, because: str, by: str, at: datetime) -> N
     """Put a model into force; from then on no newer file takes its place by itself."""
     from gamewarden import pipeline
 
-    click.echo(pipeline.promote(models, id_, because=because, by=by, at=at))
+    tell(pipeline.promote(models, id_, because=because, by=by, at=at))
 
 
 @model.command("roll-back")
@@ -91,7 +91,7 @@ def roll_back(*, detector: str, models: Path, because: str, by: str, at: datetim
     """Take the latest promotion of a detector back: what was in force before it is in force again."""
     from gamewarden import pipeline
 
-    click.echo(pipeline.roll_back(models, detector, because=because, by=by, at=at))
+    tell(pipeline.roll_back(models, detector, because=because, by=by, at=at))
 
 
 @model.command
@@ -128,7 +128,7 @@ def diff(
 
     both = pipeline.load_model(models, first), pipeline.load_model(models, second)
     difference = pipeline.compare(*both)
-    (say if present.for_machines else click.echo)("\n".join(difference.sentences))
+    (say if present.for_machines else tell)(*difference.sentences)
     present.table(difference.table)
     if source is not None:
         with progress("scoring") as done:

@@ -1,5 +1,11 @@
-"""What people see: tables and progress on a terminal, whole files and JSON for machines."""
+"""What people see: tables and progress on a terminal, whole files and JSON for machines.
 
+All text leaves by this file, and what players chose leaves as it is written: no control or bidirectional character, no
+markup and no emoji code is sent to a terminal. Everywhere else in `cli` the ways around it are forbidden by the linter.
+"""
+
+import io
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -11,10 +17,13 @@ from typing import TYPE_CHECKING
 import click
 
 from gamewarden.files import refuse_bad_place
+from gamewarden.outside import plain_json, visible
 from gamewarden.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from gamewarden.pipeline import Page
 
 _PIPE_WIDTH = 160
 _ROWS, _COLUMNS = 60, 12  # what a person can take in at once
@@ -28,6 +37,7 @@ class Presentation:
 
     out: Path | None
     as_json: bool
+    exact: bool = False  # texts stand in CSV as they are, formulas too
 
     def __post_init__(self) -> None:
         """Refuse a place that cannot be written before any work is done."""
@@ -44,10 +54,10 @@ class Presentation:
         from gamewarden.tables import json_text, write_table
 
         if self.out is not None:
-            write_table(frame, self.out)
+            write_table(frame, self.out, exact=self.exact)
             say(f"{counted(frame.height, 'row')} in {self.out}")
         if self.as_json:
-            click.echo(json_text(frame), nl=False)
+            hand_over(json_text(frame))
         elif self.out is None:
             lay_out(frame, title)
 
@@ -56,7 +66,7 @@ class Presentation:
         if self.out is not None:
             words = "-".join("".join(letter if letter.isalnum() else " " for letter in name).split()).lower()
             own = self.out.with_name(f"{self.out.stem}-{words}{self.out.suffix}")
-            Presentation(own, as_json=False).table(frame)
+            Presentation(own, as_json=False, exact=self.exact).table(frame)
         elif not self.as_json:
             lay_out(frame, name)
 
@@ -65,15 +75,17 @@ def lay_out(frame: "pl.DataFrame", title: str = "") -> None:
     """Print a table for a person: what fits a screen, and a word on what does not."""
     from rich.console import Console
     from rich.table import Table as RichTable
+    from rich.text import Text
 
     console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
     shown = frame.head(_ROWS).select(_first_and_last(frame.columns))
-    grid = RichTable(title=title or None, title_justify="left", header_style="bold")
+    grid = RichTable(title=Text(visible(title)) if title else None, title_justify="left", header_style="bold")
     for name, dtype in shown.schema.items():
-        grid.add_column(name.replace("_", " "), justify="right" if dtype.is_numeric() else "left", overflow="fold")
+        called = Text(visible(name.replace("_", " ")))
+        grid.add_column(called, justify="right" if dtype.is_numeric() else "left", overflow="fold")
     for row in shown.iter_rows():
-        grid.add_row(*(_cell(name, value) for name, value in zip(shown.columns, row, strict=True)))
-    console.print(grid, markup=False)
+        grid.add_row(*(Text(visible(_cell(name, value))) for name, value in zip(shown.columns, row, strict=True)))
+    console.print(grid)
     hidden = {"rows": frame.height - shown.height, "columns": frame.width - shown.width}
     if more := " and ".join(f"{count:,} more {what}" for what, count in hidden.items() if count):
         say(f"{more}; --out FILE writes all")
@@ -84,10 +96,46 @@ def _first_and_last(columns: list[str]) -> list[str]:
     return columns if len(columns) <= _COLUMNS else [*columns[: _COLUMNS - 4], *columns[-4:]]
 
 
+def tell(*lines: str) -> None:
+    """Answers for the person at the terminal, a line each."""
+    for line in lines:
+        click.echo(visible(line))
+
+
+def head(line: str) -> None:
+    """A line that stands out."""
+    click.secho(visible(line), bold=True)
+
+
 def say(*lines: str) -> None:
     """Remarks for the person at the terminal; they never mix with a table on standard output."""
     for line in lines:
-        click.echo(line, err=True)
+        click.echo(visible(line), err=True)
+
+
+def say_usage(error: click.ClickException) -> None:
+    """What was wrong with the words that were typed."""
+    said = io.StringIO()
+    error.show(file=said)
+    say(*said.getvalue().rstrip("\n").split("\n"))
+
+
+def show_page(page: "Page", *, as_json: bool, before: str = "") -> None:
+    """A model's card: for a program, or for a person, with what stands before it."""
+    if as_json:
+        hand_over(page.json() + "\n")
+    else:
+        tell(*f"{before}{page.markdown()}".split("\n"))
+
+
+def hand_over(json: str) -> None:
+    """JSON for a program: the exact values, and still nothing that steers a terminal; out at once."""
+    click.echo(plain_json(json).encode(), nl=False)
+
+
+def fall_silent() -> None:
+    """The reader of our output has gone: nothing is left to say, not even at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def one_under_the_other(frames: "Iterable[pl.DataFrame]") -> "pl.DataFrame":
@@ -106,10 +154,21 @@ def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], N
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    words = TextColumn("{task.description}", markup=False)
+    columns = (words, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
+        task = bar.add_task(visible(label), total=total)
         yield lambda done: bar.advance(task, done)
+
+
+@contextmanager
+def status_line() -> Iterator[Callable[[object], object]]:
+    """One line that is written over and over, on a terminal alone."""
+    if not sys.stderr.isatty():
+        yield lambda _status: None
+        return
+    yield lambda status: click.echo(f"\r\x1b[K{visible(str(status))}", nl=False, err=True)
+    click.echo(err=True)
 
 
 def _cell(name: str, value: object) -> str:

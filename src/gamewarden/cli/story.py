@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from gamewarden.detectors.sentences import topic_of
+from gamewarden.outside import visible
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,7 +36,7 @@ def _judgement(story: "Story") -> str:
     import polars as pl
 
     best = story.scores.sort("probability", "since", descending=[True, True], nulls_last=True).row(0, named=True)
-    head = ", ".join(filter(None, (story.actor, _day(best["since"], best["until"]))))
+    head = ", ".join(filter(None, (visible(story.actor), _day(best["since"], best["until"]))))
     if best["probability"] is None:
         return f"{head}\nToo little evidence to say anything: nothing follows from this."
     judged = story.scores.filter(pl.col("probability").is_not_null()).height
@@ -107,14 +108,14 @@ def _sides(evidence: "pl.DataFrame") -> list[str]:
         if rows.height
     ]
     quiet = evidence.filter(pl.col("weight").abs() < _SAYS_LITTLE)
-    wrong = [f"  · {says}" for says in quiet["says"] if " cannot be true: " in says]
+    wrong = [f"  · {visible(says)}" for says in quiet["says"] if " cannot be true: " in says]
     more = sum(max(0, rows.height - _FACTS) for rows in sides.values()) + quiet.height - len(wrong)
     parts += ["\n".join(["Not trusted", *wrong])] if wrong else []
     return [*parts, f"{more} further numbers say little; --json lists them all."] if more else parts
 
 
 def _fact_with_marks(row: dict[str, Any]) -> str:
-    return f"  {'●' * max(1, min(5, round(2 * abs(row['weight'])))):<5} {row['says']}"
+    return f"  {'●' * max(1, min(5, round(2 * abs(row['weight'])))):<5} {visible(row['says'])}"
 
 
 def _points(weight: float, rows: list[dict[str, Any]]) -> str:
@@ -139,7 +140,7 @@ def _side(row: dict[str, Any]) -> str:
 
 
 def _facts(rows: list[dict[str, Any]]) -> list[str]:
-    return [f"  {_SIGNS[_side(row)]} {row['says']}" for row in rows]
+    return [f"  {_SIGNS[_side(row)]} {visible(row['says'])}" for row in rows]
 
 
 def _windows(story: "Story") -> str:
@@ -149,7 +150,7 @@ def _windows(story: "Story") -> str:
     top = (
         filled["top_kind"].value_counts(sort=True, name="windows").sort("windows", "top_kind", descending=[True, False])
     )
-    kinds = ", ".join(f"{kind} ({count:,})" for kind, count in top.head(3).iter_rows())
+    kinds = ", ".join(f"{visible(kind)} ({count:,})" for kind, count in top.head(3).iter_rows())
     empty = story.windows.height - filled.height
     return (
         f"The windows\n  {story.windows.height:,} windows, {empty:,} of them empty{_repeats(story)}.\n"

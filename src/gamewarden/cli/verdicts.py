@@ -7,7 +7,7 @@ import click
 
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import Presentation, progress, say
+from gamewarden.cli.show import Presentation, progress, say, show_page, tell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,7 +102,7 @@ def fit_fusion(
         )
     say(*fitted.remarks)
     page = pipeline.page_of(fitted.model, to or models)
-    click.echo(page.json() if as_json else page.markdown())
+    show_page(page, as_json=as_json)
     say(f"The fusion is in {fitted.path}")
 
 
@@ -206,7 +206,7 @@ def _present_with_words(frame: "pl.DataFrame", present: Presentation) -> None:
         present.table(frame)
         return
     for model, says in frame.select("model", "says").iter_rows():
-        click.echo(f"{model}: {says}\n")
+        tell(f"{model}: {says}", "")
     first = ("model", "humans", "fewest_days", "alarm", "accused", "humans_needed", "above_review", "probability")
     flags = ("reviewed", "people", "wrong_at_most", "flags_a_month")
     present.table(frame.select(name for name in (*first, *flags) if name in frame.columns))

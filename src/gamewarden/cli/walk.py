@@ -4,9 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from gamewarden.cli.show import lay_out, progress
+from gamewarden.cli.show import head, lay_out, progress, tell
 from gamewarden.cli.story import story_text
 from gamewarden.config import Config
 
@@ -77,7 +75,7 @@ def walk(place: Path, accounts: int, seed: int) -> None:
     for actor, name in ((first, "suspect"), (person, "person")):
         story = pipeline.explain(actor, lake, models, None, reading=reading, prevalence=share)
         pipeline.draw_story(story, place / f"{name}.png")
-        click.echo(f"\n{story_text(story)}\n")
+        tell("", *story_text(story).split("\n"), "")
 
     _step(6, "What is where.")
     for path in sorted(place.iterdir()):
@@ -99,11 +97,12 @@ def _list_first(first: "pl.DataFrame", lake: Path, models: Path, wishes: "Wishes
 
 
 def _step(number: int, title: str) -> None:
-    click.secho(f"\n{number}. {title}", bold=True)
+    tell("")
+    head(f"{number}. {title}")
 
 
 def _tell(line: str) -> None:
-    click.echo(f"   {line}")
+    tell(f"   {line}")
 
 
 def _listed(ranked: "pl.DataFrame") -> "pl.DataFrame":

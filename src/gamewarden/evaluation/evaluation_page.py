@@ -1,7 +1,6 @@
 """The evaluation as one HTML page for people: findings first, then every split side by side, then what it rests on."""
 
 from collections.abc import Iterator
-from html import escape
 from typing import Any
 
 import polars as pl
@@ -12,6 +11,7 @@ from gamewarden.evaluation.headlines import DOES_NOT_SHOW, best_detector, headli
 from gamewarden.evaluation.plans import FAMILY, SAYS
 from gamewarden.evaluation.report import table_html
 from gamewarden.evaluation.side_by_side import Part, SideBySide
+from gamewarden.outside import escape
 
 # The page fetches nothing: no script, no font, no picture from anywhere.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

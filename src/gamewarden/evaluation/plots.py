@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gamewarden.errors import TableError, WriteError
 from gamewarden.evaluation.baselines import BASELINES
+from gamewarden.evaluation.lettering import lettering, spelled_out
 from gamewarden.evaluation.metrics import Flags, Floats, Ranked
 from gamewarden.files import whole_file
 from gamewarden.labels import label_periods
@@ -274,9 +275,10 @@ def save_picture(draw: "Callable[[Figure], None]", path: Path, inches: tuple[flo
     endings = FigureCanvasAgg.get_supported_filetypes()
     if path.suffix.lower().lstrip(".") not in endings:
         raise WriteError(f"{path}: the ending {path.suffix!r} names no picture; end the name in .png, .svg or .pdf")
-    with rc_context(_STYLE):  # type: ignore[arg-type]  # matplotlib names every setting in a Literal
+    style: Any = {**_STYLE, **lettering()}  # matplotlib names every setting in a Literal
+    with rc_context(style):
         figure = Figure(figsize=inches, layout="constrained")
         FigureCanvasAgg(figure)
         draw(figure)
-        with whole_file(path) as draft:
+        with spelled_out(figure, path), whole_file(path) as draft:
             figure.savefig(draft)

@@ -2,10 +2,11 @@
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from html import escape
 from pathlib import Path
 
 import polars as pl
+
+from gamewarden.outside import escape
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1d2b3a; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }

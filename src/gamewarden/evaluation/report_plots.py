@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterator
 from io import StringIO
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 import polars as pl
 
 from gamewarden.evaluation.breakdowns import FPR, detectors_in
+from gamewarden.evaluation.lettering import lettering
 from gamewarden.evaluation.metrics import Floats, Ranked
+from gamewarden.outside import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -238,7 +241,7 @@ def _percent(axes: "Axes", which: str) -> None:
 
 
 def _short(name: str) -> str:
-    shown = "".join(letter if letter.isprintable() else "�" for letter in name)
+    shown = visible(name)
     return shown if len(shown) <= _LONGEST_NAME else shown[: _LONGEST_NAME - 1] + "…"
 
 
@@ -248,8 +251,9 @@ def _svg(draw: Draw, inches: tuple[float, float], salt: str) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    style: Any = {**_STYLE, "svg.hashsalt": salt}  # matplotlib names every setting in a Literal
-    with rc_context(style):
+    style: Any = {**_STYLE, **lettering(), "svg.hashsalt": salt}  # matplotlib names every setting in a Literal
+    with rc_context(style), catch_warnings():
+        filterwarnings("ignore", "Glyph", UserWarning)  # the browser draws the letters: here they are only measured
         figure = Figure(figsize=inches, layout="constrained")
         FigureCanvasSVG(figure)
         draw(figure)

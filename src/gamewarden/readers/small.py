@@ -14,7 +14,9 @@ from gamewarden.readers.packed import Unpacked
 from gamewarden.readers.tables import first_line_of, open_parquet, peek, unpacked_parquet
 from gamewarden.readers.tally import Tally, shorten
 from gamewarden.readers.times import Clock
+from gamewarden.spreadsheets import restored
 from gamewarden.tables import LABELS, PARQUET_FAULTS, PROFILES, SCORES, TIME, Table, check
+from gamewarden.words import counted
 
 _SCORED = Table(
     "SCORES",
@@ -44,12 +46,12 @@ def read_labels(path: Path, zone: str | None = None) -> Labels:
     Raises:
         ReadError: the file is no table, a column is missing, or a value is none we know.
     """
-    text = read_table(path)
+    text, undone = _read_own(path)
     _demand(text, LABELS, path)
     frame = check(_typed(text, LABELS, Clock(zone=zone), path), LABELS, str(path))
     once = frame.unique(maintain_order=True)
     torn = _torn(without_model_made(settle(once).frame).frame)
-    notes = []
+    notes = [undone] if undone else []
     if doubles := frame.height - once.height:
         notes.append(f"{path}: {doubles:,} rows are there twice and count once")
     if torn:
@@ -63,7 +65,7 @@ def read_profiles(path: Path, zone: str | None = None) -> pl.DataFrame:
     Raises:
         ReadError: the file is no table, `actor` is missing, twice or empty, or a value does not fit its column.
     """
-    text = read_table(path)
+    text, _ = _read_own(path)
     _demand(text, PROFILES, path)
     frame = check(_typed(text, PROFILES, Clock(zone=zone), path), PROFILES, str(path))
     twice = frame.filter(pl.col("actor").is_duplicated())["actor"]
@@ -78,7 +80,7 @@ def read_scores(path: Path, zone: str | None = None) -> pl.DataFrame:
     Raises:
         ReadError: the file is no table, a column is missing, or a value does not fit its column.
     """
-    text = read_table(path)
+    text, _ = _read_own(path)
     _demand(text, _SCORED, path)
     return check(_typed(text, _SCORED, Clock(zone=zone), path), _SCORED, str(path))
 
@@ -127,6 +129,19 @@ def read_table(path: Path) -> pl.DataFrame:
     tally.judge(ended=True)
     frames = [_texts(frame.drop(ROW), path) for frame in raw]
     return pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(shape.names, pl.String))
+
+
+def _read_own(path: Path) -> tuple[pl.DataFrame, str | None]:
+    """A table that may come from a list of ours: CSV without the apostrophes before formulas, and a word on them."""
+    found = read_table(path)
+    if peek(path).format != "csv":
+        return found, None
+    frame = restored(found)
+    changed = sum(int(new.ne_missing(old).sum()) for new, old in zip(frame, found, strict=True))
+    if not changed:
+        return frame, None
+    are = "is" if changed == 1 else "are"
+    return frame, f"{path}: {counted(changed, 'text')} with an apostrophe before a formula's sign {are} read without it"
 
 
 def _parquet(path: Path) -> pl.DataFrame:

@@ -46,7 +46,7 @@ class Upkeep:
         if not path.exists():
             return None
         try:
-            return check(pl.read_parquet(path), SCORES, str(path))
+            return check(pl.read_parquet(path, glob=False), SCORES, str(path))
         except (*PARQUET_FAULTS, pl.exceptions.PolarsError) as error:
             raise ReadError(f"{path}: is damaged ({first_line(error)}); delete it and it is made again") from error
 

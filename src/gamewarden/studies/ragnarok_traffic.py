@@ -25,7 +25,7 @@ def recorded_windows() -> tuple[pl.DataFrame, tuple[str, ...]]:
     if place is None or not (rig / "capture.pcap.gz").exists():
         return pl.DataFrame(), (f"No recorded Ragnarok traffic is at hand: {DATA} names no directory with it.",)
     windows = TrafficTest().measure(open_packets(rig / "capture.pcap.gz", (PORT,)))
-    roles = pl.read_csv(rig / "labels.csv").select(pl.format(":{}", "client_port").alias("port"), "role")
+    roles = pl.read_csv(rig / "labels.csv", glob=False).select(pl.format(":{}", "client_port").alias("port"), "role")
     named = windows.with_columns(port=":" + pl.col("actor").str.split(":").list.last()).join(roles, on="port")
     said = "The recording holds OpenKore programs alone, two of them driven by a noisy script; no person plays there."
     return windows_by_role(named.with_columns(bot_plays=pl.lit(True))), (said,)

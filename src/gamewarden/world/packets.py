@@ -49,7 +49,7 @@ def _stream(sender: Sender, since: int, seconds: float, seed: int, account: int)
 
 def _first_sessions(events: Path, players: int) -> pl.DataFrame:
     """Who plays first, from when to when (µs), and where: actor, account, since, until, end."""
-    seen = pl.scan_parquet(events).select("actor", "at", "ip")
+    seen = pl.scan_parquet(events, glob=False).select("actor", "at", "ip")
     first = seen.select("actor").unique(maintain_order=True).head(players).collect()
     mine = seen.join(first.lazy(), on="actor", how="semi").sort("actor", "at", maintain_order=True)
     breaks = (pl.col("at").diff() > _SILENCE).fill_null(False).cum_sum().over("actor")

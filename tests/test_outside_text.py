@@ -1,0 +1,332 @@
+"""Text that players choose reaches people as it is written, and obeys nobody: not the terminal, not a spreadsheet."""
+
+import csv
+import io
+import json
+import sys
+import unicodedata
+from pathlib import Path
+
+import click
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gamewarden.cli import root, show
+from gamewarden.outside import escape, plain_json, visible
+from gamewarden.readers.small import read_labels
+from gamewarden.spreadsheets import harmless, restored
+from gamewarden.tables import csv_text, json_lines, json_text, write_table
+from tables_made_up import account_table
+from test_cli import all_commands
+from typed import done, typed
+
+# Clears the screen, in 7 and in 8 bits; turns the reading round; is not seen; rings; is markup, an emoji, mathtext.
+NASTY = "\x1b[2J\x9b2J\u202e\u200b\x07\t[/x]:cat:$\\foo$"
+NASTY_FILE = "\x1b[2J\x9b2J\u202e\u200b\x07[x]:cat:"
+STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def steering_in(text):
+    return {letter for letter in text if unicodedata.category(letter) in STEERING} - {"\n"}
+
+
+def renamed(column):
+    return pl.when(pl.col(column).is_not_null()).then(pl.concat_str(pl.col(column), pl.lit(NASTY))).alias(column)
+
+
+@pytest.fixture(scope="module")
+def nasty(tmp_path_factory):
+    """A synthetic game in which everything that players and file systems can name is named to do harm."""
+    place = tmp_path_factory.mktemp("plain") / NASTY_FILE
+    done("world", place / "world", "--accounts", 40, "--days", 1, "--seed", 5, "--game", "aion", "--packets")
+    events = pl.read_parquet((place / "world/events.parquet").read_bytes())
+    events = events.with_columns(
+        renamed("actor"),
+        renamed("character"),
+        renamed("zone") + "\r",
+        renamed("item") + "\r\n",
+        pl.when(pl.col("kind") == "chat").then(pl.lit(f"chat{NASTY}")).otherwise("kind").alias("kind"),
+    )
+    write(events, place / f"events{NASTY_FILE}.parquet")
+    labels = pl.read_csv((place / "world/labels.csv").read_bytes()).with_columns(renamed("actor"), renamed("source"))
+    write(labels, place / "labels.csv")
+    profiles = pl.read_csv((place / "world/profiles.csv").read_bytes(), infer_schema=False)
+    write(
+        profiles.with_columns(renamed("actor"), renamed("name")).rename({"class": f"class{NASTY}"}),
+        place / "profiles.csv",
+    )
+    table = account_table().with_columns(renamed("actor"), renamed("class"))
+    write(table.rename({"ip_count": f"ip_count{NASTY}"}), place / "accounts.csv")
+    packets = pl.read_parquet((place / "world/packets.parquet").read_bytes()).with_columns(renamed("actor"))
+    write(packets, place / "packets.parquet")
+    lake, models = place / f"lake{NASTY_FILE}", place / f"models{NASTY_FILE}"
+    done("read", place / f"events{NASTY_FILE}.parquet", "--to", lake)
+    for name in ("account-day", "self-similarity"):
+        done("fit", name, lake, "--labels", place / "labels.csv", "--to", models)
+    table_words = ("--actor", "actor", "--label", "verdict", "--group", "account")
+    done("fit", "account-table", place / "accounts.csv", *table_words, "--rounds", 20, "--to", place / "tables")
+    done("world", place / "ragnarok", "--ragnarok", "--sessions", 4)
+    done("judge", lake, "--models", models, "--to", place / "verdicts", "--all")
+    return place
+
+
+def write(frame, path):
+    """As the operator's own tools would: nothing is made harmless."""
+    with path.open("wb") as file:
+        frame.write_parquet(file) if path.suffix == ".parquet" else frame.write_csv(file)
+
+
+def cases(place):
+    """Every command with words that make it speak of what was named to do harm."""
+    lake, models, labels = place / f"lake{NASTY_FILE}", place / f"models{NASTY_FILE}", place / "labels.csv"
+    log, tables = place / f"events{NASTY_FILE}.parquet", place / "tables"
+    known, streams, nowhere = ("--labels", labels), place / "ragnarok", place / f"nothing{NASTY_FILE}"
+    actor = pl.read_parquet(log.read_bytes())["actor"][0]
+    ids = sorted(path.stem for path in models.iterdir() if "@" in path.name)
+    reason = ("--models", models, "--because", f"because{NASTY}", "--by", f"by{NASTY}")
+    refused = ("--out", place / f"x.{NASTY_FILE}")
+    failing = ("--labels", nowhere, "--to", models)
+    return {
+        "backtest": [(lake, "--models", models, models), (nowhere, "--models", models, models)],
+        "budget": [("--wrong-per-month", 2, "--players", 1000, "--models", models)],
+        "config": [("--config-is-not-an-option" + NASTY,)],
+        "demo": [("--to", labels / NASTY_FILE)],
+        "evaluate": [(lake, *known)],
+        "explain": [
+            (actor, lake, "--models", models),
+            (actor, lake, "--models", models, "--plot", place / "windows.png"),
+            (NASTY, lake, "--models", models),
+            ("[/x]", lake, "--models", models),
+            (f"bot000{NASTY}", place / "accounts.csv", "--models", tables),
+        ],
+        "fit account-day": [(lake, *known, "--to", models)],
+        "fit self-similarity": [(lake, *failing)],
+        "fit actions-interval": [(lake, *failing)],
+        "fit actions-frequency": [(lake, *failing)],
+        "fit actions-two-stage": [(lake, *failing)],
+        "fit traffic": [(place / "packets.parquet", *failing)],
+        "fit session-network": [(nowhere, "--to", models)],
+        "fit session-angle": [(streams / "players", streams / "bots", "--to", models)],
+        "fit account-table": [(place / "accounts.csv", "--actor", NASTY, "--label", "verdict", "--to", tables)],
+        "fit fusion": [(lake, *known, "--models", nowhere)],
+        "judge": [(lake, "--models", models)],
+        "lint": [(log,), (labels,), (nowhere,)],
+        "maintain": [("--lake", lake, "--models", models, *known), ("--lake", nowhere, "--models", models)],
+        "measure self-similarity": [(lake,), (lake, "--by", "character"), (lake, *refused)],
+        "measure activity": [(lake,)],
+        "measure actions": [(lake,)],
+        "measure traffic": [(place / "packets.parquet",), (streams / "capture.pcap", "--server-port", 5121)],
+        "measure session": [(streams / "players",)],
+        "measure account-table": [(place / "accounts.csv", "--actor", "actor")],
+        "model diff": [(ids[0], ids[1], "--models", models, "--on", lake), (NASTY, NASTY, "--models", models)],
+        "model promote": [(ids[0], *reason), (ids[1], *reason), (NASTY, *reason)],
+        "model history": [("--models", models)],
+        "model list": [("--models", models)],
+        "model roll-back": [(ids[0].partition("@")[0], *reason), (NASTY, *reason)],
+        "model show": [(ids[0], "--models", models), (ids[1], "--models", models)],
+        "packets": [(streams / "players",), (nowhere,)],
+        "rank": [
+            (lake, "--models", models, "--top", 0, "--probability", 0, "--profiles", place / "profiles.csv"),
+            (lake, "--models", models, "--where", f"{NASTY}=1"),
+        ],
+        "read": [(log, "--to", place / f"other{NASTY_FILE}"), (nowhere, "--to", lake)],
+        "reproduce lee": [refused],
+        "reproduce hilaire": [refused],
+        "reproduce thawonmas": [refused],
+        "reproduce maintenance": [refused],
+        "reproduce cornelissen": [refused],
+        "score": [(lake, "--models", models), (place / "accounts.csv", "--models", tables)],
+        "verify": [(place / "verdicts", "--models", models, "--source", lake), (nowhere,)],
+        "watch": [(place / "packets.parquet",), (nowhere,)],
+        "world": [(place / f"small{NASTY_FILE}", "--accounts", 2), (labels / NASTY_FILE, "--accounts", 2)],
+    }
+
+
+def test_every_command_is_walked_below():
+    commands = [" ".join(words) for words, command in all_commands(root) if not isinstance(command, click.Group)]
+
+    source = Path(__file__).read_text(encoding="utf-8")
+    assert [words for words in commands if f'        "{words}": [' not in source] == []
+
+
+@pytest.mark.parametrize(
+    "words", [" ".join(words) for words, command in all_commands(root) if not isinstance(command, click.Group)]
+)
+def test_nothing_a_command_says_steers_the_terminal(nasty, words):
+    for arguments in cases(nasty)[words]:
+        ended = typed(*words.split(), *arguments)
+
+        assert steering_in(ended.out) == set(), (ended.code, arguments)
+        assert steering_in(ended.err) == set(), (ended.code, arguments)
+        assert "Traceback" not in ended.err
+        assert "🐱" not in ended.out + ended.err
+
+
+@pytest.mark.parametrize("words", ["measure activity", "score", "rank", "lint", "model show", "judge", "packets"])
+def test_json_of_a_command_steers_nothing_and_is_json(nasty, words):
+    ended = typed(*words.split(), *cases(nasty)[words][0], "--json")
+
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out)
+    assert steering_in(ended.out + ended.err) == set()
+
+
+def test_everything_that_steers_or_hides_is_written_out_and_nothing_else():
+    for number in range(sys.maxunicode + 1):
+        letter = chr(number)
+        steers = unicodedata.category(letter) in STEERING or letter in "\u115f\u1160\u3164\uffa0"
+        if steers or unicodedata.category(letter) != "Cn":  # Python may know fewer letters than the list
+            assert (visible(letter) != letter) == steers, hex(number)
+
+
+@given(st.text(st.characters()))
+def test_what_is_visible_stays_as_it_is(text):
+    shown = visible(text)
+
+    assert steering_in(shown) == set()
+    assert "\n" not in shown
+    assert visible(shown) == shown
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_json_steers_nothing_and_says_the_same(text):
+    frame = pl.DataFrame({f"name{text}": [text]})
+
+    for written in (json_text(frame), json_lines(frame), plain_json(json.dumps([{f"name{text}": text}]))):
+        assert steering_in(written) == set()
+        read = json.loads(written)
+        assert (read[0] if isinstance(read, list) else read) == {f"name{text}": text}
+
+
+def test_a_page_shows_what_a_browser_would_obey():
+    assert escape("<b>\u202e\x9b") == "&lt;b&gt;\\u202e\\x9b"
+
+
+def test_a_table_takes_no_name_for_markup_or_an_emoji(capsys):
+    names = ["[/x]", "[bold]b[/bold]", ":cat:", "a\nb", "\x1b]0;title\x07"]
+
+    show.lay_out(pl.DataFrame({"[/y]:cat:": names}), "[/z]:cat:")
+
+    shown = capsys.readouterr().out
+    for text in ("[/y]:cat:", "[/z]:cat:", *names[:3], r"a\nb", r"\x1b]0;title\x07"):
+        assert text in shown
+    assert steering_in(shown) == set()
+
+
+class Terminal(io.StringIO):
+    """Standard error as a person sits before it."""
+
+    def isatty(self):
+        return True
+
+
+def test_a_progress_bar_takes_no_name_for_markup_or_a_command(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+
+    with show.progress("looking at [/x]:cat:\u202e\x1b]0;title\x07", 2) as done:
+        done(1)
+
+    written = sys.stderr.getvalue()
+    assert r"looking at [/x]:cat:\u202e\x1b]0;title\x07" in written
+    assert "\x1b]0" not in written
+    assert "\u202e" not in written
+
+
+def test_a_status_line_sends_nothing_of_its_own(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+
+    with show.status_line() as status:
+        status("a\x1b[2J\u202e")
+
+    assert sys.stderr.getvalue() == "\r\x1b[Ka\\x1b[2J\\u202e\n"
+
+
+@pytest.mark.parametrize("words", [("lint",), ("read", "--to", "lake"), ("--config", "config")], ids=" ".join)
+def test_a_file_name_that_is_not_text_is_one_line(words, tmp_path):
+    first, *others = words
+
+    ended = typed(first, tmp_path / "a\udcff.csv", *others)
+
+    assert ended.code == 1
+    assert ended.err.count("\n") == 1
+    assert "Traceback" not in ended.err
+
+
+# --- Spreadsheets
+
+FORMULAS = ["=cmd()", "+1", "-1", "@sum", "\tx", "\rx", "\nx", "＝1", "＋1", "－1", "＠x", "'=x", "''+x"]
+ORDINARY = ["u00001", "김철수", "O'Brien", "'quoted'", "a=b", "x-1", "1+1", 'say "hi"', "a,b", " =x", "", None, "007"]
+
+
+def cells(text):
+    return [row[0] for row in csv.reader(io.StringIO(text, newline=""))][1:]
+
+
+def test_what_a_spreadsheet_would_run_gets_an_apostrophe():
+    assert cells(csv_text(pl.DataFrame({"actor": FORMULAS}))) == [f"'{text}" for text in FORMULAS]
+
+
+def test_ordinary_names_numbers_and_times_are_written_to_the_byte():
+    frame = pl.DataFrame({"actor": ORDINARY, "score": [-1.5] * len(ORDINARY), "n": [-3] * len(ORDINARY)})
+
+    assert csv_text(frame) == frame.write_csv() == csv_text(frame, exact=True)
+
+
+def test_column_names_are_made_harmless_too():
+    assert csv_text(pl.DataFrame({"=x": [1], "actor": ["b"]})).splitlines()[0] == "'=x,actor"
+
+
+@given(st.lists(st.text(st.sampled_from("'=+-@\t\r\n＝a1,\"")), min_size=1, unique=True))
+def test_each_text_is_written_in_its_own_way_and_read_back(texts):
+    frame = pl.DataFrame({"actor": texts}).with_columns(pl.lit(1).alias(text) for text in texts if text)
+
+    written = harmless(frame)
+
+    assert restored(written).equals(frame)
+    assert written["actor"].n_unique() == len(texts)
+    assert not written["actor"].str.contains("^[=+\\-@\t\r\n＝]").any()
+
+
+def test_a_foreign_table_may_have_a_column_with_the_apostrophe_and_one_without():
+    frame = pl.DataFrame({"=x": [1], "'=x": [2]})
+
+    assert restored(frame).columns == ["=x", "'=x"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_labels_written_from_a_list_of_ours_name_the_same_actors(tmp_path, ending):
+    actors = [text for text in (*FORMULAS, *ORDINARY) if text]
+    frame = pl.DataFrame({"actor": actors, "bot": [True] * len(actors), "source": ["=x"] * len(actors)})
+    if ending == "json":
+        (tmp_path / "labels.json").write_text(json_lines(frame), encoding="utf-8")
+    else:
+        write_table(frame, tmp_path / f"labels.{ending}")
+
+    labels = read_labels(tmp_path / f"labels.{ending}")
+
+    assert sorted(labels.frame["actor"]) == sorted(actors)
+    assert set(labels.frame["source"]) == {"=x"}
+
+
+def test_what_was_taken_back_from_labels_is_said(tmp_path):
+    write_table(pl.DataFrame({"actor": ["=x", "b"], "bot": [True, False]}), tmp_path / "labels.csv")
+
+    assert read_labels(tmp_path / "labels.csv").notes == (
+        f"{tmp_path / 'labels.csv'}: 1 text with an apostrophe before a formula's sign is read without it",
+    )
+
+
+def test_a_command_writes_harmless_csv_unless_told_to_write_it_raw(tmp_path):
+    table = account_table().with_columns(pl.concat_str(pl.lit("="), "actor").alias("actor"))
+    table.write_csv(tmp_path / "table.csv")
+    words = ("measure", "account-table", tmp_path / "table.csv", "--actor", "actor", "--out", tmp_path / "out.csv")
+
+    done(*words)
+    harmless_actors = cells((tmp_path / "out.csv").read_text())
+    done(*words, "--raw")
+    raw_actors = cells((tmp_path / "out.csv").read_text())
+
+    assert sorted(raw_actors) == sorted(table["actor"])
+    assert harmless_actors == [f"'{actor}" for actor in raw_actors]
