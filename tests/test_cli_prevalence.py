@@ -136,11 +136,13 @@ def test_a_kept_verdict_is_verified_at_the_share_it_was_given_at(game, tmp_path)
 
 
 def test_models_are_compared_at_one_share(game):
-    two = (game / "models", game / "models")
-    ended = done("backtest", game / "lake", "--models", *two, "--prevalence", 0.01, "--json")
+    common = ("backtest", game / "lake", "--models", game / "models", game / "models", "--probability", 0.5, "--json")
+    ended = done(*common, "--prevalence", 0.01)
+    flagged = [json.loads(one.stdout)[0]["flagged_a"] for one in (ended, done(*common, "--prevalence", 0.9))]
     model = next((game / "models").glob("*.json")).stem
     diff = done("model", "diff", model, model, "--models", game / "models", "--on", game / "lake", "--prevalence", 0.01)
 
+    assert flagged[0] < flagged[1]
     assert SUPPOSES in ended.stderr
     assert SUPPOSES in diff.stderr
 
@@ -221,6 +223,19 @@ def test_judge_names_the_styles_of_which_too_few_people_are_known_to_reach_any_p
     (line,) = [line for line in ended.stderr.splitlines() if "too few people are known for anybody" in line]
     assert all((f"{style} ({humans}" in line) == (humans < 19) for style, humans in known.items())
     assert min(known.values()) < 19
+
+
+def test_rank_says_why_a_listed_account_has_no_point(game):
+    ended = done("rank", game / "lake", "--models", game / "models", "--prevalence", 0.5, "--json")
+
+    assert "neither" in {row["point"] for row in json.loads(ended.stdout)}
+    assert "Of some styles of play too few people are known for anybody to reach a point" in ended.stderr
+
+
+def test_one_model_is_not_said_to_be_combined(game):
+    ended = done("judge", game / "lake", "--models", game / "models", "--json")
+
+    assert "1 model; one family of features, self-similarity, and the alarm is account-day's." in ended.stderr
 
 
 def test_judge_counts_those_a_list_would_show_and_says_why_they_reach_no_point(game, tmp_path):

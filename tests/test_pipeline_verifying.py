@@ -354,3 +354,16 @@ def test_a_document_with_any_bytes_exchanged_is_the_same_or_refused(document, da
         same = True
 
     assert same
+
+
+@pytest.mark.parametrize(
+    ("share", "told"), [(0.3, "probability was"), (5.0, "is not a share"), (-1.0, "is not a share")]
+)
+def test_a_verdict_whose_share_of_bots_was_changed_does_not_hold(place, document, share, told):
+    def change(values):
+        values["rules"]["bots"] = share
+
+    row = said(resealed(document, change), place)
+
+    assert not row["holds"]
+    assert told in row["says"]

@@ -12,7 +12,8 @@ def test_one_family_of_few_humans_can_never_reach_it_and_that_is_said_with_what_
     assert "2 families of features must agree and only self-similarity can speak" in told
     assert "the alarm must be 0.001 and is never below 0.0094 (105 held-out humans of one style)" in told
     assert (
-        "It takes `gamewarden fit actions-interval`, 999 reviewed humans of one style, `gamewarden fit fusion`" in told
+        "It takes `gamewarden fit actions-interval`, 999 reviewed humans of one style and `gamewarden fit fusion`"
+        in told
     )
     assert "\n" not in told
 

@@ -60,7 +60,7 @@ def test_a_server_of_five_hundred_is_told_plainly_and_offered_what_it_can_have()
 
     assert ended.exit_code == 0
     assert "1,497 humans are more than the 500 people who play: nobody can promise it of them all" in ended.stderr
-    assert "29 reviewed flags without a person among them allow 10 flags a month" in ended.stderr
+    assert "without a person among them 29 reviews allow 10 flags a month" in ended.stderr
     assert "--reviewed FILE" in ended.stderr
 
 

@@ -130,7 +130,7 @@ def share_notes(labels: pl.DataFrame, scores: pl.DataFrame, strangers: pl.DataFr
     if alike is not None:
         yield (
             f"Of {alike.accounts:,} accounts without a label about {alike.text} look like bots, if bots and people "
-            "among them are like the labelled ones; bots that nobody catches make it too low."
+            "among them are like the labelled ones: a guess for [population] bots, too low where some are never caught."
         )
     if drawn is None:
         yield (

@@ -77,7 +77,7 @@ def compare_on(
             raise ModelError(f"{model.id} judges scores, not a source; compare the models it hears")
     seeing = cast("tuple[Model, Model]", models)
     heard = hear(seeing, source, reading, progress)
-    if len(heard.models) < len(seeing):
+    if {model.card.id for model in seeing} != {model.card.id for model in heard.models}:
         raise ModelError(f"{source}: {heard.caveats[0]}")
     shown = heard.at(prevalence)
     table = _side_by_side(*(shown.filter(model=model.card.id) for model in seeing))

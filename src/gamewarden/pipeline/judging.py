@@ -26,6 +26,7 @@ from gamewarden.verdicts.meeting import Limits, least_covered, whole_enough
 from gamewarden.verdicts.periods import KEY, Cut, Speaker, marks_of, periods_of, played, roll_up, side_by_side
 from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
+from gamewarden.words import counted
 
 
 @dataclass(frozen=True)
@@ -155,16 +156,21 @@ def judgement_summary(judgement: Judgement) -> tuple[str, ...]:
     """How many periods reach which point, and how the detectors were fused."""
     point = judgement.points.reached(judgement.verdicts)
     count = {name: int((point == name).sum()) for name in (CONSERVATIVE, PROGRESSIVE)}
-    how = (
-        "alarms were combined without labels, valid whatever the detectors have in common"
-        if judgement.fusion is None
-        else f"fused by {judgement.fusion.id}"
-    )
     reached = (
         f"Of {point.len():,} periods {count[CONSERVATIVE]:,} reach the conservative point, {count[PROGRESSIVE]:,} more "
         f"the progressive one, and {point.null_count():,} have too little evidence to say."
     )
-    return (f"{len(judgement.models)} models; {how}.", reached)
+    return (f"{counted(len(judgement.models), 'model')}; {_how(judgement)}.", reached)
+
+
+def _how(judgement: Judgement) -> str:
+    """How the answers of the models became one."""
+    first = judgement.models[0]
+    if judgement.fusion is not None:
+        return f"fused by {judgement.fusion.id}"
+    if all(model.feature.name == first.feature.name for model in judgement.models):
+        return f"one family of features, {first.feature.name}, and the alarm is {first.card.detector}'s"
+    return "alarms were combined without labels, valid whatever the detectors have in common"
 
 
 def rules_of(

@@ -1,6 +1,6 @@
 """The list of accounts to look at, with their reasons."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
@@ -8,13 +8,13 @@ from typing import Self
 import polars as pl
 
 from gamewarden.config import Config
-from gamewarden.contracts import Progress, no_progress
+from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.activity import Activity
 from gamewarden.pipeline.judging import judged, rules_of
 from gamewarden.pipeline.measuring import feature_of, measured
 from gamewarden.pipeline.meeting import say
-from gamewarden.pipeline.reaching import best_points, other_voices
+from gamewarden.pipeline.reaching import best_points, other_voices, rare_styles
 from gamewarden.pipeline.scoring import event_model, zone_remarks
 from gamewarden.pipeline.sources import Reading, Told, Watched, open_source
 from gamewarden.pipeline.vocabularies import days_of
@@ -22,6 +22,7 @@ from gamewarden.readers.small import read_profiles
 from gamewarden.tables import FEATURES, SCORES
 from gamewarden.verdicts.chunks import Patience, roll_up
 from gamewarden.verdicts.filters import Filter, parse_filter
+from gamewarden.verdicts.points import NEITHER, Points
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.verdicts.ranking import add_reasons, common_reasons
 from gamewarden.verdicts.ranking import rank as rank_scores
@@ -145,6 +146,7 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
         *said.caveats,
         wishes.prevalence.sentence,
         *other_voices(models, model),
+        *_pointless(listing, model, rules.points),
         *more,
         *again,
         *_in_common(common, listing.height),
@@ -157,6 +159,12 @@ def _judged(measured: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
     """The rows that have a score: reasons are about nothing else."""
     judged = scores.filter(pl.col("probability").is_not_null()).select("actor", "since", "until")
     return measured.join(judged, on=["actor", "since", "until"], how="semi")
+
+
+def _pointless(shown: pl.DataFrame, model: Model, points: Points) -> Iterator[str]:
+    """Why accounts stand on the list without a point, where the model knows too few people of their style."""
+    if (shown["point"] == NEITHER).any():
+        yield from rare_styles([model.card], points)
 
 
 def _refuse_bad_conditions(wishes: Wishes, profiles: pl.DataFrame | None) -> None:

@@ -29,10 +29,10 @@ def reach_of(models: Sequence[Model], fusion: FusionModel | None, points: Points
     ]
     told = Reach(points, families, together).sentence(others)
     heard = [*(model.card for model in _speaking(models)), *([] if fusion is None else [fusion.card])]
-    return (*_rare_styles(heard, points), *([] if told is None else [told]))
+    return (*rare_styles(heard, points), *([] if told is None else [told]))
 
 
-def _rare_styles(cards: Sequence[Card], points: Points) -> Iterator[str]:
+def rare_styles(cards: Sequence[Card], points: Points) -> Iterator[str]:
     """Of which styles of play too few people are known for even the progressive point, where there are some."""
     counts: dict[str, int] = {}
     for card in cards:

@@ -53,7 +53,7 @@ class Reach:
             return None
         return (
             f"Nobody can reach the conservative point with these models: {'; '.join(missing)}. It takes "
-            f"{', '.join(self._takes(others))}; until then a verdict is a reason to look, no more."
+            f"{_listed([*self._takes(others)])}; until then a verdict is a reason to look, no more."
         )
 
     def _missing(self) -> Iterator[str]:
@@ -82,3 +82,7 @@ class Reach:
     @property
     def _coarse(self) -> bool:
         return self.least > self.points.conservative
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))

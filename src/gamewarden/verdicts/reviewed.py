@@ -75,13 +75,14 @@ def flags_promised(accepted: Accepted, reviewed: int, people: int) -> dict[str, 
 def offer(accepted: Accepted) -> str:
     """What reviewing flags would allow, before any was reviewed."""
     examples = [
-        f"{clean_reviews(accepted, flags):,} reviewed flags without a person among them allow {flags} flags a month"
+        f"{clean_reviews(accepted, flags):,} reviews allow {flags} flags a month"
         for flags in _EXAMPLES
         if flags > accepted.wrong_per_month
     ]
+    clean = f"; without a person among them {', '.join(examples)}" if examples else ""
     return (
         "Where few people play, count flags instead of players: let a person review each before anything follows, keep "
-        f"the outcomes (actor,bot) and give them with --reviewed FILE{': ' if examples else ''}{', '.join(examples)}."
+        f"the outcomes (actor,bot) and give them with --reviewed FILE{clean}."
     )
 
 
