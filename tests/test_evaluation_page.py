@@ -100,3 +100,59 @@ def test_too_few_people_give_no_precision(by_actor):
 
 def test_the_same_results_give_the_same_picture(by_actor):
     assert splits_compared(by_actor.summary, "account-day") == splits_compared(by_actor.summary, "account-day")
+
+
+def restated(result, humans, **figures):
+    """The result as if the detectors had done so well by actor: (auc, share caught, its low and high end)."""
+    names = ("auc", "tpr_at_1pct", "tpr_at_1pct_low", "tpr_at_1pct_high")
+    summary = result.summary.with_columns(humans=pl.lit(humans, pl.Int64), precision_at_1pct=pl.lit(0.5))
+    for detector, values in figures.items():
+        mine = (pl.col("detector") == detector.replace("_", "-")) & (pl.col("unit") == "actor")
+        summary = summary.with_columns(
+            pl.when(mine).then(value).otherwise(name).alias(name) for name, value in zip(names, values, strict=True)
+        )
+    return replace(result, summary=summary)
+
+
+def test_the_headline_is_what_is_caught_at_the_threshold_and_not_a_hair_of_auc(by_actor):
+    result = restated(by_actor, 500, self_similarity=(0.9692, 0.10, 0.06, 0.17), account_day=(0.9688, 0.75, 0.66, 0.83))
+
+    lines = list(headlines(result))
+
+    assert lines[0] == (
+        "On accounts it never saw, account-day catches 75 of 100 bots (95 %: 66 to 83; 20 bots) while it flags "
+        "1 of 100 people (up to 2.3; 500 people)."
+    )
+    assert lines[1] == "self-similarity catches 10 (6 to 17), clearly fewer, though its AUC is 0.969 beside 0.969."
+    assert "<tr class='best'><td>account-day</td>" in evaluation_page(result, "log", "labels")
+
+
+def test_detectors_whose_intervals_overlap_are_not_told_apart(by_actor):
+    result = restated(by_actor, 500, self_similarity=(0.91, 0.70, 0.60, 0.79), account_day=(0.92, 0.75, 0.66, 0.83))
+
+    lines = list(headlines(result))
+
+    assert lines[1] == (
+        "self-similarity catches 70 (60 to 79): the intervals overlap, so that so few cannot tell it from account-day."
+    )
+
+
+def test_equal_shares_are_ordered_by_auc(by_actor):
+    result = restated(by_actor, 500, self_similarity=(0.95, 0.7, 0.6, 0.8), account_day=(0.93, 0.7, 0.6, 0.8))
+
+    assert "self-similarity catches 70 of 100" in next(headlines(result))
+
+
+def test_one_in_a_hundred_of_few_people_is_stated_with_what_it_may_be(by_actor):
+    result = restated(by_actor, 120, account_day=(0.9, 0.75, 0.66, 0.83), self_similarity=(0.9, 0.1, 0.0, 0.2))
+
+    assert "flags 1 of 100 people (up to 4.6; 120 people)" in next(headlines(result))
+
+
+def test_few_groups_without_an_interval_say_so(by_actor):
+    bare = by_actor.summary.with_columns(
+        pl.lit(None, pl.Float64).alias(name) for name in ("auc_low", "auc_high", "tpr_at_1pct_low", "tpr_at_1pct_high")
+    )
+    result = replace(by_actor, summary=bare)
+
+    assert "no interval: too few" in next(headlines(result))

@@ -54,7 +54,10 @@ svg text { font-family: system-ui, "Segoe UI", Roboto, sans-serif !important; }
 details { margin: 1rem 0; } summary { cursor: pointer; }
 @media print { body { max-width: none; } details { display: none; } }
 """
-_HEAD = ("detector", "bots", "people", "AUC", "95 %", "caught at 1 %", "at 0.1 %", "precision", "ever caught", "hours")
+_HEAD = (
+    *("detector", "bots", "people", "caught at 1 %", "95 %", "at 0.1 %", "precision", "AUC", "95 %"),
+    *("ever caught", "hours"),
+)
 
 
 def evaluation_page(result: SideBySide, source: str, labels: str) -> str:
@@ -134,13 +137,20 @@ def _split_rows(result: SideBySide, part: Part, best: str) -> Iterator[str]:
 
 
 def _cells(row: dict[str, Any]) -> Iterator[str]:
-    interval = "–" if row["auc_low"] is None else f"{row['auc_low']:.2f}–{row['auc_high']:.2f}"
-    yield from (f"<td class='number'>{row[name]:,}</td>" for name in ("bots", "humans"))
-    yield f"<td class='number'>{_decimals(row['auc'])}</td><td class='number'>{interval}</td>"
-    for name in ("tpr_at_1pct", "tpr_at_0_1pct", "precision_at_1pct", "ever_flagged"):
-        yield f"<td class='number'>{_share(row[name])}</td>"
     hours = row["hours_to_detection"]
-    yield f"<td class='number'>{'–' if hours is None else f'{hours:,.0f}'}</td>"
+    shown = (
+        *(f"{row[name]:,}" for name in ("bots", "humans")),
+        *(_share(row["tpr_at_1pct"]), _ends(row, "tpr_at_1pct", 100, 0)),
+        *(_share(row[name]) for name in ("tpr_at_0_1pct", "precision_at_1pct")),
+        *(_decimals(row["auc"]), _ends(row, "auc", 1, 2)),
+        *(_share(row["ever_flagged"]), "–" if hours is None else f"{hours:,.0f}"),
+    )
+    yield from (f"<td class='number'>{cell}</td>" for cell in shown)
+
+
+def _ends(row: dict[str, Any], name: str, times: int, digits: int) -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return "–" if low is None else f"{times * low:.{digits}f}–{times * high:.{digits}f}"
 
 
 def _pictures(result: SideBySide, best: str) -> Iterator[str]:

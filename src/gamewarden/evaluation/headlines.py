@@ -1,9 +1,11 @@
 """What an evaluation found, in sentences that a manager can repeat and an engineer can stand behind."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import polars as pl
 
+from gamewarden.chances import upper_bound
 from gamewarden.evaluation.baselines import BASELINES
 from gamewarden.evaluation.breakdowns import FPR, detectors_in
 from gamewarden.evaluation.plans import ACTOR, FAMILY, FARM, RANDOM, TIME
@@ -16,6 +18,9 @@ _OTHERWISE = {
     FAMILY: "kinds of bots it never saw",
 }
 _STRANGERS = {FARM: "accounts and farms", ACTOR: "accounts"}
+_MEASURE = "tpr_at_1pct"
+_TAIL = 0.025  # of a 95 % interval, at one end
+_ROUNDING = 1e-9
 _WITNESS = 0.05  # an AUC this far above that of counting events is worth a detector
 DOES_NOT_SHOW = (
     "How many bots there are among all players: precision is stated for a share of bots that somebody chose.",
@@ -28,10 +33,26 @@ DOES_NOT_SHOW = (
 
 
 def best_detector(result: SideBySide) -> str:
-    """The detector that ranks best on those it never saw."""
+    """The detector that does best on those it never saw, by what an operator acts on."""
+    return str(_in_order(result)[0]["detector"])
+
+
+def _in_order(result: SideBySide) -> list[dict[str, Any]]:
+    """The detectors' rows, the best first: by the bots caught where one in a hundred people is flagged, then by AUC.
+
+    With too few people to show such a rate the AUC alone decides. A list is acted on from its top; two AUCs that differ
+    in the fourth decimal say nothing of it.
+    """
     names = detectors_in(result.scores)
-    rows = result.summary.filter(pl.col("detector").is_in(names), split=result.main.name, unit="actor")
-    return str(rows.sort("auc", descending=True, nulls_last=True)["detector"][0]) if rows.height else names[0]
+    rows = result.summary.filter(pl.col("detector").is_in(names), split=result.main.name, unit=ACTOR)
+    return sorted(rows.to_dicts(), key=lambda row: [-1.0 if row[name] is None else row[name] for name in _by(row)])[
+        ::-1
+    ]
+
+
+def _by(row: dict[str, Any]) -> tuple[str, str]:
+    """What decides between detectors, and what decides where that is equal."""
+    return (_MEASURE, "auc") if row["humans"] * FPR >= 1 else ("auc", _MEASURE)
 
 
 def headlines(result: SideBySide) -> Iterator[str]:
@@ -42,6 +63,7 @@ def headlines(result: SideBySide) -> Iterator[str]:
         yield "Nobody could be judged: one class has no period with enough play."
         return
     yield _caught(row, best, result.main.name)
+    yield from (_beside(other, row) for other in _in_order(result)[1:])
     if row["precision_at_1pct"] is not None:
         yield (
             f"If {_percent(row['prevalence'])} of all players are bots, {_of_hundred(row['precision_at_1pct'])} of 100 "
@@ -57,23 +79,48 @@ def headlines(result: SideBySide) -> Iterator[str]:
     yield from _in_time(row, best)
 
 
-def _caught(row: dict[str, float], best: str, split: str) -> str:
-    who = f"{row['bots']:,} bots and {row['humans']:,} people"
+def _caught(row: dict[str, Any], best: str, split: str) -> str:
     strangers = _STRANGERS.get(split, "periods")
-    if row["humans"] * FPR < 1:
+    if _by(row)[0] == "auc":
+        who = f"{row['bots']:,} bots and {row['humans']:,} people"
         return (
             f"{best} ranks a bot above a person {_of_hundred(row['auc'])} times in 100 on {strangers} it never saw "
-            f"({who}; 95 %: {row['auc_low']:.2f} to {row['auc_high']:.2f})."
+            f"({_interval(row, 'auc')}; {who})."
         )
+    most = 100 * upper_bound(int(FPR * row["humans"] + _ROUNDING), row["humans"], _TAIL)
     return (
-        f"On {strangers} it never saw, {best} catches {_of_hundred(row['tpr_at_1pct'])} of 100 bots while it flags 1 "
-        f"of 100 people ({who}; 95 %: {_of_hundred(row['tpr_at_1pct_low'])} to {_of_hundred(row['tpr_at_1pct_high'])})."
+        f"On {strangers} it never saw, {best} catches {_of_hundred(row[_MEASURE])} of 100 bots "
+        f"({_interval(row, _MEASURE)}; {row['bots']:,} bots) while it flags 1 of 100 people (up to {most:.1f}; "
+        f"{row['humans']:,} people)."
     )
+
+
+def _beside(other: dict[str, Any], best: dict[str, Any]) -> str:
+    """How another detector does, and whether the best one is surely better."""
+    measure = _by(best)[0]
+    does = "ranks a bot above a person" if measure == "auc" else "catches"
+    said = f"{other['detector']} {does} {_of_hundred(other[measure])} ({_ends(other, measure)})"
+    if other[f"{measure}_high"] is None or best[f"{measure}_low"] is None:
+        return f"{said}; so few cannot tell it from {best['detector']}."
+    if other[f"{measure}_high"] >= best[f"{measure}_low"]:
+        return f"{said}: the intervals overlap, so that so few cannot tell it from {best['detector']}."
+    if other["auc"] > best["auc"]:
+        return f"{said}, clearly fewer, though its AUC is {other['auc']:.3f} beside {best['auc']:.3f}."
+    return f"{said}, clearly fewer."
+
+
+def _interval(row: dict[str, Any], measure: str) -> str:
+    return "no interval: too few groups" if row[f"{measure}_low"] is None else f"95 %: {_ends(row, measure)}"
+
+
+def _ends(row: dict[str, Any], measure: str) -> str:
+    low, high = row[f"{measure}_low"], row[f"{measure}_high"]
+    return "no interval" if low is None else f"{_of_hundred(low)} to {_of_hundred(high)}"
 
 
 def _otherwise(result: SideBySide, best: str, row: dict[str, float]) -> Iterator[str]:
     shown = [part.name for part in result.parts]
-    measure = "auc" if row["humans"] * FPR < 1 else "tpr_at_1pct"
+    measure = _by(row)[0]
     otherwise = [
         f"{_of_hundred(_row(result, name, best)[measure])} with {words}"
         for name, words in _OTHERWISE.items()

@@ -1,0 +1,76 @@
+"""The papers' experiments as the README states them: runs `gamewarden reproduce STUDY` and keeps its figures.
+
+    python benchmarks/reproduced.py cornelissen [--table FILE]
+
+`--table` takes what `gamewarden reproduce STUDY --out FILE.json` wrote before: some of them take a while.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from figures import Figure, record
+from gamewarden.chances import upper_bound
+
+Told = tuple[Mapping[str, Figure], tuple[str, ...]]
+_EVENINGS, _BOTS = 10, 25
+_OTHER, _BEYOND = "another evening's", "above the cut of 0.909"
+
+
+def cornelissen(rows: list[dict[str, Any]]) -> Told:
+    """Errors with each session left out once, and who stands beyond the cut."""
+    values = {(row["method"], row["figure"]): row for row in rows}
+    errors = "left out once: errors at 0.5"
+    figures: dict[str, Figure] = {}
+    for name, method in (
+        ("published", "network, as published"),
+        ("scored", "network, z-scores"),
+        ("turns", "network, with turns"),
+        ("angles", "angles, as published"),
+        ("repaired", "angles of z-scores"),
+    ):
+        row = values[method, errors]
+        figures |= {name: row["synthetic"], f"{name}_least": row["lowest"], f"{name}_most": row["highest"]}
+    scored = {figure: row["synthetic"] for (method, figure), row in values.items() if method == "network, z-scores"}
+    people = round(_EVENINGS * (scored["left out once: sessions judged"] - _BOTS))
+    figures["people"] = people
+    for name, whose in (("own", "humans above the cut of 0.909 (FPR)"), ("other", f"{_OTHER} humans {_BEYOND}")):
+        beyond = round(people * scored[whose])
+        figures |= {name: 100 * scored[whose], f"{name}s": beyond}
+        figures[f"{name}_up_to"] = 100 * upper_bound(beyond, people, 0.025)
+    figures |= {"caught": 100 * scored["bots above the cut of 0.909 (recall)"]}
+    figures |= {"other_caught": 100 * scored[f"{_OTHER} bots {_BEYOND}"]}
+    return figures, (
+        "the network as published makes {published:.1f} errors in 50 ({published_least:.0f}–{published_most:.0f};",
+        "on z-scores {scored:.1f} ({scored_least:.0f}–{scored_most:.0f}), with turn angles {turns:.1f}",
+        "vector angles {angles:.1f} as published, {repaired:.1f} repaired",
+        "(of {people}; up to {own_up_to:.1f} %), and {others} of {people} of another evening",
+        "({other:.1f} %; up to {other_up_to:.1f} %), with {caught:.0f} % and {other_caught:.0f} % of the bots",
+    )
+
+
+STUDIES: Mapping[str, Callable[[list[dict[str, Any]]], Told]] = {"cornelissen": cornelissen}
+
+
+def main() -> None:
+    """Run a study, or take its table, and record it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("study", choices=STUDIES)
+    parser.add_argument("--table", type=Path)
+    given = parser.parse_args()
+    with TemporaryDirectory() as place:
+        table = given.table or Path(place) / "table.json"
+        if given.table is None:
+            command = [sys.executable, "-m", "gamewarden", "reproduce", given.study, "--out", str(table)]
+            subprocess.run(command, check=True)
+        figures, says = STUDIES[given.study](json.loads(table.read_text(encoding="utf-8")))
+    print(record(f"reproduced_{given.study}", f"python benchmarks/reproduced.py {given.study}", figures, says))
+
+
+if __name__ == "__main__":
+    main()
