@@ -47,6 +47,26 @@ def test_play_time_a_day_is_a_strong_honest_column_and_is_used(fitted):
     assert "playtime_per_day" in json.loads(fitted.stdout)["parameters"]["columns"]
 
 
+def test_the_fit_shows_what_its_promise_costs_and_what_the_other_choices_would(fitted):
+    (line,) = [line for line in fitted.stderr.splitlines() if line.startswith("--promise ")]
+
+    promises = json.loads(fitted.stdout)["validation"]["promises"]
+    assert line.startswith("--promise account --peers learned catches of the bots ")
+    assert {choice.split()[1] for choice in promises} == {"account", "row"}
+    assert {choice.split()[3] for choice in promises} == {"none", "fifths", "learned"}
+    caught = {choice: price["bots caught at 1.0%"] for choice, price in promises.items()}
+    assert caught["--promise row --peers none"] >= caught["--promise account --peers none"]
+    assert caught["--promise account --peers none"] >= caught["--promise account --peers learned"]
+
+
+def test_peers_along_a_column_that_is_not_there_are_refused_in_one_line(place):
+    done = run("fit", "account-table", place / "known.csv", *NAMED, "--to", place / "no", *QUICK, "--peers", "guild")
+
+    assert done.returncode == 1
+    assert "peers 'guild' is none of none, fifths, learned" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_kept_by_name_the_leak_makes_the_model_look_better_than_it_is(place, fitted):
     kept = run(
         "fit",

@@ -96,6 +96,26 @@ def test_the_trees_as_arrays_decide_as_the_library_that_grew_them():
     np.testing.assert_allclose(ours, theirs, atol=1e-9)
 
 
+def test_trees_of_half_the_rows_decide_as_boldly_as_those_of_all_once_their_leaves_are_as_large():
+    """With as many leaves on fewer rows they would be bolder, and what they say of strangers no guide to the others."""
+    draw = np.random.default_rng(0)
+    rows = draw.normal(0, 1, (8000, 4))
+    bot = draw.random(8000) < 1 / (1 + np.exp(-3 * rows[:, 0] + rows[:, 1] ** 2))
+
+    def boldness(count, style):
+        forest = grow(rows[:count], bot[:count], style, runs=1, rounds=250, seed=1)
+        return np.abs(forest.base + forest.parts(rows[4000:]).sum(axis=1)).mean()
+
+    finished, as_many_leaves, as_large_leaves = (
+        boldness(4000, SHARP),
+        boldness(2000, SHARP),
+        boldness(2000, SHARP.for_share(0.5)),
+    )
+
+    assert as_large_leaves == pytest.approx(finished, rel=0.03)
+    assert as_many_leaves > 1.06 * finished
+
+
 def test_only_columns_that_were_asked_add_to_a_decision():
     draw = np.random.default_rng(0)
     rows = np.column_stack([draw.normal(0, 1, 500), np.ones(500)])
@@ -145,6 +165,39 @@ def test_a_row_with_too_few_numbers_is_not_judged(model):
     assert model.score(thin)["probability"].null_count() == 2
 
 
+def fitted_with(more):
+    """A model of the made-up table with these columns beside, and what it was measured with."""
+    frame = account_table(120, 160).with_columns(more)
+    feature = AccountTable(group="account", label="verdict", drop=("character",)).freeze(FrameRows(frame))
+    table = feature.measure(FrameRows(frame))
+    return AccountTableDetector(feature=feature, **QUICK).fit(table, LABELS), table, feature
+
+
+def test_columns_that_are_rightly_empty_for_most_rows_do_not_make_these_too_little():
+    """Numbers on how the characters of an account differ: there are none where an account has one."""
+    several = pl.int_range(pl.len()) % 10 < 3
+    beside = [
+        pl.when(several).then(pl.col("Playtime") % (7 + at) + pl.col("Max_level")).alias(f"between_{at}")
+        for at in range(30)
+    ]
+    model, table, _ = fitted_with(beside)
+
+    scores = model.score(table)
+
+    assert scores["probability"].null_count() == 0
+
+
+def test_a_row_whose_telling_columns_are_all_missing_is_not_judged_however_many_others_it_has():
+    draw = np.random.default_rng(7)
+    noise = [pl.Series(f"noise_{at}", draw.normal(0, 1, 280)) for at in range(30)]
+    model, table, feature = fitted_with(noise)
+    told = [name for name in feature.names if not name.startswith("noise") and name != "impossible"]
+
+    scores = model.score(table.with_columns(pl.lit(None, dtype=pl.Float64).alias(name) for name in told))
+
+    assert scores["probability"].null_count() == table.height
+
+
 def test_too_few_of_a_class_are_refused():
     with pytest.raises(FitError, match="needed are 5 of each"):
         AccountTableDetector(feature=FEATURE, **QUICK).fit(TABLE, LABELS.filter(pl.col("actor") > "bot117"))
@@ -157,6 +210,28 @@ def test_too_few_of_a_class_are_refused():
 def test_an_option_nothing_can_be_learned_with_is_refused(option, value):
     with pytest.raises(ConfigError, match=option):
         AccountTableDetector(feature=FEATURE, **{option: value})
+
+
+def test_an_alarm_promised_to_accounts_is_never_below_one_promised_to_rows():
+    """Ten rows an account: whoever has several is judged by the most bot-like of them."""
+    grouped = LABELS.with_columns(group=pl.col("actor").str.extract(r"(\D+\d*)\d$"))
+    rows, accounts = (
+        AccountTableDetector(feature=FEATURE, promise=promise, peers=("none",), **QUICK).fit(TABLE, grouped)
+        for promise in ("row", "account")
+    )
+
+    alarms = [fitted.score(TABLE)["alarm"] for fitted in (rows, accounts)]
+
+    assert accounts.reference.humans == 16
+    assert rows.reference.humans == 160
+    assert (alarms[1] >= alarms[0] - 1e-12).all()
+
+
+def test_the_card_says_on_which_steps_people_are_too_few_for_1_in_100(model):
+    (sentence,) = (line for line in model.card.weaknesses if "each step of its numbers" in line)
+
+    fewest = min(model.peers.counts().values())
+    assert f"1 in {fewest + 1} (" in sentence
 
 
 def spoiled(model, change):
@@ -203,6 +278,13 @@ WILD = {
     "no nodes": put(("smooth",), {}),
     "a ratio of nothing": put(("ratios", 0), ["x", "y"]),
     "a column twice": put(("columns", 0, "name"), "Login_count"),
+    "information below none": put(("columns", 0, "information"), -1.0),
+    "people with half of their rows": lambda values: values["peers"]["persons"].pop(),
+    "a step above the ladder": lambda values: values["peers"]["steps"][0].__setitem__(0, 99),
+    "a ladder on no column": put(("peers", "ladders", 0, "column"), "nothing"),
+    "borders that fall": put(("peers", "ladders", 0, "borders"), [2.0, 1.0]),
+    "steps without a ladder": lambda values: values["peers"]["ladders"].pop(),
+    "prices that are a list": put(("validation", "promises"), []),
     "a weight that is text": put(("columns", 0, "weight"), "heavy"),
 }
 

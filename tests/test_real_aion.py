@@ -1,13 +1,17 @@
 """Real characters of Aion, as an operator would bring them; `benchmarks/real_aion.py` has the README's figures."""
 
+import math
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from gamewarden import folds
+from gamewarden.chances import chance_beside, lower_bound, upper_bound
 from gamewarden.detectors.account_table import AccountTableDetector
+from gamewarden.detectors.ladders import Ladder
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr
 from gamewarden.features.account_table import AccountTable
 from gamewarden.pipeline.account_tables import labels_of_table
@@ -46,6 +50,67 @@ def test_numbers_of_accounts_and_characters_are_caught_where_nobody_names_them(r
     caught = AccountTable(actor="key", group="A_Acc", label="Type").freeze(FrameRows(numbered)).identifiers
 
     assert caught == ("Actor", "blob")
+
+
+@pytest.fixture(scope="module")
+def strangers(recipe, rows):
+    """A small model of two thirds of the accounts by the path a user takes, and the rows of the others."""
+    table = recipe.measure(rows)
+    labels, _ = labels_of_table(rows, recipe, "Bot")
+    known = table.select("actor").join(labels, on="actor", maintain_order="left")
+    group = known["group"].to_numpy().astype(str)
+    out = pl.Series(folds.deal(group, known["bot"].to_numpy(), 3, 5) == 0)
+    model = AccountTableDetector(feature=recipe, rounds=100, runs=1).fit(table.filter(~out), labels)
+    return model, table.with_columns(known["bot"], known["group"]).filter(out)
+
+
+def flagged(model, people):
+    """How many accounts of these rows reach 1 in 100, and the chance of so many if the promise holds."""
+    told = people.select("group", alarm=model.score(people.drop("bot", "group"))["alarm"])
+    accounts = told.group_by("group").agg(pl.col("alarm").min())
+    hits, known = int((accounts["alarm"] <= 0.01).sum()), model.reference.humans
+    return hits, chance_beside(hits, accounts.height, math.floor(0.01 * (known + 1)) - 1, known)
+
+
+def groups(model, people):
+    """People by fifth of their hours a day, and those who play for 16 hours and more."""
+    humans = people.filter(~pl.col("bot"))
+    (borders,) = (ladder.borders for ladder in model.peers.ladders if ladder.column == "playtime_per_day")
+    ladder = Ladder("playtime_per_day", borders[:4])
+    yield from (humans.filter(pl.Series(ladder.steps(humans) == step)) for step in range(1, 6))
+    yield humans.filter(pl.col("playtime_per_day") >= 16 * 3600)
+
+
+def test_1_in_100_holds_for_accounts_of_people_who_play_little_and_for_those_who_play_all_day(strangers):
+    model, people = strangers
+
+    chances = [flagged(model, part)[1] for part in groups(model, people)]
+
+    assert min(chances) > 0.01 / len(chances)
+
+
+def test_one_reference_for_all_rows_breaks_its_promise_to_those_who_play_most(strangers):
+    """The fault that the test above is there for, planted."""
+    model, people = strangers
+    humans = replace(model.peers, ladders=(), steps=())
+    pooled = replace(model, peers=humans)
+
+    *_, busiest, all_day = (flagged(pooled, part) for part in groups(model, people))
+
+    assert busiest[1] < 0.001
+    assert all_day[1] < 1e-6
+    assert all_day[0] > 10
+
+
+def test_probabilities_at_the_top_are_what_is_seen_on_accounts_it_never_saw(strangers):
+    model, people = strangers
+    probability = model.score(people.drop("bot", "group"))["probability"].to_numpy()
+    bot = people["bot"].to_numpy()
+
+    for low, high in ((0.8, 0.95), (0.95, 1.0)):
+        there = (probability >= low) & (probability < high)
+        said, seen = probability[there].mean(), int(bot[there].sum())
+        assert lower_bound(seen, int(there.sum()), 0.005) <= said <= upper_bound(seen, int(there.sum()), 0.005)
 
 
 def test_a_small_model_tells_bots_of_accounts_it_never_saw(recipe, rows):

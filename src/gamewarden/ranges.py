@@ -31,8 +31,8 @@ class Ranges:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, columns: Sequence[str]) -> Self:
-        """The ranges of the columns that vary in training; one that does not has taught nothing."""
-        measured = {name: spread_out(_measured(rows, name)) for name in columns}
+        """The ranges of the columns that vary in training, in the order of a file; another has taught nothing."""
+        measured = {name: spread_out(_measured(rows, name)) for name in sorted(columns)}
         spread = {name: values for name, values in measured.items() if values.size and values.std() > 0}
         return cls(
             tuple(spread),

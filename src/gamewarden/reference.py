@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import polars as pl
@@ -112,7 +112,14 @@ class StyleReferences:
         return {name: reference.humans for name, reference in self.by_style.items()}
 
 
-def people_of(humans: pl.DataFrame, pooled: Reference, styles: StyleReferences | None = None) -> People:
+class Comparison(Protocol):
+    """People to be compared with beside people as a whole."""
+
+    def alarm(self, table: pl.DataFrame, decisions: Floats, pooled: Reference) -> Floats:
+        """The share of people that look at least as bot-like: of all, or of those like oneself where it is larger."""
+
+
+def people_of(humans: pl.DataFrame, pooled: Reference, styles: Comparison | None = None) -> People:
     """The reference humans as a budget counts them, from their rows: group, times, and the value as `held_out`."""
     values = humans["held_out"].to_numpy()
     alarms = pooled.alarm(values) if styles is None else styles.alarm(humans, values, pooled)

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from gamewarden.cli import options
+from gamewarden.cli.settings import current
 from gamewarden.cli.show import progress, say, show_page
 
 
@@ -44,7 +45,8 @@ def fit_account_table(name: str) -> click.Command:
         **given: Any,  # noqa: ANN401  the columns, and the options of the recipe
     ) -> None:
         named = {column: given[column] for column in ("actor", "group", "label", "drop", "keep")}
-        asked = pipeline.Asked(AccountTable(**named), positive, chosen(detector, given))
+        hours = {"hours": current().styles.hardcore_hours}
+        asked = pipeline.Asked(AccountTable(**named), positive, hours | chosen(detector, given))
         with progress(f"fitting {name}") as done:
             fitted = pipeline.fit_table(asked, source, to, reading=reading, progress=done)
         say(*fitted.remarks)

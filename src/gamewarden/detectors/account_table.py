@@ -6,7 +6,7 @@ regression makes of the same columns stands beside it on the card, so that the g
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 import polars as pl
@@ -16,8 +16,9 @@ from gamewarden.detectors.account_table_model import (
     AccountTableModel,
     Column,
     Machine,
+    added,
     checked,
-    enough_of,
+    measured_of,
     numbers_of,
     squeezed,
 )
@@ -26,28 +27,36 @@ from gamewarden.detectors.calibration import (
     CALIBRATIONS,
     Flags,
     Floats,
-    Reference,
     people_of,
     plain_json,
     platt,
     validation_of,
 )
 from gamewarden.detectors.forest import Forest
+from gamewarden.detectors.ladders import FIFTHS, LEARNED, NONE, Crowd, Ladder
 from gamewarden.detectors.learning import bots, fold_count, groups, held_out, refuse_too_few, training_of
+from gamewarden.detectors.peers import Peers, reference_of
+from gamewarden.detectors.promises import ACCOUNT, ROW, Choice, as_persons, prices
 from gamewarden.detectors.ratios import ratios_of
 from gamewarden.errors import ConfigError, FitError
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.ranges import Ranges
+from gamewarden.styles import Styles
 from gamewarden.tables import LABELS, check
 
 Method = Literal["trees", "logistic"]
-METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
+Promise = Literal["account", "row"]
+METHOD = 3  # grows when the same recipe and data would give other numbers, so that a name never means two models
 _GRID = np.linspace(0.0, 1.0, 101)
 _STEADY = 1e-12  # a deviation this small beside its mean is rounding, not variation
+_AWAKE = 16.0  # hours a day: who plays longer does not sleep for eight
 _VALIDATED = "held-out rows, an actor or its group in one fold only"
 _STYLES = ((SMOOTH, 1), (SHARP, 2))  # sharp trees differ more from run to run
 _NEEDED = {
     "method": f"choose one of {', '.join(get_args(Method))}",
+    "promise": f"choose one of {', '.join(get_args(Promise))}",
+    "peers": f"choose {NONE}, {FIFTHS}, {LEARNED} or columns",
+    "hours": "give a number above 0",
     "runs": "give 1 or more",
     "rounds": "give 1 or more",
     "strength": "give a number above 0",
@@ -58,6 +67,14 @@ _NEEDED = {
 }
 
 
+class TableFeature(Feature, Protocol):
+    """A frozen recipe of a table that knows which of its numbers are a time a day."""
+
+    @property
+    def day_lengths(self) -> Mapping[str, float]:
+        """How long a day is in each number that is a time a day."""
+
+
 @dataclass(frozen=True)
 class AccountTableDetector:
     """The recipe; each field names in `also` what the contract tests shall try besides."""
@@ -65,7 +82,7 @@ class AccountTableDetector:
     name: ClassVar[str] = "account-table"
     says: ClassVar[str] = "An operator's own table, one row an account, as the probability that a bot is behind it."
 
-    feature: Feature  # frozen: what the table given to `fit` was measured with
+    feature: TableFeature  # frozen: what the table given to `fit` was measured with
     method: Method = field(
         default="trees", metadata={"also": ("logistic",), "says": "Boosted trees, or the logistic regression alone."}
     )
@@ -74,8 +91,23 @@ class AccountTableDetector:
     ratios: bool = field(
         default=True, metadata={"also": (False,), "says": "Also divide by the columns that count days and logins."}
     )
+    promise: Promise = field(
+        default="account",
+        metadata={"also": ("row",), "says": "An alarm of 1 in 100 flags 1 in 100 accounts (--group), or rows."},
+    )
+    peers: tuple[str, ...] = field(
+        default=(LEARNED,),
+        metadata={
+            "also": ((NONE,), (FIFTHS,), ("Playtime:3600:7200", "Max_level")),
+            "as": "kinds",
+            "shown": LEARNED,
+            "says": "Whom the promise holds for besides all: none, fifths of every number, learned (fifths, the top "
+            "twentieth, 10 and 16 hours a day), or columns as Playtime:3600:7200,level.",
+        },
+    )
+    hours: float = field(default=Styles().hardcore_hours, metadata={"also": (6.0,)})  # a day, of `learned`
     strength: float = field(default=1.0, metadata={"also": (0.1,)})  # C of the logistic regression
-    enough: float = field(default=0.5, metadata={"also": (0.25,)})  # of the columns that a row must have
+    enough: float = field(default=0.5, metadata={"also": (0.25,)})  # of what the columns can tell, in a row
     folds: int = field(default=5, metadata={"also": (3,)})
     calibration: str = field(default="platt", metadata={"also": ("none",)})
     least: int = field(default=5, metadata={"also": (2,)})
@@ -89,6 +121,9 @@ class AccountTableDetector:
         """
         wrong = {
             "method": self.method not in get_args(Method),
+            "promise": self.promise not in get_args(Promise),
+            "peers": not self.peers,
+            "hours": not self.hours > 0,
             "runs": self.runs < 1,
             "rounds": self.rounds < 1,
             "strength": not self.strength > 0,
@@ -119,15 +154,19 @@ class AccountTableDetector:
         door = f"fit {self.name}"
         table = checked(features, self._columns, door)
         labelled = label_periods(table, labels, door)
-        rows = labelled.rows.filter(pl.Series(enough_of(labelled.rows, self._columns, self.enough)))
+        known = labelled.rows.filter(pl.Series(measured_of(labelled.rows, self._columns).any(axis=1)))
+        refuse_too_few(known, self.least, door, labelled.left_out)
+        used, unused = _usable(known, self._columns)
+        told = {method: self._held_out(known, used, method) for method in dict.fromkeys((self.method, "logistic"))}
+        machine = self._learn(known, used, self.method).informed(told[self.method].information(bots(known)))
+        enough = machine.enough(known, self.enough)
+        rows = known.filter(pl.Series(enough)).with_columns(held_out=told[self.method].decisions[enough])
         left_out = _left_out(labelled, rows)
         refuse_too_few(rows, self.least, door, left_out)
-        used, unused = _usable(rows, self._columns)
-        decisions = {method: self._held_out(rows, used, method) for method in dict.fromkeys((self.method, "logistic"))}
-        own = decisions[self.method]
-        slope, offset = platt(own, bots(rows)) if self.calibration == "platt" else (1.0, 0.0)
-        humans = rows.with_columns(held_out=own).filter(~pl.col("bot"))
-        reference = Reference.of(humans)
+        slope, offset = platt(_values(rows), bots(rows)) if self.calibration == "platt" else (1.0, 0.0)
+        crowd = self._crowd(rows, used)
+        ladders = crowd.ladders(self.peers)
+        reference, peers = reference_of(crowd.humans), Peers.of(ladders, crowd.humans)
         return AccountTableModel(
             detector=self.name,
             recipe=self.to_dict(),
@@ -136,16 +175,18 @@ class AccountTableDetector:
             slope=slope,
             offset=offset,
             reference=reference,
-            people=people_of(humans, reference),
+            peers=peers,
+            people=people_of(crowd.humans, reference, peers),
             ranges=Ranges.of(rows, used),
             training=training_of(rows, left_out),
             validation={
-                **validation_of(own, bots(rows), slope, offset, groups(rows)),
-                "logistic_auc": validation_of(decisions["logistic"], bots(rows), 1.0, 0.0, groups(rows))["auc"],
+                **validation_of(_values(rows), bots(rows), slope, offset, groups(rows)),
+                "logistic_auc": _auc(told["logistic"].decisions[enough], rows),
                 "says": _VALIDATED,
-                "folds": fold_count(rows, self.folds),
+                "folds": fold_count(known, self.folds),
+                "promises": plain_json(prices(rows, self._choices(crowd, ladders), crowd.ladders((LEARNED,)))),
             },
-            machine=self._learn(rows, used, self.method),
+            machine=machine,
             left_out=unused,
         )
 
@@ -158,23 +199,70 @@ class AccountTableDetector:
     def _columns(self) -> tuple[str, ...]:
         return tuple(name for name in self.feature.names if name != "impossible")
 
-    def _held_out(self, rows: pl.DataFrame, used: tuple[str, ...], method: Method) -> Floats:
+    def _crowd(self, rows: pl.DataFrame, used: tuple[str, ...]) -> Crowd:
+        """The humans the promise is made to, and which hours a day set people apart."""
+        days = {name: day for name, day in self.feature.day_lengths.items() if name in used}
+        known = {name: tuple(sorted({day * self.hours / 24, day * _AWAKE / 24})) for name, day in days.items()}
+        return Crowd(as_persons(rows.filter(~pl.col("bot")), self.promise), used, known)
+
+    def _choices(self, crowd: Crowd, ladders: tuple[Ladder, ...]) -> list[Choice]:
+        """What could have been asked for, and what was."""
+        asked = ",".join(self.peers)
+        words = dict.fromkeys((NONE, FIFTHS, LEARNED, asked))
+        known = {word: ladders if word == asked else crowd.ladders((word,)) for word in words}
+        return [Choice(promise, word, known[word]) for promise in (ROW, ACCOUNT) for word in words]
+
+    def _held_out(self, rows: pl.DataFrame, used: tuple[str, ...], method: Method) -> "_Strangers":
+        """What machines that never saw a row's group make of it."""
+        moved = np.zeros((rows.height, len(used) + len(self._ratios(used, method))))
+
         def decide(out: Flags) -> Floats:
-            return self._learn(rows.filter(~pl.Series(out)), used, method).decide(rows.filter(pl.Series(out)))
+            machine = self._learn(rows.filter(~pl.Series(out)), used, method, 1.0 - float(out.mean()))
+            numbers = machine.numbers(rows.filter(pl.Series(out)))
+            terms = machine.terms(numbers)
+            moved[out] = np.where(np.isnan(numbers), 0.0, terms)
+            return added(terms, machine.base)
 
-        return held_out(rows, self.folds, self.seed, decide)
+        return _Strangers(held_out(rows, self.folds, self.seed, decide), moved)
 
-    def _learn(self, rows: pl.DataFrame, used: tuple[str, ...], method: Method) -> Machine:
-        """Trees over columns and ratios, or a straight line over the columns alone."""
-        ratios = ratios_of(used) if self.ratios and method == "trees" else ()
+    def _ratios(self, used: tuple[str, ...], method: Method) -> tuple[tuple[str, str], ...]:
+        return ratios_of(used) if self.ratios and method == "trees" else ()
+
+    def _learn(self, rows: pl.DataFrame, used: tuple[str, ...], method: Method, share: float = 1.0) -> Machine:
+        """Trees over columns and ratios, or a straight line over the columns alone, from a share of all rows."""
+        ratios = self._ratios(used, method)
         numbers, bot = numbers_of(rows, used, ratios), bots(rows)
         names = (*used, *(f"{over} / {under}" for over, under in ratios))
         if method == "trees":
             size = {"rounds": self.rounds, "seed": 1000 * self.seed}
-            trees = [grow(numbers, bot, style, runs=many * self.runs, **size) for style, many in _STYLES]
+            styles = [(style.for_share(share), many * self.runs) for style, many in _STYLES]
+            trees = [grow(numbers, bot, style, runs=runs, **size) for style, runs in styles]
             return Machine(_columns(names, numbers, bot, np.zeros(len(names))), ratios, 0.0, *trees)
         weights, intercept = _straight(numbers, bot, self.strength)
         return Machine(_columns(names, numbers, bot, weights), ratios, intercept, Forest.of(()), Forest.of(()))
+
+
+@dataclass(frozen=True)
+class _Strangers:
+    """Each row's decision by a machine that never saw its group, and what each measured number added to it."""
+
+    decisions: Floats
+    moved: Floats
+
+    def information(self, bot: Flags) -> Floats:
+        """How much further each number moved bots than humans: nothing where it moved them no further."""
+        further: Floats = self.moved[bot].mean(axis=0) - self.moved[~bot].mean(axis=0)
+        return np.maximum(further, 0.0)
+
+
+def _values(rows: pl.DataFrame) -> Floats:
+    """The decisions on the rows as strangers'."""
+    return rows["held_out"].to_numpy()
+
+
+def _auc(decisions: Floats, rows: pl.DataFrame) -> float:
+    found: float = validation_of(decisions, bots(rows), 1.0, 0.0, groups(rows))["auc"]
+    return found
 
 
 def _straight(numbers: Floats, bot: Flags, strength: float) -> tuple[Floats, float]:
@@ -231,7 +319,7 @@ def _usable(rows: pl.DataFrame, columns: tuple[str, ...]) -> tuple[tuple[str, ..
 
 def _left_out(labelled: Labelled, rows: pl.DataFrame) -> Mapping[str, int]:
     thin = labelled.rows.height - rows.height
-    return {**labelled.left_out, **({"rows with too few numbers": thin} if thin else {})}
+    return {**labelled.left_out, **({"rows that tell too little": thin} if thin else {})}
 
 
 def _data_digest(table: pl.DataFrame, labels: pl.DataFrame, columns: tuple[str, ...]) -> str:

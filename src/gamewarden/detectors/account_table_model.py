@@ -1,22 +1,27 @@
 """A model of an operator's own table: scoring and explaining with plain arrays, nothing in it that can run."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Recipe
-from gamewarden.detectors.calibration import KEY, Flags, Floats, Reference, sigmoid
+from gamewarden.detectors.calibration import KEY, Calibration, Flags, Floats, Reference, sigmoid
 from gamewarden.detectors.fitted import CalibratedModel, optional_parts, refuse_misnamed
 from gamewarden.detectors.forest import LARGEST, Forest
+from gamewarden.detectors.ladders import LEAST
+from gamewarden.detectors.peers import Peers
+from gamewarden.detectors.promises import ACCOUNT, told
 from gamewarden.detectors.revival import table_fields
 from gamewarden.detectors.sentences import Phrase, Seen, median, says
 from gamewarden.errors import TableError
 from gamewarden.tables import EVIDENCE, FEATURES, check
 
 IMPOSSIBLE = "impossible"  # the column that says which values of a row cannot be true
+_SHOWN = 4  # steps of few people that a sentence names
+_ROUNDING = 1e-9  # of a sum of shares
 SHARP_FROM = 2.0  # sharp trees have half the say where smooth ones give a bot odds of 1 to 7
 WEAKNESSES = (
     "It knows the operator's columns and nothing else: what they do not show, such as a pace, it cannot see.",
@@ -35,6 +40,7 @@ class Column:
     deviation: float
     weight: float
     percentiles: tuple[float, ...]  # of the training humans, 0 % to 100 %
+    information: float = 0.0  # how much further its values moved held-out bots than held-out humans
 
     def contribution(self, values: Floats) -> Floats:
         """The weight times z, and 0 where nothing was measured."""
@@ -59,7 +65,11 @@ class Machine:
     @property
     def plain(self) -> tuple[str, ...]:
         """The operator's own columns."""
-        return tuple(column.name for column in self.columns[: len(self.columns) - len(self.ratios)])
+        return tuple(column.name for column in self._own)
+
+    @property
+    def _own(self) -> tuple[Column, ...]:
+        return self.columns[: len(self.columns) - len(self.ratios)]
 
     @property
     def base(self) -> float:
@@ -69,6 +79,26 @@ class Machine:
     def numbers(self, table: pl.DataFrame) -> Floats:
         """One column a number the machine asks for, NaN where it was not measured."""
         return numbers_of(table, self.plain, self.ratios)
+
+    def enough(self, table: pl.DataFrame, share: float) -> Flags:
+        """Which rows have a number at all, and at least this share of what the operator's columns can tell.
+
+        A ratio tells half for each of its two columns. Where no column told anything, all count the same.
+        """
+        told = dict.fromkeys(self.plain, 0.0) | {column.name: column.information for column in self._own}
+        for (over, under), ratio in zip(self.ratios, self.columns[len(self._own) :], strict=True):
+            told[over] += ratio.information / 2
+            told[under] += ratio.information / 2
+        weights = list(told.values()) if any(told.values()) else [1.0] * len(told)
+        measured = measured_of(table, self.plain)
+        known = added(measured * np.array(weights), 0.0)
+        enough: Flags = (known >= share * sum(weights) * (1 - _ROUNDING)) & measured.any(axis=1)
+        return enough
+
+    def informed(self, information: Floats) -> Self:
+        """The same machine, with what each of its numbers tells."""
+        columns = zip(self.columns, information.tolist(), strict=True)
+        return replace(self, columns=tuple(replace(column, information=told) for column, told in columns))
 
     def terms(self, numbers: Floats) -> Floats:
         """What each number adds to the decision: with `base` they are the decision."""
@@ -93,6 +123,19 @@ class AccountTableModel(CalibratedModel):
 
     machine: Machine
     left_out: Mapping[str, str]  # column -> why the model does not use it
+    peers: Peers
+
+    @property
+    def calibration(self) -> Calibration:
+        """What turns a decision value into a probability and an alarm."""
+        return Calibration(self.slope, self.offset, self.reference, peers=self.peers)
+
+    @property
+    def price(self) -> str:
+        """What the promise of its alarm costs, in one line."""
+        return told(
+            self.validation["promises"], f"--promise {self.recipe['promise']} --peers {','.join(self.recipe['peers'])}"
+        )
 
     @property
     def base(self) -> float:
@@ -100,21 +143,21 @@ class AccountTableModel(CalibratedModel):
         return self.slope * self.machine.base + self.offset
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
-        """SCORES: one row an actor in the table's order; a row with too few numbers gives null."""
+        """SCORES: one row an actor in the table's order; a row that tells too little gives null."""
         table = checked(features, self.machine.plain, self.detector)
-        enough = pl.Series(enough_of(table, self.machine.plain, self.recipe["enough"]))
+        enough = pl.Series(self.machine.enough(table, self.recipe["enough"]))
         return self.scored(table, self.machine.decide(table), enough)
 
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
         """EVIDENCE: a row after the other, in each the heaviest number first.
 
         `weight` is a number's part of the log-odds of `probability`, measured from the training rows' expectation: they
-        add up to it with `base`. A row with too few numbers has no weights.
+        add up to it with `base`. A row that tells too little has no weights.
         """
         table = checked(features, self.machine.plain, self.detector)
         numbers = self.machine.numbers(table)
         weights = self.slope * self.machine.terms(numbers)
-        enough = pl.Series(enough_of(table, self.machine.plain, self.recipe["enough"]))
+        enough = pl.Series(self.machine.enough(table, self.recipe["enough"]))
         parts = [self._evidence(table, at, numbers[:, at], weights[:, at], enough) for at in range(numbers.shape[1])]
         heaviest = ["row", pl.col("weight").abs(), "order"]
         evidence = (
@@ -139,15 +182,33 @@ class AccountTableModel(CalibratedModel):
                 "feature": Recipe(**given["feature"]),
                 "machine": Machine(columns, ratios, given.pop("intercept"), *trees),
                 "reference": Reference(**given["reference"]),
+                "peers": Peers.from_dict(given["peers"]),
             }
             | optional_parts(given)
         )
         refuse_misnamed(model, values)
         return model
 
+    def _compared(self) -> str:
+        """With whom its alarm compares, and where people are too few for 1 in 100."""
+        whom = "accounts" if self.recipe["promise"] == ACCOUNT else "rows"
+        if not self.peers.ladders:
+            return f"Its alarm holds for {whom} of people as a whole, not for the busiest of them."
+        few = {words: people for words, people in self.peers.counts().items() if people < LEAST}
+        most = f"; it is at least {_listed(few)}" if few else ""
+        return (
+            f"Its alarm holds for {whom} of people as a whole and on each step of its numbers, on average over "
+            f"them{most}; 1 where nobody stood. An account with rows on several steps may be flagged on each of them."
+        )
+
     def _learned(self) -> Mapping[str, Any]:
         columns = {
-            column.name: {"typical": median(column.percentiles), "straight weight": column.weight}
+            column.name: {
+                "typical": median(column.percentiles),
+                "straight weight": column.weight,
+                "information": column.information,
+                **self.peers.people_along(column.name),
+            }
             for column in self.machine.columns
         }
         kinds = {"smooth": self.machine.smooth, "sharp": self.machine.sharp}
@@ -162,6 +223,7 @@ class AccountTableModel(CalibratedModel):
             "smooth": self.machine.smooth.to_dict(),
             "sharp": self.machine.sharp.to_dict(),
             "left_out": dict(self.left_out),
+            "peers": self.peers.to_dict(),
         }
 
     def _evidence(
@@ -234,17 +296,23 @@ def numbers_of(table: pl.DataFrame, columns: tuple[str, ...], ratios: tuple[tupl
     return np.ascontiguousarray(stacked)
 
 
-def enough_of(table: pl.DataFrame, columns: tuple[str, ...], share: float) -> Flags:
-    """Which rows have at least this share of their numbers."""
-    measured = np.column_stack([table[name].is_not_null().to_numpy() for name in columns])
-    enough: Flags = measured.mean(axis=1) >= share
-    return enough
+def measured_of(table: pl.DataFrame, columns: tuple[str, ...]) -> Flags:
+    """Which of these columns each row has."""
+    measured: Flags = np.column_stack([table[name].is_not_null().to_numpy() for name in columns])
+    return measured
 
 
 def squeezed(values: Floats) -> Floats:
     """log(1 + |x|) with the number's sign: amounts and durations spread over orders of magnitude."""
     squeezed: Floats = np.sign(values) * np.log1p(np.abs(values))
     return squeezed
+
+
+def _listed(few: Mapping[str, int]) -> str:
+    """The steps with the fewest people, and how low an alarm can be there."""
+    rarest = sorted(few, key=lambda words: (few[words], words))
+    shown = ", ".join(f"1 in {few[words] + 1} ({_plainly(words)})" for words in rarest[:_SHOWN])
+    return shown + (f" and {len(few) - _SHOWN} more with fewer than {LEAST} people" if len(few) > _SHOWN else "")
 
 
 def _plainly(text: str) -> str:

@@ -5,7 +5,7 @@ rows and of the columns, ranks held-out accounts better without losing the sharp
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,14 @@ class Style:
 
     rounds: float  # of those asked for
     settings: Mapping[str, Any]
+
+    def for_share(self, share: float) -> "Style":
+        """The style for trees that learn from a share of the rows, with as many rows a leaf.
+
+        As many leaves on fewer rows are purer, and decide more boldly than the trees of all rows will.
+        """
+        leaves = max(2, round(share * self.settings["num_leaves"]))
+        return replace(self, settings={**self.settings, "num_leaves": leaves})
 
 
 # Sharp trees find the corners where bots stand close together; smooth ones, which draw their thresholds at random, rank

@@ -13,6 +13,7 @@ import polars as pl
 from gamewarden.contracts import canonical_json, digest
 from gamewarden.coverage import COVERED
 from gamewarden.reference import (
+    Comparison,
     Flags,
     Floats,
     Reference,
@@ -35,6 +36,7 @@ __all__ = [  # what a method needs for its two numbers stands in one place, wher
     "Floats",
     "Reference",
     "StyleReferences",
+    "by_style",
     "people_of",
     "plain_json",
     "platt",
@@ -59,6 +61,7 @@ class Calibration:
     offset: float
     reference: Reference
     styles: StyleReferences | None = None
+    peers: Comparison | None = None  # where people are compared by other than style
 
     def scores(self, table: pl.DataFrame, decisions: Floats, enough: pl.Series, name: tuple[str, str]) -> pl.DataFrame:
         """SCORES of a table's rows by a detector and model of this name; null where there is not enough evidence."""
@@ -74,21 +77,20 @@ class Calibration:
         return check(scores.with_columns(blind), SCORES, f"score {detector}")
 
     def _alarms(self, table: pl.DataFrame, decisions: Floats) -> Floats:
-        if self.styles is None:
+        beside = self.peers or self.styles
+        if beside is None:
             return self.reference.alarm(decisions)
-        return self.styles.alarm(table, decisions, self.reference)
+        return beside.alarm(table, decisions, self.reference)
 
 
-def weak_here(
-    training: Mapping[str, Any], validation: Mapping[str, Any], humans: int, styles: StyleReferences | None = None
-) -> list[str]:
-    """What has to be said of any model with these counts and results."""
+def weak_here(training: Mapping[str, Any], validation: Mapping[str, Any], humans: int, compared: str) -> list[str]:
+    """What has to be said of any model with these counts and results; `compared` says with whom its alarm compares."""
     bots = training["periods"]["bot"] / sum(training["periods"].values())
     weak = [
         f"Its own probability supposes that bots play {bots:.0%} of the periods, as among its labels.",
         "What lists show is moved to their share among all accounts, [population] bots; the alarm depends on neither.",
         f"It saw {humans} humans, so no alarm is below 1 in {humans + 1}.",
-        _by_style(styles),
+        compared,
     ]
     if validation["auc"] <= _CHANCE:
         weak.append("On held-out actors it was no better than chance: it says hardly more than how common bots were.")
@@ -106,9 +108,13 @@ def short_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: short(name, value) for name, value in options.items()}
 
 
-def _by_style(styles: StyleReferences | None) -> str:
+def by_style(styles: StyleReferences | None) -> str:
+    """With whom the alarm of a model with these styles compares."""
     if styles is None:
-        return "It cannot tell styles of play apart: its alarm holds for people as a whole, not for the busiest."
+        return (
+            "Its rows show neither hours nor level, so that it cannot tell styles of play apart: its alarm holds for "
+            "people as a whole, not for the busiest."
+        )
     least = ", ".join(f"1 in {humans + 1} for a {style}" for style, humans in styles.counts().items())
     return (
         f"Its alarm compares with people of the same style of play too, so that it is at least {least}; 1 for others."

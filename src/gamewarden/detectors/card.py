@@ -5,6 +5,8 @@ from typing import Any
 
 from gamewarden.contracts import Card, canonical_json
 
+_PROMISES = "promises"  # among the results: a row a choice
+
 
 def card_markdown(
     card: Card,
@@ -23,7 +25,8 @@ def card_markdown(
         "What it looks at": _bullets(card.feature),
         "How it was made": _bullets(card.recipe),
         "What it was made from": _bullets(card.training),
-        "How good it was on held-out actors": _bullets(card.validation),
+        "How good it was on held-out actors": _bullets({k: v for k, v in card.validation.items() if k != _PROMISES}),
+        "What its alarm promises, and the price": _table(card.validation.get(_PROMISES, {}), "choice"),
         **_results(results or {}),
         "What it learned": _parameters(card.parameters),
         "Where it fails": _list(card.weaknesses),
@@ -53,6 +56,8 @@ def _parameters(parameters: Mapping[str, Any]) -> str:
 
 
 def _table(rows: Mapping[str, Mapping[str, Any]], corner: str = "feature") -> str:
+    if not rows:
+        return ""
     heads = list(dict.fromkeys(head for row in rows.values() for head in row))
     lines = [[corner, *(head.replace("_", " ") for head in heads)], ["---"] * (len(heads) + 1)]
     lines += [[name, *(value_text(row.get(head)) for head in heads)] for name, row in rows.items()]

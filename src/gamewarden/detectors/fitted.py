@@ -14,6 +14,7 @@ from gamewarden.detectors.calibration import (
     Floats,
     Reference,
     StyleReferences,
+    by_style,
     plain_json,
     short_options,
     weak_here,
@@ -92,7 +93,11 @@ class CalibratedModel(ABC):
         return plain_json({"id": self.id, **shared, **plain, **there, **self._kept()})
 
     def _weak_here(self) -> list[str]:
-        return weak_here(self.training, self.validation, self.reference.humans, self.styles)
+        return weak_here(self.training, self.validation, self.reference.humans, self._compared())
+
+    def _compared(self) -> str:
+        """With whom its alarm compares."""
+        return by_style(self.styles)
 
     @abstractmethod
     def _learned(self) -> Mapping[str, Any]:

@@ -79,6 +79,7 @@ def table_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         ModelError: a value is missing, superfluous, or not what it must be.
     """
     _look_at(values, _TABLE, _TABLE_COLUMN)
+    _look_at_peers(values.get("id"), values["peers"])
     names = [column["name"] for column in values["columns"]]
     pairs = [f"{over} / {under}" for over, under in values["ratios"]]
     plain = set(names[: len(names) - len(pairs)])
@@ -88,6 +89,7 @@ def table_fields(values: Mapping[str, Any]) -> dict[str, Any]:
             "every column is there once": len(set(names)) == len(names),
             "the last columns are the ratios": pairs == names[len(plain) :],
             "a ratio is of two columns": all(name in plain for pair in values["ratios"] for name in pair),
+            "a ladder stands on a column": all(ladder["column"] in plain for ladder in values["peers"]["ladders"]),
         },
     )
     return _with_tuples(values)
@@ -108,6 +110,37 @@ def _look_at(
     _look_at_reference(name, "reference", values["reference"])
     if "people" in values:
         _look_at_people(name, values["people"])
+
+
+def _look_at_peers(name: object, given: Any) -> None:  # noqa: ANN401 - from a file
+    """The reference humans row by row: everything equally many, every step on its ladder."""
+    _look_at_object(name, "peers", given, _PEERS)
+    for at, ladder in enumerate(given["ladders"]):
+        _look_at_object(name, f"peers.ladders[{at}]", ladder, _LADDER)
+    rows = len(given["held_out"])
+    pairs = list(zip(given["ladders"], given["steps"], strict=False))
+    facts = {
+        "peers has a row of steps for each ladder": len(given["steps"]) == len(given["ladders"]),
+        "peers persons, held_out and steps are equally many": all(
+            len(part) == rows for part in (given["persons"], *given["steps"])
+        ),
+        "every step is on its ladder": all(
+            step <= 1 + len(ladder["borders"]) for ladder, steps in pairs for step in steps
+        ),
+    }
+    _facts_agree(name, facts)
+
+
+def _wholes(value: object) -> bool:
+    return isinstance(value, list) and all(map(_whole, value))
+
+
+def _promises(value: object) -> bool:
+    """No prices of promises, or rows of texts and numbers."""
+    rows = value.get("promises", {}) if isinstance(value, dict) else None
+    return isinstance(rows, dict) and all(
+        isinstance(row, dict) and all(_text(part) or _finite(part) for part in row.values()) for row in rows.values()
+    )
 
 
 def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,8 +236,13 @@ _ACTION_COLUMN: Mapping[str, _Fact] = {
 _TABLE: Mapping[str, _Fact] = {
     **{key: fact for key, fact in _SHARED.items() if key != "strength"},
     "recipe": _Fact(
-        lambda v: isinstance(v, dict) and _finite(v.get("enough")), "a recipe that says how much of a row is enough"
+        lambda v: isinstance(v, dict) and _finite(v.get("enough")) and _text(v.get("promise")),
+        "a recipe that says how much of a row is enough and to whom its alarm is a promise",
     ),
+    "validation": _Fact(
+        lambda v: _promises(v) and _SHARED["validation"].holds(v), "results with their AUC, and prices by promise"
+    ),
+    "peers": _Fact(lambda v: isinstance(v, dict), "an object"),
     "ratios": _Fact(
         lambda v: (
             isinstance(v, list) and all(isinstance(p, list) and len(p) == len("ab") and all(map(_text, p)) for p in v)
@@ -221,7 +259,15 @@ _TABLE_COLUMN: Mapping[str, _Fact] = {
     "deviation": _POSITIVE,
     "weight": _NUMBER,
     "percentiles": _PERCENTILES,
+    "information": _Fact(lambda v: _finite(v) and v >= 0, "a number from 0 on"),
 }
+_PEERS: Mapping[str, _Fact] = {
+    "ladders": _Fact(lambda v: isinstance(v, list), "a list of ladders"),
+    "persons": _Fact(_wholes, "a row of whole numbers"),
+    "held_out": _Fact(_rising, "a row of rising numbers"),
+    "steps": _Fact(lambda v: isinstance(v, list) and all(map(_wholes, v)), "rows of whole numbers"),
+}
+_LADDER: Mapping[str, _Fact] = {"column": _TEXT, "borders": _Fact(_rising, "rising numbers")}
 _STAGE: Mapping[str, _Fact] = {
     "rho": _Fact(lambda v: v is None or (_finite(v) and v >= 1), "null or a number from 1 on"),
     "most": _Fact(

@@ -52,6 +52,11 @@ class AccountTable:
         return (self.actor, *(column.name for column in self.columns or ()))
 
     @property
+    def day_lengths(self) -> dict[str, float]:
+        """How long a day is in each number that is a time a day, in the number's own unit."""
+        return {column.names[0]: column.day for column in self.columns or () if column.day is not None}
+
+    @property
     def identifiers(self) -> tuple[str, ...]:
         """The columns that were left out because they look like identifiers."""
         return tuple(name for name, why in self.left_out.items() if why.startswith(_AN_IDENTIFIER))

@@ -20,6 +20,7 @@ _DAY_S = 86_400.0
 _LARGEST = 1e15  # beyond this a number of a table is a mistake, and sums of such numbers are no longer finite
 # How long a day is in the units that play time is written in, the shortest first.
 _DAYS = ((24.0, "hours"), (1_440.0, "minutes"), (_DAY_S, "seconds"), (_DAY_S * 1000, "milliseconds"))
+_A_DAY = "a day has "
 _TIME_WORDS = {"playtime", "play", "time", "online", "hours", "minutes", "seconds", "sec", "secs", "min", "mins"}
 _COUNTED = {"count", "counts", "number", "num", "times", "level", "playtime", "time", "age", "days", "day", "total"}
 _SHARES = {"share", "ratio", "fraction", "percentage", "proportion"}
@@ -51,6 +52,11 @@ class TableColumn:
         if self.kind == "category":
             return tuple(f"{self.name}={level}" for level in self.levels)
         return (f"{self.name}_" if self.name in _OURS else self.name,)
+
+    @property
+    def day(self) -> float | None:
+        """How long a day is where it holds a time a day; none where it does not."""
+        return self.high if self.because.startswith(_A_DAY) else None
 
     def numbers(self, written: pl.Series) -> tuple[list[pl.Series], pl.Series]:
         """The feature columns of what is written, and what of it cannot be true, as text."""
@@ -126,7 +132,7 @@ def _limited(name: str, numbers: pl.Series) -> TableColumn:
     if _is_time_a_day(name, words):
         for length, unit in _DAYS:
             if _mostly(numbers.is_between(0, length)):
-                return TableColumn(name, low=0.0, high=length, because=f"a day has {length:,.0f} {unit}")
+                return TableColumn(name, low=0.0, high=length, because=f"{_A_DAY}{length:,.0f} {unit}")
     if words & _SHARES and _mostly(numbers.is_between(0, 1)):
         return TableColumn(name, low=0.0, high=1.0, because="a share lies from 0 to 1")
     if words & _COUNTED and _mostly(numbers >= 0):

@@ -50,7 +50,8 @@ def fit_table(asked: Asked, source: Path, to: Path, *, reading: Reading, progres
     told = measured(feature, rows)
     model = detector_recipe("account-table", feature, asked.options).fit(told.frame, labels)
     left_out = tuple(f"{name} is left out: {why}" for name, why in probed.left_out.items())
-    return kept(model, to, (*left_out, *told.remarks, *notes))
+    price: str = cast("Any", model).price
+    return kept(model, to, (*left_out, *told.remarks, *notes, price))
 
 
 def is_table_of(source: Path, model: Model) -> bool:
