@@ -26,6 +26,11 @@ zone = "Asia/Seoul"
 [kinds]
 "1003" = "session.login"
 "1999" = "my.own.name"
+
+[file]
+encoding = "utf-8"
+header = true
+null = ["-", "none"]
 """
 
 

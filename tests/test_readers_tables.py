@@ -411,14 +411,19 @@ MESSAGES = {
         GOOD + b"b,2," + b"k" * (5 << 20),
         "{path}: after 1 row a row is longer than 4 MiB, or a quoted field opens and never closes; is this a table?",
     ),
-    "nul": (b"\0" * 50, "{path}: is not a table: its first line holds NUL bytes"),
-    "utf16": (
-        GOOD.decode().encode("utf-16"),
-        "{path}: is UTF-16 text; write CSV, JSON Lines or Parquet, plain or packed with gzip or zstd",
+    "nul": (
+        b"\0" * 50,
+        (
+            '{path}: is not a table: its first line holds NUL bytes; if it is UTF-16, say encoding = "utf-16-le" or '
+            '"utf-16-be" under [file] in a mapping file'
+        ),
     ),
     "latin header": (
         b"actor,at,kind,gr\xfc\xdf\n",
-        "{path}: the header is not UTF-8 (byte 16); convert the file to UTF-8",
+        (
+            '{path}: the header is not UTF-8; byte 16 is the first that is not UTF-8; say encoding = "cp949" or '
+            'encoding = "cp1251" or encoding = "cp1252" under [file] in a mapping file'
+        ),
     ),
     "bzip2": (
         b"BZh91AY",

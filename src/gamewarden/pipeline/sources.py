@@ -23,6 +23,7 @@ from gamewarden.contracts import (
     no_progress,
 )
 from gamewarden.errors import ReadError
+from gamewarden.readers.layout import PLAIN
 from gamewarden.readers.lint import Lint, lint_events
 from gamewarden.readers.lint import lint as lint_file
 from gamewarden.readers.mapping import load_mapping
@@ -109,15 +110,16 @@ def open_packet_source(source: Path, reading: Reading) -> PacketStream:
     )
 
 
-def open_table(source: Path, _reading: Reading) -> RowStream:
-    """An operator's own table: CSV, JSON Lines or Parquet, one row an actor.
+def open_table(source: Path, reading: Reading) -> RowStream:
+    """An operator's own table: CSV, JSON Lines or Parquet, one row an actor; of a mapping only [file] matters.
 
     Raises:
         ReadError: it cannot be read.
     """
     if source.is_dir():
         raise ReadError(f"{source}: is a directory; an account table is one CSV, JSON Lines or Parquet file")
-    return FrameRows(read_table(source), str(source))
+    layout = PLAIN if reading.mapping is None else load_mapping(reading.mapping).layout
+    return FrameRows(read_table(source, layout), str(source))
 
 
 def lint(source: Path, reading: Reading) -> Lint:

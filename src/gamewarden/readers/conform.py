@@ -7,13 +7,13 @@ import numpy as np
 import polars as pl
 
 from gamewarden.readers.mapping import LogMap
+from gamewarden.readers.packed import UNREADABLE
 from gamewarden.readers.tally import Tally
 from gamewarden.readers.times import Clock, Mask
 from gamewarden.tables import EVENTS, TEXT_COLUMNS
 
 ROW = "row"  # where in the source a row stands, from 0, bad ones counted
-NOT_UTF8_MARK = "\ufdd0\ufdef\ufdd1"  # Unicode keeps these from all text; together they stand for bytes that are none
-_NOT_UTF8 = "is not UTF-8"
+NOT_UTF8 = "is not UTF-8"
 _NESTED = "is nested"
 _BROKEN = "holds a line break or a NUL byte"
 _LINES = "holds line breaks (is a closing quote missing?)"
@@ -31,6 +31,7 @@ class Conform:
     mapping: LogMap
     clock: Clock
     tally: Tally
+    encoding: str | None = None  # of the file, where it is not UTF-8
 
     def __call__(self, raw: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
         """The good rows of `raw`, which holds ROW and any of our columns, with `columns` and ROW converted."""
@@ -93,13 +94,15 @@ class Conform:
     def _count(self, what: str, reason: str, mask: Mask, raw: pl.DataFrame, name: str) -> None:
         if count := int(np.count_nonzero(mask)):
             first = int(np.argmax(mask))
+            if self.encoding is not None:
+                reason = reason.replace(NOT_UTF8, f"is not {self.encoding}")
             self.tally.add(what, reason, count, int(raw[ROW][first]) + 1, _example(raw[name], first))
 
 
 def _example(column: pl.Series, place: int) -> object:
     try:
         value = column[place]
-        return value.replace(NOT_UTF8_MARK, "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
+        return value.replace(UNREADABLE, "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
     except (OverflowError, ValueError):  # a time beyond what Python can show
         return column.to_physical()[place]
 
@@ -117,10 +120,10 @@ def as_text(raw: pl.Series) -> tuple[pl.Series, dict[str, Mask]]:
         same = (whole.cast(pl.Float64) == raw).fill_null(False) & (raw.abs() < 2**53).fill_null(False)
         return whole.cast(pl.String).zip_with(same, raw.fill_nan(None).cast(pl.String)), {}
     text = _empty_as_null(raw.cast(pl.String))
-    marked = text.str.contains(NOT_UTF8_MARK, literal=True).fill_null(False)
+    marked = text.str.contains(UNREADABLE, literal=True).fill_null(False)
     if not marked.any():
         return text, {}
-    return text.zip_with(~marked, pl.Series([None], dtype=pl.String)), {_NOT_UTF8: marked.to_numpy()}
+    return text.zip_with(~marked, pl.Series([None], dtype=pl.String)), {NOT_UTF8: marked.to_numpy()}
 
 
 def as_number(raw: pl.Series, name: str) -> tuple[pl.Series, dict[str, Mask]]:
@@ -163,7 +166,7 @@ def _decode(raw: pl.Series) -> tuple[pl.Series, dict[str, Mask]]:
         return _empty_as_null(raw.cast(pl.String)), {}
     except pl.exceptions.ComputeError:
         text = pl.Series(raw.name, [_utf8(value) for value in raw], dtype=pl.String)
-        return _empty_as_null(text), _some({_NOT_UTF8: text.is_null().to_numpy() & raw.is_not_null().to_numpy()})
+        return _empty_as_null(text), _some({NOT_UTF8: text.is_null().to_numpy() & raw.is_not_null().to_numpy()})
 
 
 def _utf8(value: bytes | None) -> str | None:

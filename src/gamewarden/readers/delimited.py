@@ -4,7 +4,7 @@ import codecs
 import csv
 import io
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,44 +13,74 @@ import pyarrow as pa
 import pyarrow.csv
 
 from gamewarden.errors import ReadError
-from gamewarden.readers.conform import NOT_UTF8_MARK, ROW
-from gamewarden.readers.packed import Unpacked
+from gamewarden.readers.conform import ROW
+from gamewarden.readers.layout import PLAIN, Layout, advice
+from gamewarden.readers.packed import MARKING, Unpacked
 from gamewarden.readers.tally import Tally, rows_text
 from gamewarden.tables import first_line
+from gamewarden.words import counted
 
 DELIMITERS = (",", "\t", ";", "|")
 LONGEST_ROW = 4 << 20
 _BOM = b"\xef\xbb\xbf"
 # Stands alone in a last row that we add: if the parser does not give it back, an open quote has swallowed it.
 _LAST = "\x01end\x01"
-_MARKING = "gamewarden-mark-bytes"
-codecs.register_error(_MARKING, lambda error: (NOT_UTF8_MARK, getattr(error, "end", 0)))
 _HOPELESS = 1_000  # malformed rows, more than half of all, after which nobody need read on
 
 
-def split_header(line: bytes, wanted: Sequence[str], path: Path) -> tuple[str, tuple[str, ...]]:
-    """The delimiter and the column names, stripped of stray blanks, of a file's first line.
+def split_header(line: bytes, wanted: Sequence[str], path: Path, layout: Layout = PLAIN) -> tuple[str, tuple[str, ...]]:
+    """The delimiter and the column names, stripped of stray blanks, by a file's first line.
 
-    The delimiter is the one that shows most of the wanted columns, then the one that shows most columns.
+    The delimiter is the one that shows most of the wanted columns, then the one that shows most columns. Where the
+    first line is a row already, the layout names the columns, or their places do.
 
     Raises:
-        ReadError: the line is not UTF-8, or a quote in it never closes.
+        ReadError: the line is not UTF-8, a quote in it never closes, or it has not as many columns as were named.
     """
     try:
         text = line.removeprefix(_BOM).decode().strip("\r\n")
     except UnicodeDecodeError as error:
-        raise ReadError(f"{path}: the header is not UTF-8 (byte {error.start}); convert the file to UTF-8") from error
+        raise ReadError(f"{path}: the header is not UTF-8; {advice(path, None)}") from error
     if text.count('"') % 2:
         raise ReadError(f"{path}: a quote in the header never closes; the first line must name the columns")
     splits = {mark: _names(text, mark) for mark in DELIMITERS}
+    if not layout.header:
+        return _split_row(splits, layout.names, path)
     best = max(DELIMITERS, key=lambda mark: (len(set(wanted) & set(splits[mark])), len(splits[mark])))
     return best, splits[best]
 
 
+def _split_row(
+    splits: Mapping[str, tuple[str, ...]], names: tuple[str, ...], path: Path
+) -> tuple[str, tuple[str, ...]]:
+    best = max(DELIMITERS, key=lambda mark: (len(splits[mark]) == len(names), len(splits[mark])))
+    found = len(splits[best])
+    if names and len(names) != found:
+        raise ReadError(
+            f"{path}: header under [file] names {counted(len(names), 'column')}, the first row has {found}; "
+            "name each column once, in the file's order"
+        )
+    return best, names or tuple(str(place) for place in range(1, found + 1))
+
+
+def skip_header(stream: Unpacked, line: bytes, layout: Layout) -> None:
+    """Go on after the first line, or with it where it is a row."""
+    if not layout.header:
+        stream.put_back(line.removeprefix(_BOM))
+
+
 def read_rows(
-    stream: Unpacked, names: tuple[str, ...], delimiter: str, wanted: Sequence[str], tally: Tally
+    stream: Unpacked,
+    names: tuple[str, ...],
+    delimiter: str,
+    wanted: Sequence[str],
+    tally: Tally,
+    *,
+    layout: Layout = PLAIN,
 ) -> Iterator[pl.DataFrame]:
     """The rows after the header: ROW and the wanted columns as text, a block at a time.
+
+    What the layout takes for null is null, and counted by column.
 
     Raises:
         ReadError: a quote never closes, a row is absurdly long, or the bytes under the rows cannot be read.
@@ -68,11 +98,24 @@ def read_rows(
                 include_columns=list(dict.fromkeys([unique[0], *wanted])),
                 column_types=dict.fromkeys(unique, pa.string()),
                 check_utf8=False,  # done below the parser, which could only stop at such a byte
+                null_values=list(layout.nulls),
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=layout.null is not None,
             ),
         )
-        yield from _numbered(reader, unique[0], wanted, skipped, stream.path)
+        for frame in _numbered(reader, unique[0], wanted, skipped, stream.path):
+            _count_nulls(frame, layout, tally)
+            yield frame
     except pa.ArrowInvalid as error:
         raise _unreadable(error, stream.path, tally) from error
+
+
+def _count_nulls(frame: pl.DataFrame, layout: Layout, tally: Tally) -> None:
+    said = " or ".join(layout.nulls)
+    for column in frame.drop(ROW):
+        if count := column.null_count():
+            row = int(frame[ROW][int(column.is_null().arg_true()[0])]) + 1
+            tally.add("notes", f"column {column.name!r} says null ({said})", count, row, None)
 
 
 class _WithEnd(io.RawIOBase):
@@ -82,7 +125,7 @@ class _WithEnd(io.RawIOBase):
         super().__init__()
         self._stream = stream
         self._end = b"\n" + _LAST.encode() + delimiter.encode() * (width - 1) + b"\n"
-        self._decoder = codecs.getincrementaldecoder("utf-8")(_MARKING)
+        self._decoder = codecs.getincrementaldecoder("utf-8")(MARKING)
 
     def readable(self) -> bool:
         """Always."""

@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from gamewarden.contracts import EventStream
 from gamewarden.errors import ReadError
+from gamewarden.readers.conform import NOT_UTF8
+from gamewarden.readers.layout import advice
 from gamewarden.readers.mapping import IDENTITY, LogMap, near_miss
 from gamewarden.readers.tables import EventFile, Peek, peek
 from gamewarden.readers.tally import Report, rows_text
@@ -22,6 +24,9 @@ FIRST_ROWS = 100_000
 _SHOWN = 10  # kinds, columns: as many as a person will read
 _MANY_KINDS = 5_000  # the games we know have a few hundred
 _OLDEST_GAME = datetime(1990, 1, 1, tzinfo=UTC)
+# What programs write where there is nothing; as a name it would tie together all who have none.
+_NOTHING = ("null", "none", "nil", "nan", "n/a", "(null)", "undefined", r"\n", "-", "?")
+_NAMES = ("actor", "character", "other", "session", "ip")
 _EVERY_ROW = 0.9  # of the rows having an actor of their own, the actors are row numbers
 # Names seen in logs of game servers for what we call otherwise, likeliest first.
 _CALLED = {
@@ -111,6 +116,7 @@ class Lint:
             rows += [
                 ("rows", fault.reason, fault.count, f"set to null: {fault.example}") for fault in self.report.nulled
             ]
+            rows += [("rows", fault.reason, fault.count, f"noted: {fault.example}") for fault in self.report.notes]
         rows += [("kind", kind, count, "reserved") for kind, count in self.reserved.items()]
         rows += [("kind", kind, count, "not mapped") for kind, count in self.unmapped.items()]
         rows += [("detector", sight.detector, None, sight.sentence()) for sight in self.sights]
@@ -153,7 +159,7 @@ def lint(
     mapping = mapping or IDENTITY
     detectors = detectors or {}
     try:
-        shape = peek(path, tuple(mapping.theirs().values()))
+        shape = peek(path, tuple(mapping.theirs().values()), mapping.layout)
     except ReadError as error:
         return Lint(
             str(path), "not a table we can read", _reason(error, path), advice=("Mend the file, then ask again.",)
@@ -255,7 +261,8 @@ def _without_reading(shape: Peek, form: str, mapping: LogMap, detectors: Mapping
 def _form(shape: Peek) -> str:
     name = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}[shape.format]
     split = {"\t": ", split by tabs", ";": ", split by semicolons", "|": ", split by bars"}.get(shape.delimiter, "")
-    return name + split + (f", packed with {shape.packing}" if shape.packing else "")
+    written = f", in {shape.encoding}" if shape.encoding else ""
+    return name + split + written + (f", packed with {shape.packing}" if shape.packing else "")
 
 
 def _unused(shape: Peek, file: EventFile) -> tuple[str, ...]:
@@ -288,11 +295,22 @@ def _suspicions(frame: pl.DataFrame, report: Report, unmapped: Mapping[str, int]
         yield f"there is one actor only, {frame['actor'][0]!r}."
     elif actors > _EVERY_ROW * frame.height and frame.height > _SHOWN:
         yield "nearly every row has an actor of its own; is this column a row number?"
+    yield from _nameless(frame)
     if len(unmapped) > _MANY_KINDS:
         yield f"there are {len(unmapped):,} kinds; is this column a free text?"
     for kind, meant in ((kind, near_miss(kind)) for kind in list(unmapped)[:_MANY_KINDS]):
         if meant:
             yield f"kind {kind!r} looks like the reserved kind {meant!r} and is not counted as it."
+
+
+def _nameless(frame: pl.DataFrame) -> Iterable[str]:
+    for name in (name for name in _NAMES if name in frame.columns):
+        found = frame[name].filter(frame[name].str.to_lowercase().is_in(_NOTHING).fill_null(False))
+        if len(found):
+            yield (
+                f"{name} is {found[0]!r} in {rows_text(len(found))}; if that means that there is none, list it in null "
+                "under [file] of the mapping file."
+            )
 
 
 def _suspicious_times(frame: pl.DataFrame, now: datetime) -> Iterable[str]:
@@ -310,6 +328,8 @@ def _suspicious_times(frame: pl.DataFrame, now: datetime) -> Iterable[str]:
 def _advice(found: Lint) -> Iterable[str]:
     if found.report and any(fault.reason == NO_ZONE for fault in found.report.bad):
         yield "Name the zone the log was written in: --zone Asia/Seoul, or zone under [time] in the mapping file."
+    if found.report and any(fault.reason.endswith(NOT_UTF8) for fault in (*found.report.bad, *found.report.nulled)):
+        yield f"The log is not UTF-8: {advice(Path(found.source), None)}."
     misses = {kind: meant for kind in found.unmapped if (meant := near_miss(kind))}
     if misses:
         lines = ", ".join(f'"{kind}" = "{meant}"' for kind, meant in list(misses.items())[:_SHOWN])

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
@@ -10,10 +10,11 @@ from typing import Any
 
 from gamewarden.contracts import canonical_json, digest
 from gamewarden.errors import ConfigError
+from gamewarden.readers.layout import PLAIN, Layout, known_encoding
 from gamewarden.readers.times import Clock
 from gamewarden.tables import EVENTS, RESERVED_KINDS
 
-_SECTIONS = ("columns", "time", "kinds", "only", "amount")
+_SECTIONS = ("columns", "time", "kinds", "only", "amount", "file")
 _NEARLY = 0.8  # difflib's ratio above which a name is taken for a slip of the pen
 
 
@@ -32,6 +33,7 @@ class LogMap:
     kinds: Mapping[str, str] = field(default_factory=dict)  # their value -> our kind
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # our column -> their kinds that fill it
     losses: tuple[str, ...] = ()  # their kinds whose amount the actor gives away
+    layout: Layout = PLAIN  # how the file itself is written
 
     def theirs(self) -> dict[str, str]:
         """Our columns as the log calls them."""
@@ -52,7 +54,9 @@ class LogMap:
     def digest(self) -> str:
         """Names this mapping by what it does, not by its name."""
         values = [dict(self.theirs()), self.format, self.zone, dict(self.kinds), dict(self.only), self.losses]
-        return digest(canonical_json(values))
+        # What was read before mappings could say it is known again.
+        written = [] if self.layout == PLAIN else [asdict(self.layout)]
+        return digest(canonical_json([*values, *written]))
 
 
 IDENTITY = LogMap()
@@ -113,7 +117,29 @@ def parse_mapping(text: str, name: str) -> LogMap:
     except ConfigError as error:
         raise ConfigError(f"{name}: [time] {error}") from error
     losses = amount.get("losses", ())
-    return LogMap(name, columns, time.get("format", "auto"), time.get("zone"), kinds, only, losses)
+    layout = _layout(_section(values, "file", name), name)
+    return LogMap(name, columns, time.get("format", "auto"), time.get("zone"), kinds, only, losses, layout)
+
+
+def _layout(values: Mapping[str, Any], name: str) -> Layout:
+    _known(values, ("encoding", "header", "null"), f"{name}: [file]", "key")
+    header, null, encoding = values.get("header", True), values.get("null"), values.get("encoding")
+    if not isinstance(header, bool):
+        header = _names(header, f"{name}: [file] header", 'true, false, or the columns in order, as in ["time", "id"]')
+    if null is not None:
+        null = _names(null, f"{name}: [file] null", r"a list of quoted values, as in ['\N', 'NULL']")
+    if encoding is not None:
+        try:
+            known_encoding(encoding)
+        except ConfigError as error:
+            raise ConfigError(f"{name}: [file] {error}") from error
+    return Layout(encoding, header is True, () if isinstance(header, bool) else header, null)
+
+
+def _names(value: object, where: str, needed: str) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value) and len(set(value)) == len(value):
+        return tuple(value)
+    raise ConfigError(f"{where} is {value!r}; it must be {needed}, each once")
 
 
 def nearest(name: str, names: tuple[str, ...], likeness: float = 0.6) -> str | None:

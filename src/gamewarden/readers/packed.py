@@ -1,5 +1,6 @@
 """The bytes of a log file, unpacked while they are read, so that no file is ever whole in memory."""
 
+import codecs
 import hashlib
 import io
 import tempfile
@@ -30,9 +31,12 @@ _FOREIGN = {
     b"ORC": "an ORC file",
     b"SQLite format 3": "an SQLite database",
     b"PARE": "an encrypted Parquet file",
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
 }
+
+
+UNREADABLE = "\ufdd0\ufdef\ufdd1"  # Unicode keeps these from all text; together they stand for bytes that are none
+MARKING = "gamewarden-mark-bytes"  # as a way to meet errors, known to every codec
+codecs.register_error(MARKING, lambda error: (UNREADABLE, getattr(error, "end", 0)))
 
 
 class EndsEarly(ReadError):  # noqa: N818 - it says what happened, as our messages do
@@ -54,10 +58,12 @@ class Unpacked(io.RawIOBase):
 
     A packed file that stops before its end raises EndsEarly at that place; with `keep_truncated` the whole lines
     before it are all there is, and `ended_early` says so afterwards. Of a file that still grows, the first `limit`
-    bytes are read.
+    bytes are read. Text in another `encoding` comes out as UTF-8, with a mark for bytes that are none of it.
     """
 
-    def __init__(self, path: Path, *, keep_truncated: bool = False, limit: int | None = None) -> None:
+    def __init__(
+        self, path: Path, *, keep_truncated: bool = False, limit: int | None = None, encoding: str | None = None
+    ) -> None:
         super().__init__()
         self.path = path
         self.ended_early = False
@@ -65,7 +71,8 @@ class Unpacked(io.RawIOBase):
         self.packing = packing_of(self._file.read(8))
         self._file.seek(0)
         chunks = self._whole_lines() if keep_truncated else self._unpack()
-        self._chunks = chunks if limit is None else _up_to(limit, chunks)
+        chunks = chunks if limit is None else _up_to(limit, chunks)
+        self._chunks = chunks if encoding is None else _as_utf8(chunks, encoding)
         self._rest = b""
 
     def readable(self) -> bool:
@@ -95,6 +102,10 @@ class Unpacked(io.RawIOBase):
         self._rest = rest + self._rest
         return line + newline
 
+    def put_back(self, data: bytes) -> None:
+        """Let the next reading begin with these bytes."""
+        self._rest = data + self._rest
+
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
@@ -123,6 +134,15 @@ class Unpacked(io.RawIOBase):
             self.ended_early = True
         else:
             yield tail
+
+
+def _as_utf8(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)(MARKING)
+    for chunk in chunks:
+        if text := decoder.decode(chunk):
+            yield text.encode(errors=MARKING)
+    if text := decoder.decode(b"", final=True):
+        yield text.encode(errors=MARKING)
 
 
 def _up_to(limit: int, chunks: Iterator[bytes]) -> Iterator[bytes]:

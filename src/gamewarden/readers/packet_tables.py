@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.readers.byte_sources import ByteSource, Origin, Window
+from gamewarden.readers.layout import NULLS
 from gamewarden.readers.packet_schema import SCHEMA
 from gamewarden.readers.times import NO_ZONE, Clock
 
@@ -274,6 +275,7 @@ def _csv_frame(block: bytes, names: list[str], wanted: Mapping[str, str]) -> pl.
         schema=dict.fromkeys(unique, pl.String),
         columns=[unique[place] for place in sorted(set(places))],
         encoding="utf8-lossy",
+        null_values=list(NULLS),
         truncate_ragged_lines=True,
     )
     return frame.select(pl.col(unique[place]).alias(ours) for ours, place in zip(wanted, places, strict=True))

@@ -10,6 +10,7 @@ from gamewarden.errors import ReadError
 from gamewarden.provenance import settle, without_model_made
 from gamewarden.readers import delimited, jsonlines
 from gamewarden.readers.conform import ROW, as_text
+from gamewarden.readers.layout import PLAIN, Layout, advice
 from gamewarden.readers.packed import Unpacked
 from gamewarden.readers.tables import first_line_of, open_parquet, peek, unpacked_parquet
 from gamewarden.readers.tally import Tally, shorten
@@ -107,27 +108,27 @@ def read_vocabulary(path: Path) -> tuple[str, ...]:
     return kinds
 
 
-def read_table(path: Path) -> pl.DataFrame:
+def read_table(path: Path, layout: Layout = PLAIN) -> pl.DataFrame:
     """A whole small table: text as it was written, or a Parquet file's own types.
 
     Raises:
         ReadError: it is no table we read, or any of its rows is malformed.
     """
     path = Path(path)
-    shape = peek(path)
+    shape = peek(path, layout=layout)
     if len(set(shape.names)) < len(shape.names) or "" in shape.names:
         raise ReadError(f"{path}: two columns have the same name, or one has none")
     if shape.format == "parquet":
         return _parquet(path)
     tally = Tally(str(path), 0.0)
-    with Unpacked(path) as stream:
+    with Unpacked(path, encoding=shape.encoding) as stream:
         if shape.format == "jsonl":
             raw = list(jsonlines.read_rows(stream, shape.names, tally))
         else:
-            first_line_of(stream)
-            raw = list(delimited.read_rows(stream, shape.names, shape.delimiter, shape.names, tally))
+            delimited.skip_header(stream, first_line_of(stream), layout)
+            raw = list(delimited.read_rows(stream, shape.names, shape.delimiter, shape.names, tally, layout=layout))
     tally.judge(ended=True)
-    frames = [_texts(frame.drop(ROW), path) for frame in raw]
+    frames = [_texts(frame.drop(ROW), path, shape.encoding) for frame in raw]
     return pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(shape.names, pl.String))
 
 
@@ -153,12 +154,15 @@ def _parquet(path: Path) -> pl.DataFrame:
     return pl.DataFrame(pl.from_arrow(table))
 
 
-def _texts(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+def _texts(frame: pl.DataFrame, path: Path, encoding: str | None) -> pl.DataFrame:
     done = []
     for column in frame:
         text, faults = as_text(column)
         if faults:
-            raise ReadError(f"{path}: column {column.name!r} is not UTF-8; convert the file to UTF-8")
+            raise ReadError(
+                f"{path}: column {column.name!r} is not {encoding or 'UTF-8'}; save the file as UTF-8 "
+                f"({advice(path, encoding)})"
+            )
         done.append(text)
     return pl.DataFrame(done)
 

@@ -19,8 +19,9 @@ from gamewarden.errors import ReadError
 from gamewarden.readers import delimited, jsonlines
 from gamewarden.readers.conform import ROW, Conform
 from gamewarden.readers.duplicates import Seen
+from gamewarden.readers.layout import PLAIN, Layout, advice, encoding_of
 from gamewarden.readers.mapping import IDENTITY, LogMap, nearest
-from gamewarden.readers.packed import Content, Unpacked, content_of, foreign_format, unpack_to_disk
+from gamewarden.readers.packed import UNREADABLE, Content, Unpacked, content_of, foreign_format, unpack_to_disk
 from gamewarden.readers.tally import Report, Tally
 from gamewarden.readers.times import EARLIEST, LATEST
 from gamewarden.tables import (
@@ -50,6 +51,7 @@ class Peek:
     packing: str | None
     names: tuple[str, ...]
     delimiter: str = ","
+    encoding: str | None = None  # where it is not UTF-8
 
 
 class EventFile:
@@ -79,7 +81,7 @@ class EventFile:
         self.clock = self.mapping.clock(zone)
         self.max_bad_share = max_bad_share
         self.keep_truncated = keep_truncated
-        self.peek = peek(self.path, tuple(self.mapping.theirs().values()))
+        self.peek = peek(self.path, tuple(self.mapping.theirs().values()), self.mapping.layout)
         self._theirs = present_columns(self.peek, self.mapping)
         self.own_seq = "seq" in self._theirs
         self._number_rows = number_rows and not self.own_seq
@@ -195,11 +197,19 @@ class EventFile:
             tally.judge(ended=True)
             self._seq_is_unique |= tally.duplicates == 0
             self._kinds = kinds if self._kinds is None else self._kinds
+        except ReadError as error:
+            raise self._with_advice(error, tally) from error
         finally:
             for ours, theirs in self.mapping.columns.items():
                 if ours not in self._theirs:
                     tally.add("notes", f"our {ours} is null: the file has no column {theirs!r}", tally.rows, 1, None)
             self._report = tally.report()
+
+    def _with_advice(self, error: ReadError, tally: Tally) -> ReadError:
+        unreadable = f"is not {self.peek.encoding or 'UTF-8'}"
+        if self.peek.format == "parquet" or not any(reason.endswith(unreadable) for reason in tally.faults["bad"]):
+            return error
+        return ReadError(f"{error}; {advice(self.path, self.peek.encoding)}")
 
     def _decoded(self, columns: tuple[str, ...]) -> list[str]:
         """Our columns to be read whatever is asked for: the rows must not depend on the columns."""
@@ -212,11 +222,13 @@ class EventFile:
         return _to_batch(frame.with_columns(numbers).drop(ROW))
 
     def _from_text(self, columns: tuple[str, ...], tally: Tally) -> Iterator[pa.RecordBatch]:
-        conform = Conform(self.mapping, self.clock, tally)
+        conform = Conform(self.mapping, self.clock, tally, self.peek.encoding)
         ours = self._decoded(columns)
         wanted = list(dict.fromkeys(self._theirs[name] for name in ours))
         renamed = [pl.col(self._theirs[name]).alias(name) for name in ours]
-        with Unpacked(self.path, keep_truncated=self.keep_truncated, limit=self._size) as stream:
+        with Unpacked(
+            self.path, keep_truncated=self.keep_truncated, limit=self._size, encoding=self.peek.encoding
+        ) as stream:
             for raw in self._raw_rows(stream, wanted, tally):
                 yield self._conformed(raw.select(*renamed, ROW), conform, ours)
             if stream.ended_early:
@@ -225,8 +237,9 @@ class EventFile:
     def _raw_rows(self, stream: Unpacked, wanted: Sequence[str], tally: Tally) -> Iterator[pl.DataFrame]:
         if self.peek.format == "jsonl":
             return jsonlines.read_rows(stream, wanted, tally, self._exact())
-        first_line_of(stream)
-        return delimited.read_rows(stream, self.peek.names, self.peek.delimiter, wanted, tally)
+        layout = self.mapping.layout
+        delimited.skip_header(stream, first_line_of(stream), layout)
+        return delimited.read_rows(stream, self.peek.names, self.peek.delimiter, wanted, tally, layout=layout)
 
     def _exact(self) -> dict[str, pa.DataType]:
         """The types in which a JSON number of these keys loses nothing that we keep; others are whole numbers."""
@@ -291,7 +304,7 @@ def open_events(
     return EventFile(path, mapping, zone=zone, max_bad_share=max_bad_share, keep_truncated=keep_truncated)
 
 
-def peek(path: Path, wanted: Sequence[str] = ()) -> Peek:
+def peek(path: Path, wanted: Sequence[str] = (), layout: Layout = PLAIN) -> Peek:
     """A file's format, by its content and not by its name, and the names of its columns.
 
     Raises:
@@ -307,19 +320,25 @@ def peek(path: Path, wanted: Sequence[str] = ()) -> Peek:
             )
         if head.startswith(b"PAR1"):
             return _peek_parquet(path, stream.packing)
-    with Unpacked(path) as stream:
+    encoding = encoding_of(head, layout.encoding)
+    with Unpacked(path, encoding=encoding) as stream:
         line = first_line_of(stream)
         if b"\0" in line:
-            raise ReadError(f"{path}: is not a table: its first line holds NUL bytes")
+            raise ReadError(
+                f"{path}: is not a table: its first line holds NUL bytes; if it is UTF-16, say encoding = "
+                '"utf-16-le" or "utf-16-be" under [file] in a mapping file'
+            )
         if b"\r" in line.rstrip(b"\r\n"):
             raise ReadError(f"{path}: its lines end with carriage returns alone; convert them to line feeds")
         start = line.removeprefix(b"\xef\xbb\xbf").lstrip()
         if start.startswith(b"{"):
-            return Peek(path, "jsonl", stream.packing, _keys(line, stream))
+            return Peek(path, "jsonl", stream.packing, _keys(line, stream), encoding=encoding)
         if start.startswith(b"["):
             raise ReadError(f"{path}: is a JSON array; write one object a line")
-        delimiter, names = delimited.split_header(line, wanted, path)
-        return Peek(path, "csv", stream.packing, names, delimiter)
+        if encoding and UNREADABLE.encode() in line:
+            raise ReadError(f"{path}: the first line is not {encoding}; {advice(path, encoding)}")
+        delimiter, names = delimited.split_header(line, wanted, path, layout)
+        return Peek(path, "csv", stream.packing, names, delimiter, encoding)
 
 
 def present_columns(shape: Peek, mapping: LogMap) -> dict[str, str]:

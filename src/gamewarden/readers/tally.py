@@ -60,7 +60,8 @@ class Tally:
         if not count:
             return
         seen = self.faults[what].get(reason)
-        example = seen.example if seen else f"first in row {row:,}: {shorten(value)}"
+        shown = "" if what == "notes" and value is None else f": {shorten(value)}"
+        example = seen.example if seen else f"first in row {row:,}{shown}"
         self.faults[what][reason] = Fault(reason, count + (seen.count if seen else 0), example)
 
     @property
