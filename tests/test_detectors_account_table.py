@@ -2,15 +2,18 @@
 
 import base64
 import copy
+from itertools import permutations
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gamewarden import detectors
 from gamewarden.detectors.account_table import AccountTableDetector
 from gamewarden.detectors.boosting import SHARP, SMOOTH, grow
-from gamewarden.detectors.forest import Forest
+from gamewarden.detectors.forest import Forest, Tree
 from gamewarden.detectors.ratios import ratios_of
 from gamewarden.errors import ConfigError, FitError, ModelError
 from gamewarden.evaluation.metrics import auc
@@ -87,13 +90,88 @@ def test_the_trees_as_arrays_decide_as_the_library_that_grew_them():
     rows[draw.random(rows.shape) < 0.1] = np.nan
     bot = np.nan_to_num(rows[:, 0]) + np.nan_to_num(rows[:, 1]) ** 2 > 0.7
     forest = grow(rows, bot, SHARP, runs=1, rounds=50, seed=3)
-    settings = {**SHARP.settings, "objective": "binary", "seed": 3, "verbose": -1, "num_threads": 1}
-    settings |= {"deterministic": True, "force_row_wise": True}
-    theirs = lightgbm.train(settings, lightgbm.Dataset(rows, bot.astype(float)), 20).predict(rows, raw_score=True)
+    told = {**SHARP.settings, "objective": "binary", "seed": 3, "verbose": -1, "num_threads": 1}
+    told |= {"deterministic": True, "force_row_wise": True}
+    library = lightgbm.train(told, lightgbm.Dataset(rows, bot.astype(float)), 20)
 
-    ours = forest.base + forest.parts(rows).sum(axis=1)
+    np.testing.assert_allclose(forest.base + forest.decide(rows), library.predict(rows, raw_score=True), atol=1e-9)
+    theirs = library.predict(rows, pred_contrib=True)
+    np.testing.assert_allclose(forest.parts(rows), theirs[:, :-1], atol=1e-9)
+    np.testing.assert_allclose(forest.base, theirs[:, -1], atol=1e-9)
 
-    np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+def expected(tree, row, known, at=0):
+    """What a tree is expected to say of a row of which only some columns are known."""
+    if not tree.left[at]:
+        return tree.value[at]
+    below = int(tree.left[at]), int(tree.right[at])
+    if tree.column[at] in known:
+        number = row[tree.column[at]]
+        goes_left = tree.missing_left[at] if np.isnan(number) else number <= tree.threshold[at]
+        return expected(tree, row, known, below[0] if goes_left else below[1])
+    return sum(tree.rows[side] / tree.rows[at] * expected(tree, row, known, side) for side in below)
+
+
+def shapley(tree, row):
+    """Straight from the definition: the mean step of each column over all orders in which they can become known."""
+    orders = list(permutations(range(row.size)))
+    total = np.zeros(row.size)
+    for order in orders:
+        for place, column in enumerate(order):
+            after, before = order[: place + 1], order[:place]
+            total[column] += expected(tree, row, after) - expected(tree, row, before)
+    return total / len(orders)
+
+
+@st.composite
+def trees(draw):
+    """A tree of up to four questions deep on four columns, one column perhaps asked again and again."""
+    nodes = []
+
+    def grow_one(depth):
+        at = len(nodes)
+        nodes.append({"column": 0, "threshold": 0.0, "left": 0, "right": 0, "missing_left": False, "value": 0.0})
+        if depth and draw(st.booleans()):
+            asked = {"column": draw(st.integers(0, 3)), "threshold": draw(st.sampled_from([-1.0, 0.0, 1.0]))}
+            left, right = grow_one(depth - 1), grow_one(depth - 1)
+            rows = nodes[left]["rows"] + nodes[right]["rows"]
+            nodes[at] |= {**asked, "left": left, "right": right, "missing_left": draw(st.booleans()), "rows": rows}
+        else:
+            nodes[at] |= {"value": draw(st.floats(-2, 2)), "rows": draw(st.integers(1, 9))}
+        return at
+
+    grow_one(4)
+    return Tree(**{name: np.array([node[name] for node in nodes]) for name in nodes[0]})
+
+
+@settings(max_examples=60, deadline=None)
+@given(trees(), st.lists(st.sampled_from([-2.0, -1.0, 0.5, 1.0, 2.0, np.nan]), min_size=4, max_size=4))
+def test_the_parts_of_a_decision_are_shapley_values(tree, row):
+    forest, row = Forest.of([tree]), np.array(row)
+
+    parts = forest.parts(row[None, :])[0]
+
+    np.testing.assert_allclose(parts, shapley(tree, row), atol=1e-12)
+    assert parts.sum() == pytest.approx(forest.decide(row[None, :])[0], abs=1e-12)
+    assert forest.steps(row[None, :]).sum() == pytest.approx(parts.sum(), abs=1e-12)
+
+
+def test_of_two_columns_that_must_both_be_high_the_one_asked_last_gets_no_more():
+    """Bots are high in both: whichever is asked first, each is half of it."""
+    tree = Tree(
+        column=np.array([0, 0, 1, 0, 0]),
+        threshold=np.zeros(5),
+        left=np.array([1, 0, 3, 0, 0]),
+        right=np.array([2, 0, 4, 0, 0]),
+        missing_left=np.zeros(5, dtype=bool),
+        value=np.array([0.0, 0.0, 0.0, 0.0, 1.0]),
+        rows=np.array([4, 2, 2, 1, 1]),
+    )
+
+    parts = Forest.of([tree]).parts(np.array([[1.0, 1.0]]))[0]
+
+    np.testing.assert_allclose(parts, [0.375, 0.375])
+    np.testing.assert_allclose(Forest.of([tree]).steps(np.array([[1.0, 1.0]]))[0], [0.25, 0.5])
 
 
 def test_trees_of_half_the_rows_decide_as_boldly_as_those_of_all_once_their_leaves_are_as_large():
@@ -242,7 +320,7 @@ def spoiled(model, change):
 
 def node(name, place, value):
     """A change of one number of one node of the sharp trees."""
-    kinds = {"column": "<i2", "threshold": "<f8", "left": "<i4", "right": "<i4", "value": "<f8"}
+    kinds = {"column": "<i2", "threshold": "<f8", "left": "<i4", "right": "<i4", "value": "<f8", "rows": "<i8"}
 
     def change(values):
         numbers = np.frombuffer(base64.b64decode(values["sharp"]["nodes"][name]), kinds[name]).copy()
@@ -269,6 +347,9 @@ WILD = {
     "a column below none": node("column", 0, -1),
     "a value that is no number": node("value", 0, np.nan),
     "a threshold without end": node("threshold", 0, np.inf),
+    "a node that no row came to": node("rows", 0, 0),
+    "rows that were lost on the way": node("rows", 0, 10**6),
+    "two nodes with one child": node("right", 0, 1),
     "starts that do not rise": put(("sharp", "starts"), [0, 0]),
     "starts that are words": put(("sharp", "starts"), ["0"]),
     "starts beyond the end": put(("sharp", "starts"), [0, 10**9]),

@@ -46,7 +46,7 @@ from gamewarden.tables import LABELS, check
 
 Method = Literal["trees", "logistic"]
 Promise = Literal["account", "row"]
-METHOD = 3  # grows when the same recipe and data would give other numbers, so that a name never means two models
+METHOD = 4  # grows when the same recipe and data would give other numbers, so that a name never means two models
 _GRID = np.linspace(0.0, 1.0, 101)
 _STEADY = 1e-12  # a deviation this small beside its mean is rounding, not variation
 _AWAKE = 16.0  # hours a day: who plays longer does not sleep for eight
@@ -219,7 +219,7 @@ class AccountTableDetector:
         def decide(out: Flags) -> Floats:
             machine = self._learn(rows.filter(~pl.Series(out)), used, method, 1.0 - float(out.mean()))
             numbers = machine.numbers(rows.filter(pl.Series(out)))
-            terms = machine.terms(numbers)
+            terms = machine.steps(numbers)
             moved[out] = np.where(np.isnan(numbers), 0.0, terms)
             return added(terms, machine.base)
 

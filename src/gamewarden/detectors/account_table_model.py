@@ -101,18 +101,36 @@ class Machine:
         return replace(self, columns=tuple(replace(column, information=told) for column, told in columns))
 
     def terms(self, numbers: Floats) -> Floats:
-        """What each number adds to the decision: with `base` they are the decision."""
-        terms = self.smooth.parts(numbers)
-        share = sigmoid(added(terms, self.smooth.base) + SHARP_FROM)[:, None]
-        terms += share * (self.sharp.parts(numbers) - terms)
+        """What each number adds to the decision: with `base` they are the decision.
+
+        The share of the sharp trees is taken as it is for the row, and both kinds of trees are shared out exactly.
+        """
+        return self._mixed(numbers, self.smooth.parts(numbers), self.sharp.parts(numbers))
+
+    def steps(self, numbers: Floats) -> Floats:
+        """The same by sums along the path: for averages over many rows, since it takes a thousandth of the time."""
+        return self._mixed(numbers, self.smooth.steps(numbers), self.sharp.steps(numbers))
+
+    def _mixed(self, numbers: Floats, smooth: Floats, sharp: Floats) -> Floats:
+        share = self._sharp(self.smooth.decide(numbers))[:, None]
+        return smooth + share * (sharp - smooth) + self._straight(numbers)
+
+    def decide(self, table: pl.DataFrame) -> Floats:
+        """The decision values, added column by column: the same for one row as among a million."""
+        numbers = self.numbers(table)
+        smooth, sharp = self.smooth.decide(numbers), self.sharp.decide(numbers)
+        return added(self._straight(numbers), self.base) + smooth + self._sharp(smooth) * (sharp - smooth)
+
+    def _sharp(self, smooth: Floats) -> Floats:
+        """How much the sharp trees have to say where the smooth ones say this."""
+        return sigmoid(self.smooth.base + smooth + SHARP_FROM)
+
+    def _straight(self, numbers: Floats) -> Floats:
+        terms = np.zeros(numbers.shape)
         for at, column in enumerate(self.columns):
             if column.weight:
                 terms[:, at] += column.contribution(numbers[:, at])
         return terms
-
-    def decide(self, table: pl.DataFrame) -> Floats:
-        """The decision values, added column by column: the same for one row as among a million."""
-        return added(self.terms(self.numbers(table)), self.base)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,7 +88,7 @@ def _lightgbm() -> Any:  # noqa: ANN401 - a module
 
 
 def _tree(root: Mapping[str, Any], share: float) -> Tree:
-    """LightGBM's nested nodes as arrays, every parent before its children, with the expectation at each node."""
+    """LightGBM's nested nodes as arrays, every parent before its children, with the rows that came to each."""
     nodes = list(_flat(root))
     place = {id(node): at for at, node in enumerate(nodes)}
     value, count = [0.0] * len(nodes), [0] * len(nodes)
@@ -98,7 +98,6 @@ def _tree(root: Mapping[str, Any], share: float) -> Tree:
         if "left_child" in node:
             one, other = left[at], right[at] = place[id(node["left_child"])], place[id(node["right_child"])]
             count[at] = count[one] + count[other]
-            value[at] = (value[one] * count[one] + value[other] * count[other]) / count[at]
         else:
             value[at], count[at] = share * node["leaf_value"], max(1, node.get("leaf_count", 1))
     weights = [(count[one], count[other]) for one, other in zip(left, right, strict=True)]
@@ -110,6 +109,7 @@ def _tree(root: Mapping[str, Any], share: float) -> Tree:
         right=np.array(right, dtype=np.int32),
         missing_left=np.array([_missing_left(node, *sides) for node, sides in zip(nodes, weights, strict=True)]),
         value=np.array(value, dtype=np.float64),
+        rows=np.array(count, dtype=np.int64),
     )
 
 
@@ -130,7 +130,7 @@ def _missing_left(node: Mapping[str, Any], left: int, right: int) -> bool:
 
 def _refuse_other_trees(trees: list[Tree], rows: Floats, decisions: Floats) -> None:
     forest = Forest.of(trees)
-    if not np.allclose(forest.base + forest.parts(rows).sum(axis=1), decisions, atol=_TOLERANCE):
+    if not np.allclose(forest.base + forest.decide(rows), decisions, atol=_TOLERANCE):
         raise FitError(
             "account-table: this LightGBM writes its trees in another way; install the one of constraints.txt"
         )
