@@ -123,7 +123,7 @@ def test_the_headline_is_what_is_caught_at_the_threshold_and_not_a_hair_of_auc(b
         "On accounts it never saw, account-day catches 75 of 100 bots (95 %: 66 to 83; 20 bots) while it flags "
         "1 of 100 people (up to 2.3; 500 people)."
     )
-    assert lines[1] == "self-similarity catches 10 (6 to 17), clearly fewer, though its AUC is 0.969 beside 0.969."
+    assert lines[1] == "self-similarity catches 10 (6 to 17), clearly less, though its AUC is 0.969 beside 0.969."
     assert "<tr class='best'><td>account-day</td>" in evaluation_page(result, "log", "labels")
 
 

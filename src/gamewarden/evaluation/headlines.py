@@ -98,15 +98,16 @@ def _caught(row: dict[str, Any], best: str, split: str) -> str:
 def _beside(other: dict[str, Any], best: dict[str, Any]) -> str:
     """How another detector does, and whether the best one is surely better."""
     measure = _by(best)[0]
-    does = "ranks a bot above a person" if measure == "auc" else "catches"
-    said = f"{other['detector']} {does} {_of_hundred(other[measure])} ({_ends(other, measure)})"
+    ranks = measure == "auc"
+    done = f"{_of_hundred(other[measure])}{' times in 100' if ranks else ''} ({_ends(other, measure)})"
+    said = f"{other['detector']} {'ranks a bot above a person' if ranks else 'catches'} {done}"
     if other[f"{measure}_high"] is None or best[f"{measure}_low"] is None:
         return f"{said}; so few cannot tell it from {best['detector']}."
     if other[f"{measure}_high"] >= best[f"{measure}_low"]:
         return f"{said}: the intervals overlap, so that so few cannot tell it from {best['detector']}."
     if other["auc"] > best["auc"]:
-        return f"{said}, clearly fewer, though its AUC is {other['auc']:.3f} beside {best['auc']:.3f}."
-    return f"{said}, clearly fewer."
+        return f"{said}, clearly less, though its AUC is {other['auc']:.3f} beside {best['auc']:.3f}."
+    return f"{said}, clearly less."
 
 
 def _interval(row: dict[str, Any], measure: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from gamewarden.contracts import Detector, EventStream, Feature, Progress, no_progress
+from gamewarden.coverage import COVERED
 from gamewarden.errors import FitError
 from gamewarden.evaluation.leaks import refuse_future, sanction_kinds, telling_kinds
 from gamewarden.evaluation.plans import TIME, Ground
@@ -150,7 +151,8 @@ def _refuse_future(frozen: Feature, stream: EventStream, ground: Ground) -> None
         cut = ground.cut or middle_of(ground.labelled().rows)
     except FitError:
         return  # the split itself will say that there is no later period
-    refuse_future(ground.features, frozen.measure(before(stream, cut)), cut)
+    seen = ground.features.drop(COVERED, strict=False)  # a source's cover is no feature, and a cut source ends earlier
+    refuse_future(seen, frozen.measure(before(stream, cut)), cut)
 
 
 def _removed(kinds: Sequence[str]) -> Iterator[str]:
