@@ -108,7 +108,7 @@ class Machine:
         return self._mixed(numbers, self.smooth.parts(numbers), self.sharp.parts(numbers))
 
     def steps(self, numbers: Floats) -> Floats:
-        """The same by sums along the path: for averages over many rows, since it takes a thousandth of the time."""
+        """The same by sums along the path: for averages over many rows, since it takes a 300th of the time."""
         return self._mixed(numbers, self.smooth.steps(numbers), self.sharp.steps(numbers))
 
     def _mixed(self, numbers: Floats, smooth: Floats, sharp: Floats) -> Floats:
