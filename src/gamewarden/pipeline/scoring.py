@@ -21,6 +21,7 @@ from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
 from gamewarden.verdicts.fusion_model import NAME as FUSION
+from gamewarden.verdicts.meeting import said_once
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
 
@@ -116,7 +117,7 @@ def hear(models: Sequence[Model], source: Path, reading: Reading, progress: Prog
     able = {name: one for name, one in said.items() if one.refusal is None}
     if not able:
         raise ModelError(f"{source}: {'; '.join(refusals)}")
-    caveats = dict.fromkeys(line for one in able.values() for line in one.caveats)
+    caveats = said_once({name: one.caveats for name, one in able.items()})
     return Heard(
         tuple(one.model for one in able.values()),
         {name: shown[name] for name in able},
@@ -158,7 +159,7 @@ def zone_remarks(models: Sequence[Model], reading: Reading) -> tuple[str, ...]:
     others = {
         model.card.id: model.feature.options["zone"] or "UTC"
         for model in models
-        if reading.zone and "zone" in model.feature.options and model.feature.options["zone"] != reading.zone
+        if reading.zone and "zone" in model.feature.options and (model.feature.options["zone"] or "UTC") != reading.zone
     }
     return tuple(
         f"{name} cuts days by {zone}, as it was fitted; {reading.zone} is only the zone of times written without one"

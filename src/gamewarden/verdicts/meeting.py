@@ -15,7 +15,9 @@ from gamewarden.coverage import COVERED
 SIMULATED = "simulation"  # who labelled the accounts of a synthetic world
 ONLINE = ("session.login", "session.logout")  # kinds that decide when somebody was online at all
 CROWD = 10  # actors: of fewer, each that lies far is said to, and the others are judged
+EXPECTED = 10  # events of a kind: where fewer would be expected, their absence is no surprise
 _NAMED = 3
+_MODEL = "\x00"  # stands for a model's id, which never holds it
 
 
 @dataclass(frozen=True)
@@ -99,13 +101,13 @@ class Meeting:
         """What stands beside every list and verdict of the model on this source."""
         if self.unknown:
             yield (
-                f"{1 - self.known:.1%} of the events are of {len(self.unknown)} kinds that {self.model} has never seen "
+                f"{1 - self.known:.1%} of the events are of {len(self.unknown)} kinds unknown to {self.model} "
                 f"({_some(list(self.unknown))})"
             )
-        if self.unshown:
+        if missed := [kind for kind, share in self.unshown.items() if share * sum(self.shows.values()) >= EXPECTED]:
             yield (
-                f"this log does not show {_some(list(self.unshown))}, which {self.model} knows: what rests on it is "
-                "not measured and does not count"
+                f"this log does not show {_some(missed)}, known to {self.model}: what rests on it is not measured and "
+                "does not count"
             )
 
     def _only_one_has(self, kind: str) -> bool:
@@ -116,10 +118,19 @@ def origin_remarks(model: str, training: Mapping[str, object]) -> Iterator[str]:
     """What has to be said of whom a model learned from."""
     sources = training.get("sources")
     if isinstance(sources, Mapping) and SIMULATED in sources:
-        yield f"{model} learned from a synthetic world: its humans, the typical one too, are simulated"
+        yield f"{model} learned from a synthetic world: the humans there, the typical one too, are simulated"
     covered = training.get(COVERED)
     if isinstance(covered, int | float) and covered < Limits.covered:
-        yield f"{model} learned from periods of which its log covers {covered:.0%}: it knows parts of them only"
+        yield f"{model} learned from periods of which the log covers {covered:.0%}: only such parts are known"
+
+
+def said_once(lines: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """What has to be said of several models, each by its id: what holds for more than one stands once, of all."""
+    named: dict[str, list[str]] = {}
+    for model, told in lines.items():
+        for line in told:
+            named.setdefault(line.replace(model, _MODEL), []).append(model)
+    return tuple(line.replace(_MODEL, ", ".join(models)) for line, models in named.items())
 
 
 def far_refusal(model: str, scores: pl.DataFrame, limits: Limits) -> str | None:
