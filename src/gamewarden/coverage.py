@@ -79,10 +79,14 @@ class Pulse:
             yield (self.beats[-1] + 1) * BEAT, _ALWAYS
 
     def _near(self, place: int, way: int, numbers: tuple[int, ...]) -> int:
-        """The larger of two neighbouring beats: a border rarely falls on the edge of one."""
+        """How many were in the middle of playing in the outermost beat, or in the next less those who came or went.
+
+        A border rarely falls on the edge of a beat, so that the outermost one may hold a few seconds only.
+        """
         beside = place + way
         follows = 0 <= beside < len(self.beats) and abs(self.beats[beside] - self.beats[place]) == 1
-        return max(numbers[place], numbers[beside] if follows else 0)
+        orderly = self.active[place] - numbers[place]
+        return max(numbers[place], numbers[beside] - orderly if follows else 0)
 
     def to_dict(self) -> dict[str, Any]:
         """The pulse as JSON values."""
