@@ -158,3 +158,15 @@ def test_nothing_is_common_to_a_list_of_one(game):
     ended = done("rank", game / "lake", "--models", game / "models", "--probability", 0, "--top", 1)
 
     assert "in common" not in ended.stderr + ended.stdout
+
+
+def test_two_log_ins_half_an_hour_apart_are_too_little_to_speak_of(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("actor,at,kind\na,2026-03-01T10:00:00Z,session.login\na,2026-03-01T10:35:00Z,session.login\n")
+
+    done("measure", "self-similarity", log, "--out", tmp_path / "gated.csv")
+    done("measure", "self-similarity", log, "--min-windows", 1, "--out", tmp_path / "asked.csv")
+    gated, asked = (next(csv.DictReader((tmp_path / f"{name}.csv").open())) for name in ("gated", "asked"))
+
+    assert (gated["windows"], gated["self_sim"]) == ("36", "")
+    assert asked["self_sim"] != ""

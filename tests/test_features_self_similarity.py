@@ -157,6 +157,18 @@ def test_min_windows_counts_empty_windows_too():
     assert only_row(frame, SelfSimilarity(min_windows=30, empty="active"))["self_sim"] is None
 
 
+def test_events_and_windows_that_hold_one_are_asked_for_beside_windows():
+    frame = log(("a", 0, "session.login"), ("a", 35 * 60, "session.login"))
+    busy = log(*(("b", 60 * minute, "x") for minute in range(36)))
+
+    gated = SelfSimilarity(min_events=30, min_active=10)
+
+    assert only_row(frame, SelfSimilarity())["self_sim"] is not None
+    assert only_row(frame, gated)["self_sim"] is None
+    assert only_row(frame, SelfSimilarity(min_active=10))["self_sim"] is None
+    assert only_row(busy, gated)["self_sim"] is not None
+
+
 def test_events_thirty_minutes_apart_fill_the_windows_between_and_a_microsecond_more_does_not():
     near = log(("a", 0, "x"), ("a", 1800, "x"))
     far = near.with_columns(
