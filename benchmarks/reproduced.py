@@ -54,7 +54,22 @@ def cornelissen(rows: list[dict[str, Any]]) -> Told:
     )
 
 
-STUDIES: Mapping[str, Callable[[list[dict[str, Any]]], Told]] = {"cornelissen": cornelissen}
+def hilaire(rows: list[dict[str, Any]]) -> Told:
+    """The windows of the client's side: the tree, and each of its tests alone."""
+    client = {row["answer"]: row for row in rows if row["setting"] == "Table II, client side"}
+    tree = client.pop("the tree")
+    low, high = (100 * float(end) for end in tree["accuracy_range"].split(" – "))
+    alone = [100 * row["accuracy"] for row in client.values()]
+    figures: dict[str, Figure] = {"accuracy": 100 * tree["accuracy"], "low": low, "high": high}
+    figures |= {"false_alarm": 100 * tree["false_alarm"], "alone_least": min(alone), "alone_most": max(alone)}
+    return figures, (
+        "accuracy of a window {accuracy:.1f} % ({low:.1f}–{high:.1f})",
+        "false alarms {false_alarm:.1f} %",
+        "each of the three tests alone {alone_least:.0f}–{alone_most:.0f} %",
+    )
+
+
+STUDIES: Mapping[str, Callable[[list[dict[str, Any]]], Told]] = {"cornelissen": cornelissen, "hilaire": hilaire}
 
 
 def main() -> None:
