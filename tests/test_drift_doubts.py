@@ -76,11 +76,13 @@ def test_a_rare_event_that_most_actors_show_is_missed_too(actors, doubted):
     assert names(replace(QUIET, before=(), learned=[login] * 4)) == ["gone"] * doubted
 
 
-def test_where_the_training_is_not_at_hand_most_of_the_vocabulary_has_to_be_missing():
+def test_where_the_training_is_not_at_hand_what_the_model_kept_decides_or_most_of_its_vocabulary():
     spoken = frozenset(KINDS) | {f"kind{at}" for at in range(40)}
     look = replace(QUIET, before=(), learned=(), known=spoken)
 
     assert names(look) == ["gone"]
+    assert names(replace(look, shares={"kind1": 0.04, "chat": 0.96})) == []
+    assert names(replace(look, shares={"kind1": 0.06, "chat": 0.94})) == ["gone"]
     assert names(replace(look, known=frozenset(KINDS) | {"kind1", "kind2"})) == []
     assert names(replace(look, now=seen(KINDS, actors=50))) == []  # too few actors to show every kind
 

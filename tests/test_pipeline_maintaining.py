@@ -91,6 +91,14 @@ def test_bots_that_change_are_noticed_and_a_better_model_takes_over(game):
     assert set(score(game)["model"]) == {standing(game)}
 
 
+def test_a_retrained_model_knows_how_much_of_a_period_its_log_covers_and_scores_such_periods(game):
+    maintain(task_of(game))
+    (model,) = pipeline.load_models(game / "models")
+
+    assert 0 < model.card.training["covered"] < 0.1
+    assert score(game)["probability"].null_count() == 0
+
+
 def test_running_again_for_the_same_periods_changes_no_byte(game):
     maintain(task_of(game, clock=fixed))
     before = files_of(game)

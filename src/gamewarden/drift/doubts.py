@@ -4,7 +4,7 @@ A control chart has to learn what is usual before it can say that something is n
 anew, a period is held against what the model learned from and against limits that people set.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from statistics import median
@@ -57,6 +57,7 @@ class Look:
     scores: pl.DataFrame
     known: frozenset[str]  # kinds that are not new to the model; empty where it has no vocabulary
     learned: Sequence[Seen] = ()  # the periods it learned from, where the log still holds them
+    shares: Mapping[str, float] = field(default_factory=dict)  # of the events it learned from, by kind, where known
     bots: float = 0.0  # their share of the actors it learned from
     humans: Collection[str] = field(default_factory=frozenset)  # actors whom people have called human
 
@@ -105,8 +106,7 @@ def _gone(look: Look, rules: Rules) -> Doubt | None:
     common = any(_lost(then, look.now, _COMMON) for then in learned)
     if share <= rules.unknown and not common:
         return None
-    gone = sorted({kind for kinds in lost for kind in kinds})
-    return Doubt("gone", f"Never shown: {named(gone)}, {share:.1%} of the events the model learned from.")
+    return _gone_for(sorted({kind for kinds in lost for kind in kinds}), share)
 
 
 def _lost(then: Seen, now: Seen, widely: float) -> dict[str, int]:
@@ -119,11 +119,20 @@ def _lost(then: Seen, now: Seen, widely: float) -> dict[str, int]:
 
 
 def _unseen(look: Look, rules: Rules) -> Doubt | None:
-    """The same by the vocabulary alone, which says nothing of how usual a kind was."""
-    unseen = look.known - look.now.kinds.keys()
-    if look.now.actors < rules.actors or len(unseen) <= _MOST_UNSEEN * len(look.known):
+    """The same by what the model itself has kept, which says nothing of how many actors showed a kind."""
+    if look.now.actors < rules.actors:
+        return None
+    unseen = sorted(look.known - look.now.kinds.keys())
+    if look.shares:
+        share = sum(look.shares.get(kind, 0.0) for kind in unseen)
+        return _gone_for(unseen, share) if share > rules.unknown else None
+    if len(unseen) <= _MOST_UNSEEN * len(look.known):
         return None
     return Doubt("gone", f"{len(unseen):,} of the {len(look.known):,} kinds the model knows never show.")
+
+
+def _gone_for(kinds: Sequence[str], share: float) -> Doubt:
+    return Doubt("gone", f"Never shown: {named(kinds)}, {share:.1%} of the events the model learned from.")
 
 
 def _accused(look: Look, rules: Rules) -> Doubt | None:

@@ -19,6 +19,7 @@ from gamewarden.notices import Notices, now
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.periods import Calendar
 from gamewarden.pipeline.scoring import event_model
+from gamewarden.pipeline.sources import limits_of
 from gamewarden.pipeline.upkeep import BY, EPOCH, LakeHands
 from gamewarden.spans import parse_span
 from gamewarden.store import shelf
@@ -195,6 +196,7 @@ def _hands(task: Upkept, model: Model, place: Upkeep, first: Period) -> LakeHand
         zone=task.zone,
         notices=Notices(task.config.notify, place.notices, task.clock),
         clock=task.clock,
+        limits=limits_of(task.config),
         ban_waves=frozenset(calendar.holding(moment).name for moment in task.ban_waves),
     )
 

@@ -20,14 +20,17 @@ from gamewarden.drift.flow import Period, Retrained, Signal
 from gamewarden.drift.seeing import seen_in
 from gamewarden.errors import FitError, MeasureError, ReadError
 from gamewarden.notices import Notices
-from gamewarden.pipeline.measuring import feature_of
+from gamewarden.pipeline.measuring import feature_of, measured
+from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.periods import Calendar
+from gamewarden.pipeline.sources import Told
 from gamewarden.readers.small import read_labels
 from gamewarden.spans import DAY
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
 from gamewarden.store.upkeep import Upkeep
+from gamewarden.verdicts.meeting import Limits, least_covered, whole_enough
 
 BY = "gamewarden maintain"
 _REMEMBERED = 8  # periods before this one that say what is usual
@@ -50,6 +53,7 @@ class LakeHands:
     zone: str | None
     notices: Notices
     clock: Callable[[], datetime]
+    limits: Limits = field(default_factory=Limits)  # how much of a period the lake must cover
     ban_waves: frozenset[str] = frozenset()  # names of periods that people called so
     _models: dict[str, Model] = field(default_factory=dict, repr=False)
     _features: dict[tuple[Period, str], pl.DataFrame] = field(default_factory=dict, repr=False)
@@ -117,7 +121,7 @@ class LakeHands:
         held = retraining.split(known, self.policy.held_out)[1]
         new, old = (self._held_out_scores(used, name, held) for name in (candidate, model))
         usual = None if in_control is None else self._scores(self.calendar.holding(in_control), model)
-        scores = self._model(candidate).score(self._measured(period, candidate))
+        scores = self._scored(candidate, self._measured(period, candidate))
         # What a model flags whose scores are not to be trusted is no measure for another one.
         now = None if self._doubts(period, model) else self._scores(period, model)
         comparison = retraining.compare(new, old, held, (scores, now, usual), self.policy.flag)
@@ -160,14 +164,14 @@ class LakeHands:
 
     def _held_out_scores(self, window: Sequence[Period], model: str, held: pl.DataFrame) -> pl.DataFrame:
         rows = pl.concat([self._measured(one, model) for one in window])
-        return self._model(model).score(rows.join(held.select("actor"), on="actor", how="semi"))
+        return self._scored(model, rows.join(held.select("actor"), on="actor", how="semi"))
 
     def _fit(self, model: str, periods: Sequence[Period], labels: pl.DataFrame) -> Model:
         feature = _unfrozen(self._feature(model))
         since, until = periods[-1].since, periods[0].until
         frozen = feature.freeze(self.lake.events(since, until))
-        rows = pl.concat([frozen.measure(self.lake.events(one.since, one.until)) for one in periods])
-        fitted: Model = recipe_like(self._model(model), frozen).fit(rows, labels)
+        rows = pl.concat([measured(frozen, self.lake.events(one.since, one.until)).frame for one in periods])
+        fitted: Model = recipe_like(self._model(model), frozen).fit(only_whole(Told(rows), self.limits).frame, labels)
         return fitted
 
     def _labels(self, period: Period) -> pl.DataFrame | None:
@@ -197,6 +201,7 @@ class LakeHands:
             scores=self._scores(period, model) if scores is None else scores,
             known=_known_kinds(self._feature(model), tuple(self._seen(period).kinds)),
             learned=[self._seen(one) for one in self._learned_from(period, model)],
+            shares=_shares(self._feature(model)),
             bots=actors.get("bot", 0) / max(sum(actors.values()), 1),
             humans=self._humans(period),
         )
@@ -261,9 +266,14 @@ class LakeHands:
         stored = self.place.scores(period.name, model)
         if stored is not None:
             return stored
-        scores = self._model(model).score(self._measured(period, model))
+        scores = self._scored(model, self._measured(period, model))
         self.place.keep_scores(period.name, model, scores)
         return scores
+
+    def _scored(self, model: str, rows: pl.DataFrame) -> pl.DataFrame:
+        """SCORES, without the numbers of periods that the lake covers too little of."""
+        fitted = self._model(model)
+        return whole_enough(fitted.score(rows), least_covered(fitted.card.training, self.limits))
 
     def _measured(self, period: Period, model: str) -> pl.DataFrame:
         """FEATURES of a period; remembered for a while, since validation asks for what retraining has just measured."""
@@ -271,7 +281,7 @@ class LakeHands:
         if key not in self._features:
             if len(self._features) >= _KEPT:
                 del self._features[next(iter(self._features))]
-            self._features[key] = self._feature(model).measure(self.lake.events(period.since, period.until))
+            self._features[key] = measured(self._feature(model), self.lake.events(period.since, period.until)).frame
         return self._features[key]
 
     def _feature(self, model: str) -> Feature:
@@ -318,6 +328,12 @@ def _known_kinds(feature: Feature, kinds: tuple[str, ...]) -> frozenset[str]:
     if not vocabulary or not hasattr(fresh, "speaking"):
         return vocabulary
     return vocabulary | (frozenset(kinds) - frozenset(fresh.speaking(kinds).vocabulary))
+
+
+def _shares(feature: Feature) -> dict[str, float]:
+    """How common each kind was in training, where the recipe has kept it."""
+    kinds, shares = (getattr(feature, name, None) or () for name in ("vocabulary", "shares"))
+    return dict(zip(kinds, shares, strict=False))
 
 
 def _unfrozen(feature: Feature) -> Feature:
