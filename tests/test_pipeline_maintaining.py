@@ -454,6 +454,42 @@ def test_a_log_that_loses_most_events_is_incomplete_and_nothing_is_learned_from_
     assert "not to be trusted" in reasons_told(game, 2)
 
 
+def test_scores_that_maintenance_does_not_trust_say_so_wherever_they_are_shown(tmp_path):
+    game = make_game(tmp_path, Log(days=10, renamed=(8,)))
+    places = game / "lake", game / "models"
+    before = pipeline.score(*places, pipeline.Reading()).remarks
+    maintain(task_of(game, labels=None))
+    read = pipeline.Reading()
+    shown = {
+        "score": pipeline.score(*places, read).remarks,
+        "rank": pipeline.rank(*places, pipeline.Wishes(0.5, 5), read).remarks,
+        "judge": pipeline.judge(*places, read).caveats,
+        "explain": pipeline.explain("human031", *places, None, reading=read).caveats,
+    }
+    line = f"maintenance does not trust the scores {standing(game)} gives 2026-03-10: 10 kinds are new to the model"
+
+    assert not any("maintenance" in remark for remark in before)
+    for command, remarks in shown.items():
+        assert sum(remark.startswith(line) for remark in remarks) == 1, command
+
+
+def test_scores_of_other_days_say_nothing_of_a_day_that_maintenance_does_not_trust(tmp_path):
+    game = make_game(tmp_path, Log(days=10, renamed=(8,)))
+    maintain(task_of(game, labels=None))
+    remarks = pipeline.score(game / "early.parquet", game / "models", pipeline.Reading()).remarks
+
+    assert not any("maintenance" in remark for remark in remarks)
+
+
+def test_a_damaged_history_keeps_no_score_back_and_is_said(game):
+    maintain(replace(task_of(game), until=START + timedelta(days=3)))
+    path = game / "models/maintenance/account-day/history.jsonl"
+    path.write_text(path.read_text().replace("learning", "in control"))
+    remarks = pipeline.score(game / "lake", game / "models", pipeline.Reading()).remarks
+
+    assert any(remark.startswith(f"whether maintenance trusts {standing(game)} is unknown:") for remark in remarks)
+
+
 def test_a_quiet_game_raises_no_doubt(tmp_path):
     game = make_game(tmp_path, Log(days=12))
 

@@ -151,6 +151,42 @@ def outside(watched: Record) -> bool:
     return bool(watched.get("outside", watched["signal"]))
 
 
+@dataclass(frozen=True)
+class Doubted:
+    """A period whose scores under a model are not to be trusted, and why."""
+
+    since: datetime
+    until: datetime | None  # when the next one begins; none has been done yet
+    model: str
+    says: str
+
+
+def by_period(records: Iterable[Record]) -> dict[str, dict[str, Record]]:
+    """The steps that are done of each period, in the order of the history."""
+    found: dict[str, dict[str, Record]] = {}
+    for record in records:
+        found.setdefault(record["period"], {})[record["step"]] = record
+    return found
+
+
+def standing_doubts(records: Iterable[Record]) -> list[Doubted]:
+    """The periods whose scores are not to be trusted; a model that took over has scored its period again."""
+    found = by_period(records)
+    begins = [datetime.fromisoformat(period) for period in found]
+    return [
+        Doubted(since, until, steps["score"]["model"], says)
+        for since, until, steps in zip(begins, [*begins, None][1:], found.values(), strict=True)
+        if (says := standing_doubt(steps))
+    ]
+
+
+def standing_doubt(steps: Mapping[str, Record]) -> str | None:
+    """Why a period's scores are not to be trusted, if they are not and nothing better took their place."""
+    if "watch" not in steps or "promote" in steps:
+        return None
+    return " ".join(doubt["says"] for doubt in doubts_in(steps["watch"])) or None
+
+
 class Ledger:
     """A history read once: where it leads, and what is recorded of each period, kept up with every record."""
 

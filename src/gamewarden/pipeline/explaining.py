@@ -10,6 +10,7 @@ from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.features.account_table import AccountTable
 from gamewarden.pipeline.account_tables import row_of
+from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.measuring import feature_of, measured
 from gamewarden.pipeline.meeting import Said, say
 from gamewarden.pipeline.scoring import event_model, model_for, rows_to_judge
@@ -68,7 +69,8 @@ def explain(
     windows = days.recipe.windows(alone, actor)
     inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
     again = days.again(source, models, reading) if days.model is model else ""
-    return Story(actor, model, scores, model.explain(period), period, inside, prevalence, again, said.caveats)
+    caveats = (*doubted(models, [model], scores), *said.caveats)
+    return Story(actor, model, scores, model.explain(period), period, inside, prevalence, again, caveats)
 
 
 def _row_story(

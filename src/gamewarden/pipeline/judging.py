@@ -10,6 +10,7 @@ from gamewarden.config import Config
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import ModelError
 from gamewarden.features import load as load_feature
+from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.prevalence import at_share
 from gamewarden.pipeline.reaching import beside_the_list, reach_of
 from gamewarden.pipeline.scoring import hear, load_models, seeing
@@ -102,7 +103,7 @@ def judge(
             *beside_the_list(verdicts, points, policy.rank.probability),
             *reach_of(found, fusion, points),
         ),
-        caveats=heard.caveats,
+        caveats=(*doubted(models, found, scores), *heard.caveats),
         fusion=fusion,
         rules=rules,
     )

@@ -11,7 +11,7 @@ import polars as pl
 from gamewarden.config import Config, Maintain
 from gamewarden.contracts import Model
 from gamewarden.drift import ewma
-from gamewarden.drift.flow import Day, History, Ledger, Period, Policy, Tick, doubts_in, no_tick
+from gamewarden.drift.flow import Day, History, Ledger, Period, Policy, Tick, by_period, no_tick, standing_doubt
 from gamewarden.drift.story import story
 from gamewarden.errors import ReadError
 from gamewarden.evaluation.control_plots import NEW_MODEL, plot_control_chart
@@ -127,10 +127,7 @@ def policy_of(settings: Maintain) -> Policy:
 
 def table_of(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """One row a period that was watched: where it stood on the chart, and how it was answered."""
-    steps: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for record in records:
-        steps.setdefault(record["period"], {})[record["step"]] = record
-    rows = [_row(period, found) for period, found in steps.items() if "watch" in found]
+    rows = [_row(period, found) for period, found in by_period(records).items() if "watch" in found]
     return pl.DataFrame(rows, schema=PERIODS)
 
 
@@ -225,18 +222,12 @@ def _row(period: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, objec
         "period": datetime.fromisoformat(period),
         **shown,
         "silent": ", ".join(watched["silent"]) or None,
-        "doubts": _standing_doubts(steps),
+        "doubts": standing_doubt(steps),
         "actors": scored["actors"],
         "flagged": scored["flagged"],
         "model": scored["model"],
         "answer": _answer(steps),
     }
-
-
-def _standing_doubts(steps: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Why the period's scores are not to be trusted; a new model that took over has scored it again."""
-    found = () if "promote" in steps else doubts_in(steps["watch"])
-    return " ".join(doubt["says"] for doubt in found) or None
 
 
 def _answer(steps: Mapping[str, Mapping[str, Any]]) -> str | None:

@@ -11,6 +11,7 @@ from gamewarden.config import Config
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.activity import Activity
+from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.judging import judged, rules_of
 from gamewarden.pipeline.measuring import feature_of, measured
 from gamewarden.pipeline.meeting import say
@@ -143,6 +144,7 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     remarks = (
         *shown.remarks,
         *zone_remarks([model], reading),
+        *doubted(models, [model], scores),
         *said.caveats,
         wishes.prevalence.sentence,
         *other_voices(models, model),

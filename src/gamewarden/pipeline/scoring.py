@@ -11,6 +11,7 @@ from gamewarden.contracts import Feature, Model, Progress, no_progress
 from gamewarden.errors import ModelError
 from gamewarden.features.traffic import TrafficTest
 from gamewarden.pipeline.account_tables import is_table_of
+from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.measuring import feature_of, measured
 from gamewarden.pipeline.meeting import Said, say
 from gamewarden.pipeline.session_models import sessions_to_judge
@@ -78,7 +79,8 @@ def score(
     found = seeing(load_models(models), source, models)
     heard = hear(found, source, reading, progress)
     scores = heard.at(prevalence)
-    return Told(scores, (*heard.remarks, *heard.caveats, *_unsure(scores), prevalence.sentence))
+    caveats = (*doubted(models, heard.models, scores), *heard.caveats)
+    return Told(scores, (*heard.remarks, *caveats, *_unsure(scores), prevalence.sentence))
 
 
 @dataclass(frozen=True)
