@@ -26,6 +26,7 @@ WEAKNESSES = (
     "It holds for one game and one vocabulary: new kinds have no column, and a patch can change all intervals.",
     "Chunks of one actor overlap and resemble each other: many flagged chunks of one evening are hardly more than one.",
     "People who do one thing for an hour (fishing, crafting, grinding) look more like bots than they are.",
+    "Intervals say least where little is done: people were flagged there twice as often as promised (synthetic).",
 )
 
 
