@@ -266,7 +266,7 @@ def test_costs_give_a_probability_from_which_to_act(game):
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (["--wrong-per-month", "2"], "give --wrong-per-month and --players, or --cost"),
+        (["--wrong-per-month", "2"], "give --wrong-per-month and --players, --reviewed, or --cost"),
         (["--cost", "10:1"], "--cost needs --models"),
         (["--cost", "ten"], "is not two numbers such as 10:1"),
     ],
