@@ -10,6 +10,7 @@ from gamewarden import pipeline
 from gamewarden.cli import root
 from gamewarden.config import Config, Verdict
 from gamewarden.pipeline.prevalence import scored
+from gamewarden.spans import HOUR
 from gamewarden.tables import EVIDENCE, VERDICTS, check
 from gamewarden.verdicts.points import Points
 from gamewarden.verdicts.prevalence import SUPPOSED
@@ -69,6 +70,33 @@ def test_without_a_fusion_alarms_are_combined_and_the_conservative_point_stays_o
     assert "alarms were combined without labels" in ended.stderr
     assert "0 reach the conservative point" in ended.stderr
     assert len(rows) == unfused.verdicts.height
+
+
+def test_days_made_of_chunks_are_ranked_among_human_days_and_other_periods_are_said_not_to_be(game):
+    log = game / "world/events.parquet"
+    days, halves = (
+        pipeline.judge(log, game / "models", pipeline.Reading(), every=every) for every in (None, 12 * HOUR)
+    )
+
+    assert not [line for line in days.remarks if "parts of a period" in line]
+    (told,) = [line for line in halves.remarks if "parts of a period" in line]
+    assert told.startswith("actions-frequency@")
+    assert "was calibrated on periods of 1d in UTC, not on periods of 12h in UTC" in told
+    assert "of as many rows as this one" in pipeline.judgement_summary(days)[0]
+
+
+def test_a_model_ranks_days_on_the_clock_it_was_fitted_with(game, tmp_path):
+    log, labels = game / "world/events.parquet", game / "world/labels.csv"
+    done(
+        *("fit", "actions-frequency", log, "--labels", labels, "--to", tmp_path, "--kinds", KINDS),
+        *("--zone", "Asia/Seoul"),
+    )
+    there, elsewhere = (
+        pipeline.judge(log, tmp_path, pipeline.Reading(zone=zone)).remarks for zone in ("Asia/Seoul", None)
+    )
+
+    assert not [line for line in there if "parts of a period" in line]
+    assert [line for line in elsewhere if "periods of 1d in Asia/Seoul, not on periods of 1d in UTC" in line]
 
 
 def test_a_judgement_holds_all_that_its_verdicts_rest_on(unfused):

@@ -223,7 +223,7 @@ def test_every_option_changes_the_name_of_the_model(model, table):
     ]
     names = [other.fit(table, trace_labels()).id for other in others]
 
-    assert len({model.id, *names}) == 4
+    assert len({model.id, *names}) == 1 + len(others) == 5
 
 
 def test_a_row_scores_the_same_alone_as_in_a_crowd(model, windows):
@@ -318,7 +318,7 @@ def test_a_stored_model_with_another_value_is_refused(model, path, value):
 
 
 def test_a_stored_model_without_a_value_is_refused(model):
-    for name in model.to_dict():
+    for name in model.to_dict().keys() - {"days"}:  # which a model of windows alone on their day has not
         values = {key: value for key, value in model.to_dict().items() if key != name}
         with pytest.raises(ModelError, match="fit it again"):
             TrafficModel.from_dict(values)

@@ -159,6 +159,7 @@ def test_combined_alarms_hold_whatever_the_detectors_have_in_common(together, pr
                 "alarm": alarm,
                 "order": 0,
                 "rows": 1,
+                "voices": 1,
             }
         )
         for family, alarm in zip(("self-similarity", "actions"), alarms, strict=True)

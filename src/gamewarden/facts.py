@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from gamewarden.errors import ConfigError, ModelError
+from gamewarden.spans import LONGEST_PERIOD, parse_zone
 from gamewarden.styles import STYLES, Styles
 
 LARGEST, SMALLEST = 1e15, 1e-15  # no number of a real model is beyond; sums and quotients of these stay finite
@@ -115,6 +116,18 @@ def look_at_ranges(name: object, given: Any) -> None:  # noqa: ANN401 - from a f
     must(name, "ranges", given, _RANGES)
 
 
+def look_at_days(name: object, given: Any) -> None:  # noqa: ANN401 - from a file
+    """Refuse days of humans that do not fit together.
+
+    Raises:
+        ModelError: they do not.
+    """
+    look_at(name, "days", given, _DAYS)
+    look_at_reference(name, "days.pooled", given["pooled"])
+    for least, reference in given["by_length"].items():
+        look_at_reference(name, f"days.by_length.{least}", reference)
+
+
 def agree(name: object, facts: Mapping[str, bool]) -> None:
     """Refuse what does not hold between values.
 
@@ -149,6 +162,19 @@ def whole(value: object) -> bool:
 def rising(value: object) -> bool:
     """Numbers none of which is below the one before."""
     return isinstance(value, list) and all(map(finite, value)) and all(a <= b for a, b in pairwise(value))
+
+
+def zone(value: object) -> bool:
+    """The name of a time zone."""
+    try:
+        return isinstance(value, str) and bool(parse_zone(value).key)
+    except ConfigError:
+        return False
+
+
+def _least(value: object) -> bool:
+    """A whole number above 0 as JSON writes a key."""
+    return isinstance(value, str) and value.isascii() and value.isdecimal() and str(int(value)) == value != "0"
 
 
 def _time(value: object) -> bool:
@@ -212,6 +238,15 @@ _RANGES = Fact(
     lambda v: isinstance(v, dict) and all(text(column) and _range(span) for column, span in v.items()),
     "the least, the greatest and the deviation of each column",
 )
+_DAYS: Mapping[str, Fact] = {
+    "every": Fact(lambda v: count(v) and v <= LONGEST_PERIOD, "the length of a period in microseconds"),
+    "zone": Fact(zone, "a time zone"),
+    "pooled": Fact(lambda v: isinstance(v, dict), "an object"),
+    "by_length": Fact(
+        lambda v: isinstance(v, dict) and bool(v) and all(_least(key) for key in v),
+        "humans by the rows of a day",
+    ),
+}
 _STYLES: Mapping[str, Fact] = {
     "rule": Fact(_rule, "an object with the borders of styles"),
     "by_style": Fact(lambda v: isinstance(v, dict) and v.keys() <= set(STYLES), "reference humans by style"),

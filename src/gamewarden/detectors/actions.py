@@ -32,16 +32,18 @@ from gamewarden.detectors.asking import asked
 from gamewarden.detectors.calibration import (
     CALIBRATIONS,
     PERSON,
+    Calibration,
     Flags,
     Floats,
     Reference,
-    people_of,
+    counted,
     plain_json,
     platt,
     validation_of,
 )
 from gamewarden.detectors.learning import bots, fold_count, groups, held_out, refuse_too_few, training_of
 from gamewarden.errors import ConfigError, TableError
+from gamewarden.facts import zone as is_zone
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.ranges import Ranges
 from gamewarden.tables import LABELS, check
@@ -73,6 +75,7 @@ class _Chunks(ABC):
     calibration: str = field(default="platt", metadata={"also": ("none",)})
     least: int = field(default=5, metadata={"also": (2,)})
     seed: int = field(default=0, metadata={"also": (1,)})
+    zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})  # whose days are ranked as wholes
 
     def __post_init__(self) -> None:
         wrong = {
@@ -82,6 +85,7 @@ class _Chunks(ABC):
             "folds": self.folds < 2,  # noqa: PLR2004 - one fold holds nothing out
             "calibration": self.calibration not in CALIBRATIONS,
             "least": self.least < 2,  # noqa: PLR2004 - with one actor a class nothing can be held out
+            "zone": self.zone is not None and not is_zone(self.zone),
         }
         for option, bad in wrong.items():
             if bad:
@@ -134,8 +138,8 @@ class _Chunks(ABC):
             slope=slope,
             offset=offset,
             reference=reference,
-            people=people_of(humans, reference),
             ranges=Ranges.of(machine.outline(rows), (ACTED, MIXED)),
+            **counted(humans, Calibration(slope, offset, reference), self.zone),
             training=training_of(rows, self._left_out(labelled)),
             validation={**validation, "says": _VALIDATED, "folds": fold_count(rows, self.folds)},
         )
@@ -269,6 +273,7 @@ _NEEDED = {
     "folds": "give 2 or more",
     "calibration": f"choose one of {', '.join(CALIBRATIONS)}",
     "least": "give 2 or more",
+    "zone": "name a time zone such as Asia/Seoul",
 }
 
 

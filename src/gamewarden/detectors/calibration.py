@@ -12,6 +12,7 @@ import polars as pl
 
 from gamewarden.contracts import canonical_json, digest
 from gamewarden.coverage import COVERED
+from gamewarden.days import Days
 from gamewarden.reference import (
     Comparison,
     Flags,
@@ -37,6 +38,7 @@ __all__ = [  # what a method needs for its two numbers stands in one place, wher
     "Reference",
     "StyleReferences",
     "by_style",
+    "counted",
     "people_of",
     "plain_json",
     "platt",
@@ -81,6 +83,18 @@ class Calibration:
         if beside is None:
             return self.reference.alarm(decisions)
         return beside.alarm(table, decisions, self.reference)
+
+
+def counted(humans: pl.DataFrame, calibration: Calibration, zone: str | None) -> dict[str, Any]:
+    """The reference humans' whole days on the clock of a zone, and the people that a budget counts by them.
+
+    From their rows: PERSON and the value as `held_out`. Where no day has two rows, a row is a day.
+    """
+    probability = sigmoid(calibration.slope * humans["held_out"].to_numpy() + calibration.offset)
+    rows = humans.select(*PERSON, probability=pl.Series(probability)).sort(KEY)
+    days = Days.of(rows, zone)
+    people = people_of(humans, calibration.reference, calibration.styles) if days is None else days.people(rows)
+    return {"days": days, "people": people}
 
 
 def weak_here(training: Mapping[str, Any], validation: Mapping[str, Any], humans: int, compared: str) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 import polars as pl
 
 from gamewarden.contracts import Card, Recipe, model_id
+from gamewarden.days import Days
 from gamewarden.detectors.calibration import (
     KEY,
     Calibration,
@@ -41,6 +42,7 @@ class CalibratedModel(ABC):
     training: Mapping[str, Any]
     validation: Mapping[str, Any]
     styles: StyleReferences | None = None  # of people; none where the method cannot tell them apart
+    days: Days | None = None  # the reference humans' days; none where no day of theirs has two rows
     people: People | None = None  # the reference humans as a budget counts them; none in models fitted before
     ranges: Ranges | None = None  # of the training rows; none where a model was fitted before anybody looked
 
@@ -62,6 +64,7 @@ class CalibratedModel(ABC):
                 **self._learned(),
                 "humans": self.reference.humans,
                 **({} if self.styles is None else {"humans_by_style": self.styles.counts()}),
+                **({} if self.days is None else {"humans_by_rows_of_a_day": self.days.counts()}),
                 "smallest_alarm": 1 / (self.reference.humans + 1),
             },
             training=self.training,
@@ -111,6 +114,7 @@ class CalibratedModel(ABC):
 OPTIONAL: Mapping[str, Any] = {
     "styles": StyleReferences,
     "people": People,
+    "days": Days,
     "ranges": Ranges,
 }  # not every model has them
 

@@ -16,11 +16,12 @@ from gamewarden.detectors.abstaining import HeldOut
 from gamewarden.detectors.calibration import (
     CALIBRATIONS,
     KEY,
+    Calibration,
     Flags,
     Floats,
     Reference,
     StyleReferences,
-    people_of,
+    counted,
     plain_json,
     platt,
     validation_of,
@@ -134,7 +135,7 @@ class _Logistic:
             training=training_of(rows, _left_out(labelled)),
             validation={**validation, "says": _VALIDATED, "folds": fold_count(rows, self.folds)},
             styles=styles,
-            people=people_of(humans, reference, styles),
+            **counted(humans, Calibration(slope, offset, reference, styles), self.feature.to_dict().get("zone")),
         )
 
     def _seen(self, table: pl.DataFrame) -> tuple[str, ...]:

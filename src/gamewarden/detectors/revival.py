@@ -16,6 +16,7 @@ from gamewarden.facts import agree as _facts_agree
 from gamewarden.facts import count as _count
 from gamewarden.facts import finite as _finite
 from gamewarden.facts import look_at as _look_at_object
+from gamewarden.facts import look_at_days as _look_at_days
 from gamewarden.facts import look_at_people as _look_at_people
 from gamewarden.facts import look_at_ranges as _look_at_ranges
 from gamewarden.facts import look_at_reference as _look_at_reference
@@ -102,7 +103,7 @@ def _look_at(
     optional: tuple[str, ...] = (),
 ) -> None:
     name = values.get("id")
-    _look_at_object(name, "the model", values, model, (*optional, "people", "ranges"))
+    _look_at_object(name, "the model", values, model, (*optional, "people", "days", "ranges"))
     if "ranges" in values:
         _look_at_ranges(name, values["ranges"])
     for at, column in enumerate(values["columns"]):
@@ -110,6 +111,8 @@ def _look_at(
     _look_at_reference(name, "reference", values["reference"])
     if "people" in values:
         _look_at_people(name, values["people"])
+    if "days" in values:
+        _look_at_days(name, values["days"])
 
 
 def _look_at_peers(name: object, given: Any) -> None:  # noqa: ANN401 - from a file

@@ -14,6 +14,7 @@ from gamewarden.facts import (
     count,
     finite,
     look_at,
+    look_at_days,
     look_at_people,
     look_at_ranges,
     look_at_reference,
@@ -31,7 +32,7 @@ def session_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         ModelError: a value is missing, superfluous, or not what it must be.
     """
     name = values.get("id")
-    look_at(name, "the model", values, _MODEL, ("people", "ranges"))
+    look_at(name, "the model", values, _MODEL, ("people", "days", "ranges"))
     if "ranges" in values:
         look_at_ranges(name, values["ranges"])
     for at, column in enumerate(values["columns"]):
@@ -39,6 +40,8 @@ def session_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     look_at_reference(name, "reference", values["reference"])
     if "people" in values:
         look_at_people(name, values["people"])
+    if "days" in values:
+        look_at_days(name, values["days"])
     look_at(name, "machine", values["machine"], _MACHINES[values["machine"]["kind"]])
     agree(name, _agreements(values))
     return {

@@ -10,16 +10,18 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Feature, Recipe, digest, frame_digest
+from gamewarden.days import Days
 from gamewarden.detectors.calibration import plain_json
 from gamewarden.detectors.learning import training_of
 from gamewarden.detectors.traffic_model import Reference, TrafficModel
 from gamewarden.detectors.traffic_search import Flags, Layout, Learned, Search, answers, cells, verdicts
 from gamewarden.errors import ConfigError, FitError, TableError
+from gamewarden.facts import zone as is_zone
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.tables import FEATURES, LABELS, check
 from gamewarden.trees import NAMED, TESTS, Tree
 
-METHOD = 1  # grows when the same recipe and data would give other numbers, so that a name never means two models
+METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
 BEST = "best"
 LEAST = 2  # traces of a class: one to learn from, one to hold out
 _WINDOW = ("actor", "acn", "acv", "window")
@@ -42,12 +44,15 @@ class TrafficDetector:
         default=True, metadata={"also": (False,), "says": "Whether thresholds are learned, or kept as they are."}
     )
     cap: float = field(default=0.08, metadata={"also": (0.3,), "says": "The largest share of false alarms to accept."})
+    zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})  # whose days are ranked as wholes
 
     def __post_init__(self) -> None:
         if self.tree != BEST and self.tree not in NAMED:
             raise ConfigError(f"traffic: tree {self.tree!r} is unknown; choose {BEST}, {', '.join(NAMED)}")
         if not 0 < self.cap <= 1:
             raise ConfigError(f"traffic: cap {self.cap!r} cannot be used; give a share above 0, at most 1")
+        if self.zone is not None and not is_zone(self.zone):
+            raise ConfigError(f"traffic: zone {self.zone!r} cannot be used; name a time zone such as Asia/Seoul")
 
     def to_dict(self) -> dict[str, Any]:
         """The options as JSON values, without the feature's."""
@@ -75,13 +80,15 @@ class TrafficDetector:
         search = Search(self._start(), None if self.tree == BEST else Tree.named(self.tree), self.thresholds, self.cap)
         held_out = [_HeldOut(name, at, search.learn(layouts, traces[traces != at])) for at, name in enumerate(names)]
         learned = search.learn(layouts, traces)
+        reference = _reference(held_out)
         return TrafficModel(
             detector=self.name,
             recipe=self.to_dict(),
             feature=Recipe("traffic", plain_json({**learned.profile, "tree": learned.tree.to_dict()})),
             details=Recipe(self.feature.name, plain_json(self.feature.to_dict())),
             data=digest(_digest(rows), frame_digest(check(labels, LABELS, "fit traffic").unique())),
-            reference=_reference(held_out),
+            reference=reference,
+            days=_days(held_out, rows, reference, self.zone),
             typical=_typical(learned),
             training=_training(labelled, learned),
             validation=_validation(held_out, layouts[0], self._start()),
@@ -187,6 +194,24 @@ def _reference(held_out: list[_HeldOut]) -> Reference:
         if_bot = if_human = (true + missed + 1) / (counts.sum() + 2)
     shares = tuple(float(trace.says_bot().mean()) for trace in held_out if not trace.bot)
     return Reference(float(if_bot), float(if_human), shares)
+
+
+def _days(held_out: list[_HeldOut], rows: pl.DataFrame, reference: Reference, zone: str | None) -> Days | None:
+    """The held-out humans' days, by what was said of their windows."""
+    return Days.of(
+        pl.concat(
+            rows.filter(acn=trace.learned.layout.acn, acv=trace.learned.layout.acv)
+            .filter(pl.Series(trace.mine))
+            .select(
+                "actor",
+                "until",
+                probability=pl.Series(np.where(trace.says_bot(), reference.if_bot, reference.if_human)),
+            )
+            for trace in held_out
+            if not trace.bot
+        ).sort("actor", "until"),
+        zone,
+    )
 
 
 def _typical(learned: Learned) -> dict[str, float]:

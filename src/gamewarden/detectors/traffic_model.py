@@ -11,10 +11,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from gamewarden.contracts import Card, Recipe, model_id
+from gamewarden.days import Days
 from gamewarden.detectors.calibration import KEY, plain_json
 from gamewarden.detectors.fitted import refuse_misnamed
 from gamewarden.errors import ConfigError, ModelError, TableError
-from gamewarden.facts import TRAINING, finite, text
+from gamewarden.facts import TRAINING, finite, look_at_days, text
 from gamewarden.tables import EVIDENCE, SCORES, TRAFFIC, check
 from gamewarden.trees import TESTS, Tree, cell
 
@@ -55,6 +56,7 @@ class TrafficModel:
     typical: Mapping[str, float]  # the median human window's number behind each test
     training: Mapping[str, Any]
     validation: Mapping[str, Any]
+    days: Days | None = None  # the held-out humans' days; none where no day of theirs has two windows
 
     @property
     def id(self) -> str:
@@ -85,6 +87,7 @@ class TrafficModel:
                 "probability": {"called bot": self.reference.if_bot, "called human": self.reference.if_human},
                 "humans": humans,
                 "smallest_alarm": self.reference.alarm(),
+                **({} if self.days is None else {"humans_by_rows_of_a_day": self.days.counts()}),
             },
             training=self.training,
             validation=self.validation,
@@ -146,7 +149,9 @@ class TrafficModel:
         """All of it as JSON values."""
         parts = {part.name: getattr(self, part.name) for part in fields(self)}
         nested = {name: asdict(parts[name]) for name in ("feature", "details", "reference")}
-        return plain_json({"id": self.id, **parts, **nested})
+        days = parts.pop("days")
+        there = {} if days is None else {"days": days.to_dict()}
+        return plain_json({"id": self.id, **parts, **nested, **there})
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -163,6 +168,7 @@ class TrafficModel:
                 "feature": Recipe(**values["feature"]),
                 "details": Recipe(**values["details"]),
                 "reference": Reference(reference["if_bot"], reference["if_human"], tuple(reference["humans"])),
+                "days": Days.from_dict(values["days"]) if "days" in values else None,
             }
         )
         refuse_misnamed(model, values)
@@ -259,7 +265,7 @@ def _believe(values: Mapping[str, Any]) -> None:
     """
     name = values.get("id")
     kinds: dict[str, type] = {"id": str, "detector": str, "data": str}
-    wanted = {"id", *(part.name for part in fields(TrafficModel))}
+    wanted = {"id", *(part.name for part in fields(TrafficModel) if part.name != "days" or "days" in values)}
     if values.keys() != wanted:
         odd = ", ".join(sorted(values.keys() ^ wanted))
         raise ModelError(f"model {name!r}: {odd} is missing or unknown; fit it again")
@@ -269,6 +275,8 @@ def _believe(values: Mapping[str, Any]) -> None:
     for fact, holds in _facts(values):
         if not holds:
             raise ModelError(f"model {name!r}: it does not hold that {fact}; fit it again")
+    if "days" in values:
+        look_at_days(name, values["days"])
 
 
 def _facts(values: Mapping[str, Any]) -> list[tuple[str, bool]]:

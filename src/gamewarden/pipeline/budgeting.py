@@ -94,10 +94,17 @@ def _row_of(budget: Budget, model: Any, days: float | None) -> dict[str, object]
         return no_threshold(budget, name, "It was fitted before models kept people to count; fit it again.")
     if days is None and people.days is None:
         return no_threshold(budget, name, "Its rows have no times; say with --days how many days a row covers.")
-    styles = getattr(model, "styles", None)
-    references = [model.reference] if styles is None else styles.by_style.values()
-    smallest = [1 / (reference.humans + 1) for reference in references]
+    smallest = [1 / (humans + 1) for humans in _compared_with(model)]
     return threshold(budget, Humans(name, people.lowest, _days(people, days), smallest))
+
+
+def _compared_with(model: Any) -> list[int]:  # noqa: ANN401  a model of events, a fusion
+    """How many humans a period is ranked among: of each length, on each step, of each style, or all of them."""
+    for name in ("days", "peers", "styles"):
+        part = getattr(model, name, None)
+        if part is not None and part.counts():
+            return list(part.counts().values())
+    return [model.reference.humans]
 
 
 def _days(people: People, days: float | None) -> tuple[float, ...]:

@@ -23,6 +23,7 @@ from gamewarden.pipeline.fitting import detector_recipe
 from gamewarden.pipeline.scoring import rows_to_judge
 from gamewarden.pipeline.sources import Reading, Told, open_for
 from gamewarden.pipeline.splitting import Splitting, compare_rows, compare_splits, keep_results
+from gamewarden.pipeline.wholes import on_clock
 from gamewarden.provenance import without_model_made
 from gamewarden.readers.small import Labels, read_labels
 from gamewarden.verdicts.prevalence import Prevalence
@@ -130,7 +131,7 @@ def evaluate(
             f"{labels}: has no column {protocol.group!r} to group by; it has {', '.join(told.frame.columns)}"
         )
     seeing = [
-        detector_recipe(name, feature, {})
+        on_clock(detector_recipe(name, feature, {}), reading)
         for name, seen in SEES.items()
         if seen == feature.name and name in (tried or SEES)
     ][::-1]

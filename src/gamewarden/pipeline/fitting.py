@@ -14,6 +14,7 @@ from gamewarden.features.traffic_details import TrafficDetails
 from gamewarden.pipeline.measuring import measure, measured
 from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.sources import Reading, open_for
+from gamewarden.pipeline.wholes import on_clock
 from gamewarden.readers.small import read_labels
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
@@ -48,7 +49,7 @@ def fit(
     events = open_for(detector.feature, source, reading, progress)
     frozen = detector.feature.freeze(events)
     seen = only_whole(measured(frozen, events), reading.limits)
-    recipe: Any = detector
+    recipe: Any = on_clock(detector, reading)
     model: Model = replace(recipe, feature=frozen).fit(seen.frame, told.frame)
     return kept(model, to, (*seen.remarks, *told.notes))
 
@@ -78,7 +79,7 @@ def fit_traces(
         remarks += [f"{source}: {line}" for line in part.remarks]
         parts.append(_named_after_file(part.frame, source, known))
     _refuse_shared_actors(parts, traces)
-    model = detector.fit(pl.concat(parts), told.frame)
+    model = on_clock(detector, reading).fit(pl.concat(parts), told.frame)
     return kept(model, to, (*remarks, *told.notes))
 
 

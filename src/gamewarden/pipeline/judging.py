@@ -15,6 +15,7 @@ from gamewarden.pipeline.prevalence import at_share
 from gamewarden.pipeline.reaching import beside_the_list, reach_of
 from gamewarden.pipeline.scoring import hear, load_models, seeing
 from gamewarden.pipeline.sources import Reading
+from gamewarden.pipeline.wholes import PROMISE, unranked
 from gamewarden.spans import DAY, parse_span, span_text
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
@@ -99,6 +100,7 @@ def judge(
         remarks=(
             *heard.remarks,
             *why_not,
+            *unranked(scores, found, cut),
             supposed.sentence,
             *beside_the_list(verdicts, points, policy.rank.probability),
             *reach_of(found, fusion, points),
@@ -143,7 +145,12 @@ def _whole_scores(model: Model, features: pl.DataFrame, covered: float) -> pl.Da
 
 def speakers_of(models: Sequence[Model]) -> dict[str, Speaker]:
     """What has to be known of each model before its scores are added to others', by the model's id."""
-    return {model.card.id: Speaker(model.card.detector, model.feature.name, prior_of(model.card)) for model in models}
+    return {
+        model.card.id: Speaker(
+            model.card.detector, model.feature.name, prior_of(model.card), getattr(model, "days", None)
+        )
+        for model in models
+    }
 
 
 def judgement_in_short(judgement: Judgement) -> pl.DataFrame:
@@ -171,7 +178,7 @@ def _how(judgement: Judgement) -> str:
         return f"fused by {judgement.fusion.id}"
     if all(model.feature.name == first.feature.name for model in judgement.models):
         return f"one family of features, {first.feature.name}, and the alarm is {first.card.detector}'s"
-    return "alarms were combined without labels, valid whatever the detectors have in common"
+    return PROMISE
 
 
 def rules_of(

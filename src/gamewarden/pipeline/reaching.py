@@ -89,6 +89,6 @@ def _speaking(models: Sequence[Model]) -> list[Model]:
 
 
 def _humans(card: Card) -> int:
-    """The held-out humans of the style that has most; of all where styles are not told apart."""
-    by_style = card.parameters.get("humans_by_style")
-    return max(by_style.values()) if by_style else int(card.parameters.get("humans", 0))
+    """The held-out humans of the style, or the length of a day, that has most; of all where none are told apart."""
+    parts = card.parameters.get("humans_by_rows_of_a_day") or card.parameters.get("humans_by_style")
+    return max(parts.values()) if parts else int(card.parameters.get("humans", 0))

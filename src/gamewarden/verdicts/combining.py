@@ -1,4 +1,4 @@
-"""Several detectors' answers as one, without labels to learn from: valid whatever the detectors have in common.
+"""Several detectors' answers on a period as one, without labels to learn from, whatever the detectors have in common.
 
 Twice a weighted mean of alarms is again an alarm, however the alarms depend on each other (Rüschendorf 1982; Vovk &
 Wang 2020), and a mean needs all of them to be low: one family of features that sees a human outweighs another that does
@@ -21,11 +21,11 @@ def by_family(parts: pl.DataFrame) -> pl.DataFrame:
     first of the models, whom `rank` asks too. A mean of their alarms would have to be doubled to be one again, and the
     weakest of them would keep the strongest from ever reaching a point.
     """
-    first = pl.col("alarm", "rows").sort_by("order").first()
+    first = pl.col("alarm", "voices").sort_by("order").first()
     return (
         parts.group_by(*KEY, "family", maintain_order=True)
         .agg(pl.col("evidence").mean(), first)
-        .with_columns(own_alarm=_alarm(pl.col("alarm"), pl.col("rows")))
+        .with_columns(own_alarm=_alarm(pl.col("alarm"), pl.col("voices")))
     )
 
 
@@ -42,12 +42,12 @@ def combine(parts: pl.DataFrame, discount: float, bots: float) -> pl.DataFrame:
         families.group_by(KEY, maintain_order=True)
         .agg(
             (1 / (1 + (-(prior + evidence)).exp())).alias("probability"),
-            _alarm(pl.col("alarm").mean(), pl.col("rows").sum()).alias("alarm"),
+            _alarm(pl.col("alarm").mean(), pl.col("voices").sum()).alias("alarm"),
         )
         .sort("actor", "since")
     )
 
 
-def _alarm(mean: pl.Expr, rows: pl.Expr) -> pl.Expr:
+def _alarm(mean: pl.Expr, voices: pl.Expr) -> pl.Expr:
     """A lone alarm is one already."""
-    return pl.when(rows > 1).then((WHATEVER_DEPENDENCE * mean).clip(upper_bound=1.0)).otherwise(mean)
+    return pl.when(voices > 1).then((WHATEVER_DEPENDENCE * mean).clip(upper_bound=1.0)).otherwise(mean)

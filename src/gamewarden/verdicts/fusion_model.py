@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Card, Recipe, model_id
-from gamewarden.errors import ConfigError, ModelError
+from gamewarden.errors import ModelError
 from gamewarden.exposure import People
 from gamewarden.facts import (
     NUMBER,
@@ -28,9 +28,9 @@ from gamewarden.facts import (
     look_at_reference,
     look_at_styles,
     text,
+    zone,
 )
 from gamewarden.reference import Floats, Reference, StyleReferences, plain_json, sigmoid
-from gamewarden.spans import parse_zone
 from gamewarden.verdicts.periods import KEY
 
 NAME = "fusion"
@@ -270,14 +270,7 @@ def _options(value: object) -> bool:
         and isinstance(value["models"], list)
         and all(map(text, value["models"]))
         and count(value["every"])
-        and _zone(value["zone"])
+        and zone(value["zone"])
         and finite(value["discount"])
         and 0 <= value["discount"] <= 1
     )
-
-
-def _zone(value: object) -> bool:
-    try:
-        return isinstance(value, str) and bool(parse_zone(value).key)
-    except ConfigError:
-        return False

@@ -5,13 +5,25 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from gamewarden.spans import DAY
+from gamewarden.cuts import LAST_MOMENT, Cut
+from gamewarden.days import Days, log_odds
 from gamewarden.styles import Styles
-from gamewarden.tables import SCORES, TIME, check
+from gamewarden.tables import SCORES, check
 
-EDGE = 1e-6  # probabilities closer to certainty than a millionth say no more than that
+__all__ = [
+    "KEY",
+    "Cut",
+    "Speaker",
+    "discounted",
+    "log_odds",
+    "marks_of",
+    "periods_of",
+    "played",
+    "roll_up",
+    "side_by_side",
+]
+
 KEY = ("actor", "since", "until")
-_LAST_MOMENT = pl.col("until") - pl.duration(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -21,30 +33,12 @@ class Speaker:
     detector: str
     family: str  # the feature it is fed by: detectors of one family see the same evidence
     prior: float  # the share of bots its probabilities suppose
-
-
-@dataclass(frozen=True)
-class Cut:
-    """Where periods begin and end: multiples of `every` since 1970 on the clock of a zone."""
-
-    every: int  # microseconds
-    zone: str = "UTC"
-
-    @property
-    def text(self) -> str:
-        """The length as a calendar counts it: days keep their name across changes of the clock."""
-        return f"{self.every // DAY}d" if self.every % DAY == 0 else f"{self.every}us"
-
-    def borders(self, at: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-        """The beginning and the end of the period that holds a moment."""
-        begin = at.dt.convert_time_zone(self.zone).dt.truncate(self.text)
-        end = begin.dt.offset_by(self.text)
-        return begin.dt.convert_time_zone("UTC").cast(TIME), end.dt.convert_time_zone("UTC").cast(TIME)
+    days: Days | None = None  # human days its own may be ranked among; None where a row is a period, or was never part
 
 
 def periods_of(table: pl.DataFrame, cut: Cut) -> pl.DataFrame:
     """Actor, since and until of the period that each row ends in."""
-    begin, end = cut.borders(_LAST_MOMENT)
+    begin, end = cut.borders(LAST_MOMENT)
     return table.select("actor", begin.alias("since"), end.alias("until"))
 
 
@@ -59,12 +53,6 @@ def marks_of(scores: pl.DataFrame, cut: Cut) -> pl.DataFrame:
     return told.with_columns(pl.when(pl.col("far") != "").then(pl.col("far")))
 
 
-def log_odds(probability: pl.Expr) -> pl.Expr:
-    """Log-odds that stay finite."""
-    inside = probability.clip(EDGE, 1 - EDGE)
-    return (inside / (1 - inside)).log()
-
-
 def discounted(total: pl.Expr, parts: pl.Expr, discount: float) -> pl.Expr:
     """A sum of evidence whose first part counts whole and every further one only `discount` of it."""
     return total / parts * (1 + discount * (parts - 1).clip(lower_bound=0))
@@ -74,9 +62,9 @@ def roll_up(scores: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Cut, dis
     """One row an actor, period and detector that had enough evidence, sorted by these.
 
     A score belongs to the period it ends in, so that a verdict rests on nothing that came after it. `evidence` is what
-    the scores add to the log-odds beyond the model's own prior; `alarm` is the mean of theirs, which counted twice is a
-    valid alarm whatever the dependence; `order` the speaker's place, those that see most first; `rows` how many scores
-    there were.
+    the scores add to the log-odds beyond the model's own prior; `order` the speaker's place, those that see most first;
+    `rows` how many scores there were. `alarm` is that of the whole period, ranked among the human periods of the model;
+    without such, it is the mean of the rows' own, and `voices` says of how many.
 
     Raises:
         TableError: the scores lack a column.
@@ -87,22 +75,35 @@ def roll_up(scores: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Cut, dis
         orient="row",
     )
     judged = check(scores, SCORES, "verdicts").drop_nulls("probability").join(known, on="model")
-    begin, end = cut.borders(_LAST_MOMENT)
+    begin, end = cut.borders(LAST_MOMENT)
     placed = judged.with_columns(begin.alias("begin"), end.alias("end")).sort("detector", "actor", "since", "until")
     group = ("actor", "begin", "end", "detector", "model", "family")
     beyond_prior = log_odds(pl.col("probability")) - log_odds(pl.col("prior"))
-    return (
+    rolled = (
         placed.with_columns(fresh=_fresh(group), beyond=beyond_prior)
         .group_by(group, maintain_order=True)
         .agg(
             discounted((pl.col("fresh") * pl.col("beyond")).sum(), pl.col("fresh").sum(), discount).alias("evidence"),
             pl.col("alarm").mean(),
+            log_odds(pl.col("probability")).mean().alias("mean"),
             pl.col("order").first(),
             pl.len().cast(pl.Int64).alias("rows"),
         )
         .rename({"begin": "since", "end": "until"})
         .sort("actor", "since", "detector")
     )
+    return _ranked(rolled, speakers, cut).drop("mean")
+
+
+def _ranked(rolled: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Cut) -> pl.DataFrame:
+    """The alarms of whole periods in the place of their rows' mean, where a model knows human periods like these."""
+    alarms, voices = rolled["alarm"].to_numpy().copy(), rolled["rows"].to_numpy().copy()
+    for model, speaker in speakers.items():
+        if speaker.days is not None and speaker.days.cut == cut:
+            mine = (rolled["model"] == model).to_numpy()
+            alarms[mine] = speaker.days.alarm(rolled["mean"].to_numpy()[mine], rolled["rows"].to_numpy()[mine])
+            voices[mine] = 1
+    return rolled.with_columns(alarm=pl.Series(alarms), voices=pl.Series(voices))
 
 
 def _fresh(group: tuple[str, ...]) -> pl.Expr:
@@ -132,7 +133,7 @@ def played(features: Iterable[pl.DataFrame], styles: Styles, cut: Cut) -> pl.Dat
     """
     for table in features:
         if styles.minutes in table.columns:
-            begin, end = cut.borders(_LAST_MOMENT)
+            begin, end = cut.borders(LAST_MOMENT)
             added = [_added(name) for name in (styles.minutes, styles.kills) if name in table.columns]
             level = [pl.col(styles.level).cast(pl.Float64).max()] if styles.level in table.columns else []
             placed = table.select(pl.exclude("since", "until"), begin.alias("since"), end.alias("until"))

@@ -1,0 +1,49 @@
+"""What an alarm of a whole period promises, and for which models it cannot be promised."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+import polars as pl
+
+from gamewarden.contracts import Model
+from gamewarden.cuts import Cut
+from gamewarden.days import Days
+from gamewarden.pipeline.sources import Reading
+from gamewarden.spans import span_text
+from gamewarden.verdicts.periods import KEY, periods_of
+
+PROMISE = (
+    "alarms were combined without labels: a family's is the share of human days, of as many rows as this one and of "
+    "all, that look at least as bot-like, and twice the mean of several families holds whatever they have in common"
+)
+_Recipe = TypeVar("_Recipe")
+
+
+def on_clock(recipe: _Recipe, reading: Reading) -> _Recipe:
+    """The recipe with whole days on the clock of this run's zone, where it calibrates days and was told no zone."""
+    own: Any = recipe
+    if reading.zone is None or "zone" not in {option.name for option in fields(own)} or own.zone is not None:
+        return recipe
+    clocked: _Recipe = replace(own, zone=reading.zone)
+    return clocked
+
+
+def unranked(scores: pl.DataFrame, models: Sequence[Model], cut: Cut) -> Iterator[str]:
+    """Which models judged periods of several rows that they could not rank among whole human periods."""
+    for model in models:
+        days: Days | None = getattr(model, "days", None)
+        if days is not None and days.cut == cut:
+            continue
+        mine = scores.filter(pl.col("model") == model.card.id, pl.col("probability").is_not_null())
+        if days is None and not periods_of(mine, cut).select(KEY).is_duplicated().any():
+            continue
+        known = "on none" if days is None else f"on {_told(days.cut)}"
+        yield (
+            f"{model.card.id} judges parts of a period and was calibrated {known}, not on {_told(cut)}: its alarm is "
+            "twice the mean of the parts', and more people may reach it than it says, above all with little play"
+        )
+
+
+def _told(cut: Cut) -> str:
+    return f"periods of {span_text(cut.every)} in {cut.zone}"
