@@ -202,7 +202,7 @@ def explain(
     if plot is not None:
         pipeline.draw_story(story, plot)
         say(f"Its windows are drawn in {plot}")
-    say(prevalence.sentence)
+    say(*story.caveats, prevalence.sentence)
     if present.for_machines:
         present.table(story.evidence)
     else:

@@ -20,6 +20,7 @@ _BY_SIDE = ("account-table",)  # features whose columns are the operator's own
 _SAYS_LITTLE = 0.15  # log-odds
 _SIGNS = {"bot": "+", "human": "−", "": "·"}
 _FACTS = 6  # of each side
+_WHOLE = 0.9  # of a period: below, that is why it was not judged
 _PERIODS = 10  # the last ones are shown; all stand in `score`
 
 
@@ -38,7 +39,7 @@ def _judgement(story: "Story") -> str:
     best = story.scores.sort("probability", "since", descending=[True, True], nulls_last=True).row(0, named=True)
     head = ", ".join(filter(None, (visible(story.actor), _day(best["since"], best["until"]))))
     if best["probability"] is None:
-        return f"{head}\nToo little evidence to say anything: nothing follows from this."
+        return f"{head}\n{_unjudged(best['covered'])}: nothing follows from this."
     judged = story.scores.filter(pl.col("probability").is_not_null()).height
     of = f" (the highest of {judged} periods)" if judged > 1 else ""
     alarm = f"alarm {best['alarm']:.4f}: {_rarity(story, best['alarm'])}"
@@ -47,6 +48,13 @@ def _judgement(story: "Story") -> str:
         f"are bots; {alarm}.\n"
         f"Judged by {story.model.card.id}. A number is a reason to look, never a verdict.{_far(best['far'])}"
     )
+
+
+def _unjudged(covered: float | None) -> str:
+    """Why there is no number: the period is not whole, or too little was done in it."""
+    if covered is not None and covered < _WHOLE:
+        return f"The source covers {covered:.0%} of this period, which is not judged before it is whole"
+    return "Too little evidence to say anything"
 
 
 def _far(number: str | None) -> str:

@@ -50,7 +50,7 @@ def judge(
         found = pipeline.judge(
             source, models, reading, config=current(), every=every, prevalence=prevalence, progress=done
         )
-    say(*found.remarks, *pipeline.judgement_summary(found))
+    say(*found.remarks, *found.caveats, *pipeline.judgement_summary(found))
     if to is not None:
         with progress("keeping verdicts") as done:
             recorded = pipeline.record(found, source, to, every_one=every_one, progress=done)
