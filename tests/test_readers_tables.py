@@ -60,9 +60,10 @@ def zstd(data: bytes) -> bytes:
 
 
 # Cn holds the noncharacters, which Unicode keeps out of all text and we use to mark bytes that are none.
+# Hypothesis also tries words of our own code, among them the two that are null where they stand unquoted.
 text = st.text(
     st.characters(blacklist_categories=("Cs", "Cc", "Cn"), blacklist_characters="\u2028\u2029"), min_size=1, max_size=8
-)
+).filter(lambda word: word not in {"NULL", "\\N"})
 events = st.lists(
     st.fixed_dictionaries(
         {

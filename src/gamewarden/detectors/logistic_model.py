@@ -1,6 +1,6 @@
 """A fitted logistic regression: scoring and explaining with plain NumPy, nothing in it that can run."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -117,11 +117,6 @@ class LogisticModel(CalibratedModel):
         """The log-odds of the average training row."""
         return self.slope * self.intercept + self.offset
 
-    def base_without(self, absent: Sequence[str]) -> float:
-        """The log-odds of the average training row for rows in which these columns abstain."""
-        known = self._without(tuple(sorted(absent))) if absent else self.calibration
-        return known.slope * self.intercept + known.offset
-
     def _abstaining(self, table: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], pl.Series]]:
         """The places of judged rows by the columns that abstain in them, those with none left out."""
         may = () if self.held_out is None else tuple(sorted(self.held_out.parts))
@@ -172,15 +167,29 @@ class LogisticModel(CalibratedModel):
         standard = np.column_stack([column.standard(values(table, column.name)) for column in self.columns])
         weights = tuple(column.weight for column in self.columns)
         topics = tuple(topic_of(column.name) for column in self.columns)
-        parts = shares(standard, weights, self.correlations, topics)
-        single = alone(standard, weights, self.correlations)
+        parts = self._in_log_odds(table, shares(standard, weights, self.correlations, topics))
+        single = self.slope * alone(standard, weights, self.correlations)
         return {column.name: (parts[:, at], single[:, at]) for at, column in enumerate(self.columns)}
+
+    def _in_log_odds(self, table: pl.DataFrame, parts: Floats) -> Floats:
+        """Shares of the decisions as parts of the log-odds, measured from `base`.
+
+        Without a column the calibration is another. What it moves the average row by is shared out among the columns
+        that speak, each as much as it says.
+        """
+        scaled = self.slope * parts
+        for absent, rows in self._abstaining(table):
+            known, at = self._without(absent), rows.to_numpy()
+            own = known.slope * parts[at]
+            said = np.abs(own) / np.maximum(np.abs(own).sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+            scaled[at] = own + (known.slope * self.intercept + known.offset - self.base) * said
+        return scaled
 
     def _evidence(self, table: pl.DataFrame, name: str, told: Mapping[str, tuple[Floats, Floats]]) -> pl.DataFrame:
         """EVIDENCE of one feature for every row."""
         column = next((column for column in self.columns if column.name == name), None)
         nothing = np.zeros(table.height), np.zeros(table.height)
-        weights, single = (self._slopes(table) * part for part in told.get(name, nothing))
+        weights, single = told.get(name, nothing)
         percentiles = column.percentiles if column else ()
         return table.select(
             *KEY,
@@ -193,13 +202,6 @@ class LogisticModel(CalibratedModel):
             pl.when(pl.col(SELF_SIM).is_not_null()).then(pl.Series(single)).alias("alone"),
             pl.Series(self._sentences(table, name, percentiles), dtype=pl.String).alias("says"),
         )
-
-    def _slopes(self, table: pl.DataFrame) -> Floats:
-        """The slope of each row's calibration."""
-        slopes = np.full(table.height, self.slope)
-        for absent, rows in self._abstaining(table):
-            slopes[rows.to_numpy()] = self._without(absent).slope
-        return slopes
 
     def _sentences(self, table: pl.DataFrame, name: str, percentiles: tuple[float, ...]) -> list[str]:
         window = window_word(self.feature.options.get("unit"))
