@@ -12,7 +12,7 @@ from gamewarden import pipeline
 from gamewarden.errors import ModelError
 from gamewarden.features.actions import Actions
 from gamewarden.features.self_similarity import ROLES, SelfSimilarity
-from gamewarden.pipeline import Grounds, Reading, Wishes
+from gamewarden.pipeline import Grounds, Reading, Wishes, measuring, scoring
 from gamewarden.spans import MINUTE
 from gamewarden.store import verdicts
 
@@ -168,3 +168,75 @@ def test_whole_days_are_covered_whole_although_people_sleep(place):
 
     assert scores.frame["covered"].min() > 0.99
     assert scores.frame["probability"].null_count() == 0
+
+
+def kept(place: Place, detector: str, source: Path, reading: Reading | None = None) -> tuple[pl.DataFrame, list[str]]:
+    """The verdicts on a source, and every sentence of their sealed documents that weighs something; all hold."""
+    models, asked = place.models(detector), reading or Reading()
+    judged = pipeline.judge(source, models, asked)
+    directory = place.directory / "kept" / f"{detector}-{source.stem}-{asked.mapping is not None}"
+    pipeline.record(judged, source, directory, every_one=True)
+    documents = verdicts.stored(directory)
+    assert pipeline.verify(documents[:8], Grounds(models, source, asked))["holds"].all()
+    tables = [verdicts.table_of(verdicts.load(path)["evidence"], str(path)) for path in documents]
+    return judged.verdicts, [line for table in tables for line in table.filter(pl.col("weight") != 0)["says"]]
+
+
+@pytest.mark.parametrize("detector", DETECTORS)
+def test_a_day_on_which_a_common_kind_went_silent_is_not_judged(place, detector):
+    second = START + timedelta(days=1)
+    silent = played(seed=11).filter(~((pl.col("kind") == "combat.kill") & (pl.col("at") >= second)))
+    source = place.log("silent-day", silent)
+
+    found, _ = kept(place, detector, source)
+    told = pipeline.score(source, place.models(detector), Reading())
+
+    assert found.filter(since=START)["alarm"].null_count() == 0
+    assert found.filter(since=second)["alarm"].count() == 0
+    assert any(
+        "2026-03-02: 100% of the events are of known kinds, and combat.kill never occur" in r for r in told.remarks
+    )
+
+
+def test_a_rare_kind_that_went_silent_for_a_day_is_not_told_of_that_day(place):
+    second = START + timedelta(days=1)
+    silent = played(seed=11).filter(~((pl.col("kind") == "trade.give") & (pl.col("at") >= second)))
+    source = place.log("silent-trades", silent)
+
+    rows = pipeline.explain("bot01", source, place.models("account-day"), None, reading=Reading()).model
+    told = scoring.rows_to_judge(measuring.feature_of(rows.feature), source, Reading()).frame
+
+    assert told.filter(since=START)["trade_give_count"].null_count() == 0
+    assert told.filter(since=second)["trade_give_count"].count() == 0
+    assert told.filter(since=second)["trade_get_count"].null_count() == 0
+
+
+@pytest.mark.parametrize("detector", DETECTORS)
+def test_days_of_another_vocabulary_do_not_keep_a_model_from_those_it_knows(place, detector):
+    second = START + timedelta(days=1)
+    renamed = pl.when(pl.col("at") >= second).then("new." + pl.col("kind")).otherwise("kind")
+    source = place.log("renamed-day", played(seed=11).with_columns(kind=renamed))
+
+    found, _ = kept(place, detector, source)
+
+    assert found.filter(since=START)["alarm"].null_count() == 0
+    assert found.filter(since=second)["alarm"].count() == 0
+
+
+def test_a_mapping_cannot_promise_what_never_comes(place, tmp_path):
+    (tmp_path / "map.toml").write_text('[kinds]\n"combat.kill" = "combat.kill"\n')
+    source = place.log("without-combat.kill", without("combat.kill"))
+
+    with pytest.raises(ModelError, match=r"cannot show combat\.kill"):
+        kept(place, "account-day", source, Reading(mapping=str(tmp_path / "map.toml")))
+
+
+@pytest.mark.parametrize("detector", DETECTORS)
+def test_there_is_no_verdict_on_part_of_a_day_whoever_speaks(place, detector):
+    cut = place.log("cut", played(seed=11).filter(pl.col("at") >= START + timedelta(hours=8)))
+
+    found, _ = kept(place, detector, cut)
+
+    assert found.filter(since=START)["covered"].max() < 0.7
+    assert found.filter(since=START)["alarm"].count() == 0
+    assert found.filter(since=START + timedelta(days=1))["alarm"].null_count() == 0

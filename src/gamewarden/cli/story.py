@@ -1,5 +1,6 @@
 """One actor's case in sentences a game master understands."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from gamewarden.detectors.sentences import topic_of
@@ -57,6 +58,12 @@ def _unjudged(covered: float | None) -> str:
     return "Too little evidence to say anything"
 
 
+def _short_reason(covered: float | None) -> str:
+    """Why a period of a list has no number."""
+    whole = covered is None or covered >= _WHOLE
+    return "too little evidence" if whole else f"not judged, the source covers {covered:.0%} of it"
+
+
 def _far(number: str | None) -> str:
     """That a row lies beyond what the model learned from, if it does."""
     if number is None:
@@ -69,6 +76,10 @@ def _rarity(story: "Story", alarm: float) -> str:
     humans = story.model.card.parameters.get("humans")
     if humans and alarm <= 1 / (humans + 1):
         return f"none of {humans:,} people looks as bot-like"
+    styles = story.model.card.parameters.get("humans_by_style", {})
+    alike = next((known for known in styles.values() if math.isclose(alarm, 1 / (known + 1))), None)
+    if alike is not None:
+        return f"none of the {alike:,} people who are known to play in its style looks as bot-like"
     share = round(1 / alarm)
     return f"about 1 in {share:,} people looks as bot-like or more" if share > 1 else "most people look as bot-like"
 
@@ -84,7 +95,7 @@ def _periods(story: "Story") -> str:
     lines = ["All periods"]
     hidden = story.scores.height - _PERIODS
     for row in story.scores.sort("since").tail(_PERIODS).iter_rows(named=True):
-        shown = "too little evidence" if row["probability"] is None else _probability(row["probability"])
+        shown = _short_reason(row["covered"]) if row["probability"] is None else _probability(row["probability"])
         lines.append(f"  {_day(row['since'], row['until'])}  {shown}  ({row['events']:,} events)")
     return "\n".join([*lines, *([f"  … and {hidden:,} earlier ones"] if hidden > 0 else [])])
 

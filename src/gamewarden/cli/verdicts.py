@@ -55,7 +55,8 @@ def judge(
         with progress("keeping verdicts") as done:
             recorded = pipeline.record(found, source, to, every_one=every_one, progress=done)
         say(*recorded.sentences(to))
-    present.table(found.verdicts if present.for_machines else pipeline.judgement_in_short(found))
+    pointed = found.verdicts.with_columns(found.points.reached(found.verdicts))
+    present.table(pointed if present.for_machines else pipeline.judgement_in_short(found))
 
 
 @click.command("fusion")

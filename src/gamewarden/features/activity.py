@@ -94,7 +94,7 @@ class Activity:
 def _counts(batch: pa.RecordBatch, clock: Clock, every: int) -> pl.DataFrame:
     """How many events each actor has in each period, zone and address of one batch."""
     at = batch.column("at").view(pa.int64()).to_numpy()
-    borders = _borders(at, clock, every)
+    borders = borders_of(at, clock, every)
     place = np.searchsorted(borders, at, side="right") - 1
     texts = [batch.column(number) for number in (0, 2, 3)]
     columns = {name: pl.Series(name, texts[i], dtype=pl.String) for i, name in enumerate(("actor", "place", "ip"))}
@@ -108,7 +108,7 @@ def _counts(batch: pa.RecordBatch, clock: Clock, every: int) -> pl.DataFrame:
     return frame.filter(pl.col("actor").is_not_null()).group_by(*_PERIOD, "place", "ip").agg(pl.len().alias("n"))
 
 
-def _borders(at: NDArray[np.int64], clock: Clock, every: int) -> NDArray[np.int64]:
+def borders_of(at: NDArray[np.int64], clock: Clock, every: int) -> NDArray[np.int64]:
     """The beginnings of all periods that hold one of the times, and the end of each."""
     from gamewarden.features.self_similarity_kernel import period_of
 

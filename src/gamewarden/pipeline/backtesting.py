@@ -125,7 +125,7 @@ def _past(question: Question, reading: Reading) -> EventStream:
 
 def _listed(model: Model, events: EventStream, reading: Reading, prevalence: Prevalence) -> pl.DataFrame:
     """One row an actor: its probability over the whole time."""
-    shown = measured(feature_of(model.feature), events)
+    shown = measured(feature_of(model.feature), events, reading.limits)
     said = say(model, shown, reading.limits)
     if said.refusal is not None:
         raise ModelError(f"backtest: {said.refusal}")

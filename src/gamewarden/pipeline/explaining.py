@@ -59,7 +59,7 @@ def explain(
     feature = feature_of(model.feature)
     by = "character" if getattr(feature, "by", "account") == "character" else "actor"
     alone = only(Watched(open_source(source, reading), progress), by, actor)
-    shown = measured(feature, alone)
+    shown = measured(feature, alone, reading.limits)
     if not shown.frame.height:
         raise ReadError(f"{source}: has no event of {by} {actor!r}")
     said = _said(model, shown, source, reading)

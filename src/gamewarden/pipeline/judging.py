@@ -24,7 +24,7 @@ from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.combining import combine
 from gamewarden.verdicts.fusion_model import NAME as FUSION
 from gamewarden.verdicts.fusion_model import FusionModel
-from gamewarden.verdicts.meeting import Limits, least_covered, whole_enough
+from gamewarden.verdicts.meeting import Limits, least_covered, least_of_row, only_covered, whole_enough
 from gamewarden.verdicts.periods import KEY, Cut, Speaker, marks_of, periods_of, played, roll_up, side_by_side
 from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
@@ -131,16 +131,25 @@ def judged(
     """
     own = {model.card.id: _whole_scores(model, features[model.card.id], rules.covered) for model in models}
     scores = pl.concat(list(own.values()))
-    parts = roll_up(scores, speakers_of(models), rules.cut, rules.repeated)
+    marks = marks_of(scores, rules.cut)
+    parts = _of_whole_periods(roll_up(scores, speakers_of(models), rules.cut, rules.repeated), marks, models, rules)
     fused = combine(parts, rules.together, rules.bots) if fusion is None else _fused(fusion, parts, features, rules)
-    verdicts = rules.points.verdicts(fused, parts, marks_of(scores, rules.cut))
+    verdicts = rules.points.verdicts(fused, parts, marks)
     shown = pl.concat([at_share(own[model.card.id], prior_of(model.card), rules.bots) for model in models])
     return shown.sort("actor", "since", "detector"), verdicts
 
 
+def _of_whole_periods(parts: pl.DataFrame, marks: pl.DataFrame, models: Sequence[Model], rules: Rules) -> pl.DataFrame:
+    """What the detectors say of periods that the source covers; of the others there is no verdict."""
+    limits = Limits(covered=rules.covered)
+    least = min(least_covered(model.card.training, limits) for model in models)
+    return parts.join(only_covered(marks, least).select(KEY), on=KEY, how="semi", maintain_order="left")
+
+
 def _whole_scores(model: Model, features: pl.DataFrame, covered: float) -> pl.DataFrame:
     """SCORES of the periods that are covered as well as those that the model learned from."""
-    return whole_enough(model.score(features), least_covered(model.card.training, Limits(covered=covered)))
+    least = least_of_row(model.feature.name, model.card.training, Limits(covered=covered))
+    return whole_enough(model.score(features), least)
 
 
 def speakers_of(models: Sequence[Model]) -> dict[str, Speaker]:

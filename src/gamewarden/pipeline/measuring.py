@@ -5,15 +5,20 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, cast
 
+import polars as pl
+
 from gamewarden import features
 from gamewarden.config import Config
 from gamewarden.contracts import Feature, Progress, Recipe, coverage_of, no_progress, shown_by
 from gamewarden.errors import ModelError
 from gamewarden.features.account_table import AccountTable
+from gamewarden.features.actions import Actions
 from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.pipeline.likeness import only_alike
 from gamewarden.pipeline.sources import Reading, Told, Unquestioned, open_for, remarks_of
 from gamewarden.readers.small import read_vocabulary
 from gamewarden.spans import parse_span
+from gamewarden.verdicts.meeting import Limits
 
 
 def feature_recipe(name: str, options: Mapping[str, Any], config: Config, reading: Reading) -> Feature:
@@ -53,23 +58,34 @@ def measure(feature: Feature, source: Path, reading: Reading, progress: Progress
     return measured(feature, Unquestioned(open_for(feature, source, reading, progress)))
 
 
-def measured(feature: Feature, stream: Any) -> Told:  # noqa: ANN401  what the feature eats
-    """FEATURES of a stream, and what the recipe and the source have to say beside them."""
+def measured(feature: Feature, stream: Any, limits: Limits | None = None) -> Told:  # noqa: ANN401  what the feature eats
+    """FEATURES of a stream, and what the recipe and the source have to say beside them.
+
+    Where a vocabulary was learned, periods of another vocabulary than its own, by `limits`, are not measured.
+    """
     warnings: tuple[str, ...] = getattr(feature, "warnings", ())
     if isinstance(feature, SelfSimilarity):
         frame, usage = feature.measure_with_usage(stream)
-        return _sighted(Told(frame, (*warnings, *remarks_of(stream), *usage.sentences())), stream)
+        told = Told(frame, (*warnings, *remarks_of(stream), *usage.sentences()))
+        return only_alike(_sighted(told, stream), feature, stream, limits or Limits())
     frame = feature.measure(stream)
     said = feature.remarks_on(frame) if isinstance(feature, AccountTable) else ()
     told = Told(frame, (*warnings, *remarks_of(stream), *said))
-    return _sighted(told, stream) if feature.eats == "events" else told
+    if feature.eats != "events":
+        return told
+    if not isinstance(feature, Actions):
+        return _sighted(told, stream)
+    return only_alike(_sighted(told, stream, by_day=True), feature, stream, limits or Limits())
 
 
-def _sighted(told: Told, stream: object) -> Told:
-    """FEATURES with the share of each row's time that the source covers, beside what the source can show."""
+def _sighted(told: Told, stream: object, *, by_day: bool = False) -> Told:
+    """FEATURES with the share that the source covers of each row's time, or of its day, and what it can show."""
     coverage = coverage_of(stream)
-    frame = told.frame if coverage is None else told.frame.with_columns(coverage.of(told.frame))
-    return replace(told, frame=frame, shows=shown_by(stream))
+    if coverage is None:
+        return replace(told, shows=shown_by(stream))
+    day = (pl.col("until") - pl.duration(microseconds=1)).dt.truncate("1d")
+    times = told.frame.select(day.alias("since"), day.dt.offset_by("1d").alias("until")) if by_day else told.frame
+    return replace(told, frame=told.frame.with_columns(coverage.of(times)), shows=shown_by(stream))
 
 
 def days_like(feature: Feature) -> SelfSimilarity:

@@ -8,18 +8,19 @@ from gamewarden.contracts import Model
 from gamewarden.coverage import COVERED
 from gamewarden.features.actions import Actions
 from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.pipeline.likeness import learned_by
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.prevalence import at_share
 from gamewarden.pipeline.sources import Told
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.meeting import (
-    Learned,
     Limits,
     Meeting,
     coverage_remarks,
     far_refusal,
     far_remarks,
-    least_covered,
+    least_of_row,
+    only_covered,
     origin_remarks,
     whole_enough,
 )
@@ -45,7 +46,7 @@ def say(model: Model, shown: Told, limits: Limits) -> Said:
     name, met = model.card.id, meeting_of(model, shown)
     if met is not None and (refusal := met.refusal(limits)):
         return Said(model, model.score(shown.frame.clear()), refusal=refusal)
-    told, least = model.score(shown.frame), least_covered(model.card.training, limits)
+    told, least = model.score(shown.frame), least_of_row(model.feature.name, model.card.training, limits)
     scores = whole_enough(told, least)
     if refusal := far_refusal(name, scores, limits):
         return Said(model, scores.clear(), refusal=refusal)
@@ -63,10 +64,7 @@ def meeting_of(model: Model, shown: Told) -> Meeting | None:
     feature = feature_of(model.feature)
     if shown.shows is None or not isinstance(feature, SelfSimilarity | Actions) or feature.vocabulary is None:
         return None
-    by_log_ins = isinstance(feature, SelfSimilarity)
-    return Meeting(
-        model.card.id, Learned(feature.vocabulary, feature.shares, feature.counts_kind, by_log_ins), shown.shows
-    )
+    return Meeting(model.card.id, learned_by(feature), shown.shows)
 
 
 def only_whole(seen: Told, limits: Limits) -> Told:
@@ -77,5 +75,8 @@ def only_whole(seen: Told, limits: Limits) -> Told:
     if COVERED not in seen.frame.columns or not seen.frame[COVERED].count():
         return seen
     least = limits.covered * float(seen.frame[COVERED].drop_nulls().to_numpy().max())
-    whole = seen.frame.filter(pl.col(COVERED).is_null() | (pl.col(COVERED) >= least))
-    return replace(seen, frame=whole, remarks=(*seen.remarks, *coverage_remarks(seen.frame, least, "learned from")))
+    return replace(
+        seen,
+        frame=only_covered(seen.frame, least),
+        remarks=(*seen.remarks, *coverage_remarks(seen.frame, least, "learned from")),
+    )

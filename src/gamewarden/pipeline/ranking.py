@@ -23,6 +23,7 @@ from gamewarden.readers.small import read_profiles
 from gamewarden.tables import FEATURES, SCORES
 from gamewarden.verdicts.chunks import Patience, roll_up
 from gamewarden.verdicts.filters import Filter, parse_filter
+from gamewarden.verdicts.meeting import least_covered, only_covered
 from gamewarden.verdicts.points import NEITHER, Points
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.verdicts.ranking import add_reasons, common_reasons
@@ -118,7 +119,7 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     _refuse_bad_conditions(wishes, profiles)
     events = open_source(source, reading)
     feature = feature_of(model.feature)
-    shown = measured(feature, Watched(events, progress))
+    shown = measured(feature, Watched(events, progress), reading.limits)
     said = say(model, shown, reading.limits)
     if said.refusal is not None:
         raise ModelError(f"{source}: {said.refusal}")
@@ -126,7 +127,8 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     days = shown_by.recipe
     played = shown.frame if days == feature else days.measure(Watched(events, progress))
     places = Activity(every=days.every, by=days.by, zone=days.zone).measure(Watched(events, progress))
-    seen = played.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
+    whole = only_covered(played, least_covered(model.card.training, reading.limits))
+    seen = whole.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
     rules = rules_of(wishes.policy, reading, wishes.prevalence)
     scores, verdicts = judged({model.card.id: shown.frame}, [model], None, rules)
     listed = rank_scores(scores, seen, profiles, filters=wishes.filters, threshold=wishes.probability)

@@ -22,7 +22,7 @@ from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
 from gamewarden.verdicts.fusion_model import NAME as FUSION
-from gamewarden.verdicts.meeting import said_once
+from gamewarden.verdicts.meeting import Limits, said_once
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
 
@@ -132,7 +132,7 @@ def rows_to_judge(feature: Feature, source: Path, reading: Reading, progress: Pr
     """What a detector of this feature is shown of a source."""
     if feature.eats == "records":
         return sessions_to_judge(feature, [source], reading, progress)
-    return measured(feature, open_for(feature, source, reading, progress))
+    return measured(feature, open_for(feature, source, reading, progress), reading.limits)
 
 
 def model_for(source: Path, models: Path, detector: str | None) -> Model:
@@ -200,5 +200,6 @@ def _held(source: Path, judged: Mapping[str, Sequence[Model]]) -> tuple[str, ...
 
 
 def _unsure(scores: pl.DataFrame) -> tuple[str, ...]:
-    unsure = scores["probability"].null_count()
+    partly = pl.col("covered").is_not_null() & (pl.col("covered") < Limits.covered)
+    unsure = scores.filter(~partly)["probability"].null_count()
     return (f"{unsure:,} of {scores.height:,} scores are empty: too little evidence to say",) * (unsure > 0)

@@ -223,6 +223,12 @@ class Unquestioned(Watched):
         super().__init__(stream, no_progress)
 
 
+def whole_of(events: EventStream) -> EventStream:
+    """All events behind a stream that leaves some out."""
+    whole: EventStream = getattr(events, "whole", events)
+    return whole
+
+
 class Filtered:
     """The events of a stream whose value in one column stays."""
 
@@ -235,6 +241,11 @@ class Filtered:
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the stream has beside its batches
         return getattr(self._events, name)
+
+    @property
+    def whole(self) -> EventStream:
+        """The events of everybody, those that do not stay too."""
+        return whole_of(self._events)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows that stay, in the source's order."""

@@ -30,7 +30,7 @@ from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
 from gamewarden.store.upkeep import Upkeep
-from gamewarden.verdicts.meeting import Limits, least_covered, whole_enough
+from gamewarden.verdicts.meeting import Limits, least_of_row, whole_enough
 
 BY = "gamewarden maintain"
 _REMEMBERED = 8  # periods before this one that say what is usual
@@ -273,7 +273,8 @@ class LakeHands:
     def _scored(self, model: str, rows: pl.DataFrame) -> pl.DataFrame:
         """SCORES, without the numbers of periods that the lake covers too little of."""
         fitted = self._model(model)
-        return whole_enough(fitted.score(rows), least_covered(fitted.card.training, self.limits))
+        least = least_of_row(fitted.feature.name, fitted.card.training, self.limits)
+        return whole_enough(fitted.score(rows), least)
 
     def _measured(self, period: Period, model: str) -> pl.DataFrame:
         """FEATURES of a period; remembered for a while, since validation asks for what retraining has just measured."""

@@ -14,9 +14,11 @@ from gamewarden.coverage import COVERED
 
 SIMULATED = "simulation"  # who labelled the accounts of a synthetic world
 ONLINE = ("session.login", "session.logout")  # kinds that decide when somebody was online at all
+CHUNKS = "actions"  # the feature whose rows are parts of a day
 CROWD = 10  # actors: of fewer, each that lies far is said to, and the others are judged
 EXPECTED = 10  # events of a kind: where fewer would be expected, their absence is no surprise
 _NAMED = 3
+_WORTH_SAYING = 0.0005  # of the events
 _MODEL = "\x00"  # stands for a model's id, which never holds it
 
 
@@ -44,6 +46,39 @@ class Learned:
         """How common each kind was in training; all alike where nobody counted."""
         alike = [1 / len(self.vocabulary)] * len(self.vocabulary) if self.vocabulary else []
         return dict(zip(self.vocabulary, alike if self.shares is None else self.shares, strict=True))
+
+
+@dataclass(frozen=True)
+class Spell:
+    """One period of a source beside what a model learned: how much of it is known, and what went missing in it."""
+
+    since: datetime
+    until: datetime
+    events: int
+    known: float  # the share of its events that are of kinds that the model knows
+    missing: Mapping[str, float]  # kinds that should have occurred and never did, by their share of training
+
+    @classmethod
+    def of(cls, since: datetime, until: datetime, counts: Mapping[str, int], learned: Learned) -> "Spell":
+        """From how often each kind occurred in the period."""
+        counted = {kind: n for kind, n in counts.items() if learned.counts(kind)}
+        total, common = sum(counted.values()), learned.common
+        known = sum(n for kind, n in counted.items() if kind in common) / total if total else 1.0
+        missing = {kind: share for kind, share in common.items() if kind not in counts and share * total >= EXPECTED}
+        return cls(since, until, total, known, missing)
+
+    def fits(self, limits: Limits) -> bool:
+        """Whether the model can judge what was done in it."""
+        return self.known >= limits.known and 1 - sum(self.missing.values()) >= limits.shown
+
+    def sentence(self, rows: int) -> str:
+        """Why nothing is said of the period."""
+        common = sorted(self.missing, key=lambda kind: -self.missing[kind])
+        gone = f", and {_some(common)} never occur" if common else ""
+        return (
+            f"{_period(self.since, self.until)}: {self.known:.0%} of the events are of known kinds{gone}: its {rows:,} "
+            "rows are not judged"
+        )
 
 
 @dataclass(frozen=True)
@@ -78,7 +113,9 @@ class Meeting:
         return 1 - sum(self.unshown.values())
 
     def refusal(self, limits: Limits) -> str | None:
-        """Why the model does not judge this source, or nothing."""
+        """Why the model does not judge this source, or nothing: of one without events there is nothing to judge."""
+        if not any(self.shows.values()):
+            return None
         if self.known < limits.known:
             return (
                 f"{self.model} cannot judge this log: {1 - self.known:.0%} of its events are of kinds that the model "
@@ -99,7 +136,7 @@ class Meeting:
 
     def remarks(self) -> Iterator[str]:
         """What stands beside every list and verdict of the model on this source."""
-        if self.unknown:
+        if 1 - self.known >= _WORTH_SAYING:
             yield (
                 f"{1 - self.known:.1%} of the events are of {len(self.unknown)} kinds unknown to {self.model} "
                 f"({_some(list(self.unknown))})"
@@ -162,12 +199,24 @@ def least_covered(training: Mapping[str, object], limits: Limits) -> float:
     return limits.covered * (float(learned) if isinstance(learned, int | float) else 1.0)
 
 
+def least_of_row(feature: str, training: Mapping[str, object], limits: Limits) -> float:
+    """How much must be covered of the period of one row; a chunk is whole whatever is missing of its day."""
+    return 0.0 if feature == CHUNKS else least_covered(training, limits)
+
+
 def whole_enough(scores: pl.DataFrame, least: float) -> pl.DataFrame:
     """SCORES without the numbers of periods that the source covers too little of: part of a day is not a day."""
     whole = pl.col(COVERED).is_null() | (pl.col(COVERED) >= least)
     return scores.with_columns(
         pl.when(whole).then(pl.col(name)).alias(name) for name in ("probability", "alarm", "far")
     )
+
+
+def only_covered(rows: pl.DataFrame, least: float) -> pl.DataFrame:
+    """The rows of periods that the source covers well enough, or of which nobody knows."""
+    if COVERED not in rows.columns:
+        return rows
+    return rows.filter(pl.col(COVERED).is_null() | (pl.col(COVERED) >= least))
 
 
 def coverage_remarks(rows: pl.DataFrame, least: float, what: str) -> Iterator[str]:

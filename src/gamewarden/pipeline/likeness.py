@@ -1,0 +1,96 @@
+"""The periods of a source in which it speaks as the log did that a vocabulary was learned from."""
+
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from gamewarden.features.actions import Actions
+from gamewarden.features.kinds import kinds_by_period
+from gamewarden.features.self_similarity import ROLES, SelfSimilarity
+from gamewarden.pipeline.sources import Told, whole_of
+from gamewarden.spans import DAY
+from gamewarden.verdicts.meeting import Learned, Limits, Spell
+
+_PERIOD = ("since", "until")
+
+
+def learned_by(feature: SelfSimilarity | Actions) -> Learned:
+    """What the vocabulary of a feature was learned from."""
+    return Learned(feature.vocabulary or (), feature.shares, feature.counts_kind, isinstance(feature, SelfSimilarity))
+
+
+def only_alike(told: Told, feature: SelfSimilarity | Actions, stream: Any, limits: Limits) -> Told:  # noqa: ANN401  of events
+    """FEATURES in which nothing is said of what a source did not show in a period.
+
+    A kind that was common in training and never occurs in a period is null there, not 0. A period most of whose events
+    are of other kinds, or in which too much is missing, is not measured at all. What the source can show is then told
+    by the other periods; where there are none, by what did occur, whatever a mapping promises.
+    """
+    if told.shows is None or feature.vocabulary is None or feature.shares is None:
+        return told
+    spells, counts = _spells(feature, stream)
+    alike = [spell for spell in spells if spell.fits(limits)]
+    if not alike:
+        missing = {kind for spell in spells for kind in spell.missing}
+        return replace(told, shows={kind: n for kind, n in told.shows.items() if n or kind not in missing})
+    if not any(spell.missing or not spell.fits(limits) for spell in spells):
+        return told
+    strange = [spell for spell in spells if not spell.fits(limits)]
+    frame = _without_kinds(_without_periods(told.frame, strange, feature), alike, feature)
+    remarks = [spell.sentence(rows) for spell in strange if (rows := _inside(told.frame, spell))]
+    seen = dict(
+        counts.filter(pl.col("since").is_in([s.since for s in alike]))
+        .group_by("kind")
+        .agg(pl.col("n").sum())
+        .iter_rows()
+    )
+    missed = {kind for spell in alike for kind in spell.missing}
+    promised = {kind: 0 for kind, count in told.shows.items() if not count and kind not in missed}
+    return replace(told, frame=frame, remarks=(*told.remarks, *remarks), shows=promised | seen)
+
+
+def _spells(feature: SelfSimilarity | Actions, stream: Any) -> tuple[list[Spell], pl.DataFrame]:  # noqa: ANN401  of events
+    every, zone = (feature.every, feature.zone) if isinstance(feature, SelfSimilarity) else (DAY, None)
+    counts = kinds_by_period(whole_of(stream), every, zone)
+    learned = learned_by(feature)
+    spells = [
+        Spell.of(since, until, dict(part.select("kind", "n").iter_rows()), learned)
+        for (since, until), part in counts.partition_by(_PERIOD, as_dict=True, maintain_order=True).items()
+    ]
+    return spells, counts
+
+
+def _ends_in(spell: Spell) -> pl.Expr:
+    """Whether a row ends in a period, as a verdict's rows do."""
+    last = pl.col("until") - pl.duration(microseconds=1)
+    return (last >= spell.since) & (last < spell.until)
+
+
+def _inside(frame: pl.DataFrame, spell: Spell) -> int:
+    return frame.filter(_ends_in(spell)).height
+
+
+def _without_periods(frame: pl.DataFrame, strange: list[Spell], feature: SelfSimilarity | Actions) -> pl.DataFrame:
+    """Chunks of such periods are left out; a day stays, without a self-similarity, and so without a score."""
+    for spell in strange:
+        if isinstance(feature, Actions):
+            frame = frame.filter(~_ends_in(spell))
+        else:
+            gone = [
+                pl.when(_ends_in(spell)).then(None).otherwise(pl.col(name)).alias(name) for name in ("self_sim", *ROLES)
+            ]
+            frame = frame.with_columns(gone)
+    return frame
+
+
+def _without_kinds(frame: pl.DataFrame, alike: list[Spell], feature: SelfSimilarity | Actions) -> pl.DataFrame:
+    """The numbers of a kind are null in the periods in which it went missing."""
+    columns = {kind: name for name, kind in ROLES.items()}
+    for spell in alike:
+        names = [columns.get(kind) if isinstance(feature, SelfSimilarity) else f"a_{kind}" for kind in spell.missing]
+        gone = [name for name in names if name in frame.columns]
+        frame = frame.with_columns(
+            pl.when(_ends_in(spell)).then(None).otherwise(pl.col(name)).alias(name) for name in gone
+        )
+    return frame
