@@ -66,7 +66,7 @@ def _explained(record: Record) -> str:
 
 def _retrained(record: Record) -> str:
     if record["model"] is None:
-        return f"No new model: {record['why_not']}."
+        return f"No new model: {record['why_not'].rstrip('.')}."
     numbers = record["numbers"]
     return (
         f"Retrained as {record['model']} on {numbers['bots']:,} bots and {numbers['humans']:,} humans of the last "

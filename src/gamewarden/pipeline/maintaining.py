@@ -241,6 +241,9 @@ def _answer(steps: Mapping[str, Mapping[str, Any]]) -> str | None:
 def _remarks(frame: pl.DataFrame, new: int) -> Iterator[str]:
     if not new:
         yield "No period is left to do: the last one that is over has been done."
+    doubted = frame.drop_nulls("doubts")
+    if earlier := doubted.filter(pl.col("period") < frame["period"].max()).height if frame.height else 0:
+        yield f"Scores of {earlier} earlier periods were not to be trusted; --explain says why, and what was done"
     if frame.height and frame["doubts"][-1]:
         yield f"Scores of the last period ({frame['period'][-1]:%Y-%m-%d}) are not to be trusted: {frame['doubts'][-1]}"
     if frame.height and frame["provisional"][-1]:

@@ -42,7 +42,8 @@ def rare_styles(cards: Sequence[Card], points: Points) -> Iterator[str]:
     if rare and points.progressive:
         yield (
             f"Of some styles of play too few people are known for anybody to reach a point: {', '.join(rare)}; an "
-            f"alarm of {points.progressive:g} takes {math.ceil(1 / points.progressive) - 1} of one style."
+            f"alarm of {points.progressive:g} takes {math.ceil(1 / points.progressive) - 1} of one style. Models that "
+            "do not tell styles apart may reach it still."
         )
 
 
