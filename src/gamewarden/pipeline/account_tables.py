@@ -23,6 +23,7 @@ _BOT = {"bot": True, "true": True, "1": True, "yes": True, "human": False, "fals
 # What people write where nobody has looked: neither bot nor human.
 _UNLABELLED = ("", "?", "-", "na", "n/a", "none", "null", "unknown", "unlabelled", "unlabeled", "unreviewed", "pending")
 _PROBE_FOLDS, _PROBE_BINS = 5, 64
+_NO_GROUP = "every row counts as a person of its own; where people have several rows, name their account with --group"
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ def fit_table(asked: Asked, source: Path, to: Path, *, reading: Reading, progres
     model = detector_recipe("account-table", feature, asked.options).fit(told.frame, labels)
     left_out = tuple(f"{name} is left out: {why}" for name, why in probed.left_out.items())
     price: str = cast("Any", model).price
-    return kept(model, to, (*left_out, *told.remarks, *notes, price))
+    alone = () if probed.group else (_NO_GROUP,)
+    return kept(model, to, (*alone, *left_out, *told.remarks, *notes, price))
 
 
 def is_table_of(source: Path, model: Model) -> bool:
