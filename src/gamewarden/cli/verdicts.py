@@ -55,8 +55,7 @@ def judge(
         with progress("keeping verdicts") as done:
             recorded = pipeline.record(found, source, to, every_one=every_one, progress=done)
         say(*recorded.sentences(to))
-    pointed = found.verdicts.with_columns(found.points.reached(found.verdicts))
-    present.table(pointed if present.for_machines else pipeline.judgement_in_short(found))
+    present.table(found.verdicts if present.for_machines else pipeline.judgement_in_short(found))
 
 
 @click.command("fusion")
