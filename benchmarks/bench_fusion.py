@@ -25,7 +25,7 @@ from gamewarden.spans import DAY
 from gamewarden.studies.thawonmas_cast import RESOURCES
 from gamewarden.verdicts.combining import combine
 from gamewarden.verdicts.fusion import Fusion
-from gamewarden.verdicts.periods import KEY, Cut, played, roll_up, side_by_side
+from gamewarden.verdicts.periods import KEY, Clock, played, roll_up, side_by_side
 from gamewarden.world import World
 
 DETECTORS = ("account-day", "self-similarity", "actions-interval", "actions-frequency", "actions-two-stage")
@@ -39,7 +39,7 @@ FEWEST = 3  # bots of a family below which an AUC says nothing
 
 def judged(world: World, seed: int) -> pl.DataFrame:
     """One row a held-out actor's day: who it is, and what each detector and both ways of fusing say."""
-    labels, cut = world.labels(), Cut(DAY)
+    labels, cut = world.labels(), Clock(DAY)
     measured = {
         feature.name: (frozen := feature.freeze(world), frozen.measure(world))
         for feature in (SelfSimilarity(), Actions(kinds=RESOURCES, max_freq=True))

@@ -19,7 +19,7 @@ from gamewarden.facts import look_at_days
 from gamewarden.reference import Reference, sigmoid
 from gamewarden.spans import DAY
 from gamewarden.verdicts.combining import by_family, combine
-from gamewarden.verdicts.periods import Cut, Speaker, roll_up
+from gamewarden.verdicts.periods import Clock, Speaker, roll_up
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 HALF = timedelta(minutes=30)
@@ -59,7 +59,7 @@ def parts_of(known, fresh, days):
         pl.Series("alarm", reference.alarm(fresh["held_out"].to_numpy())),
         pl.lit(10, dtype=pl.Int64).alias("events"),
     )
-    return roll_up(scores, {"chunk@1": Speaker("chunk", "actions", 0.5, days)}, Cut(DAY), 0.3)
+    return roll_up(scores, {"chunk@1": Speaker("chunk", "actions", 0.5, days)}, Clock(DAY), 0.3)
 
 
 def reached(days_of, *, a_month=False):
@@ -141,7 +141,7 @@ def test_periods_of_another_length_or_clock_are_not_ranked_among_days():
     )
     speakers = {"chunk@1": Speaker("chunk", "actions", 0.5, whole)}
 
-    for cut, ranked in ((Cut(DAY), False), (Cut(7 * DAY, "Asia/Seoul"), False), (Cut(DAY, "Asia/Seoul"), True)):
+    for cut, ranked in ((Clock(DAY), False), (Clock(7 * DAY, "Asia/Seoul"), False), (Clock(DAY, "Asia/Seoul"), True)):
         parts = roll_up(scores, speakers, cut, 0.3)
         assert (parts["voices"].max() == 1) is ranked
         assert (parts["alarm"].n_unique() > 1) is ranked

@@ -22,12 +22,12 @@ from gamewarden.tables import VERDICTS, check
 from gamewarden.verdicts.combining import by_family, combine
 from gamewarden.verdicts.fusion import Fusion
 from gamewarden.verdicts.fusion_model import FusionModel, decide
-from gamewarden.verdicts.periods import Cut, Speaker, periods_of, played, roll_up, side_by_side
+from gamewarden.verdicts.periods import Clock, Speaker, periods_of, played, roll_up, side_by_side
 from gamewarden.verdicts.points import Points
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 HALF = timedelta(minutes=30)
-DAYS = Cut(DAY)
+DAYS = Clock(DAY)
 SPEAKERS = {
     "day@1": Speaker("day", "self-similarity", 0.5),
     "alone@1": Speaker("alone", "self-similarity", 0.5),
@@ -103,7 +103,7 @@ def test_scores_without_an_answer_say_nothing():
 
 
 def test_days_follow_the_clock_of_the_zone():
-    seoul = Cut(DAY, "Asia/Seoul")
+    seoul = Clock(DAY, "Asia/Seoul")
 
     parts = rolled(*chunks("a", 0.9), cut=seoul)
 
@@ -472,4 +472,4 @@ def test_several_scores_of_one_detector_are_an_alarm_when_their_mean_is_doubled(
 
 
 def test_hours_are_cut_as_well_as_days():
-    assert rolled(*chunks("a", 0.9, 0.9), cut=Cut(HOUR)).height == 2
+    assert rolled(*chunks("a", 0.9, 0.9), cut=Clock(HOUR)).height == 2

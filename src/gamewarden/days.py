@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gamewarden.cuts import LAST_MOMENT, Cut
+from gamewarden.clock import LAST_MOMENT, Clock
 from gamewarden.exposure import People
 from gamewarden.reference import Floats, Reference
 from gamewarden.spans import DAY
@@ -44,19 +44,19 @@ class Days:
     @classmethod
     def of(cls, humans: pl.DataFrame, zone: str | None) -> Self | None:
         """From the humans' rows (actor, until, and the held-out `probability`); None where no day has two."""
-        cut = Cut(DAY, zone or "UTC")
+        cut = Clock(DAY, zone or "UTC")
         days = _whole(humans, cut)
         if not days.height or days["rows"].max() == 1:
             return None
         lengths = _lengths(days)
         told = days.with_columns(length=pl.Series(_length_of(days["rows"].to_numpy(), lengths)))
         parts = {least: Reference.of(told.filter(length=least)) for least in lengths}
-        return cls(cut.every, cut.zone, Reference.of(days), parts)
+        return cls(cut.every, cut.time_zone, Reference.of(days), parts)
 
     @property
-    def cut(self) -> Cut:
+    def cut(self) -> Clock:
         """The periods they are of."""
-        return Cut(self.every, self.zone)
+        return Clock(self.every, self.zone)
 
     def alarm(self, means: Floats, rows: NDArray[np.int64]) -> Floats:
         """The share of human days that look at least as bot-like: of the same length or of all, whichever is larger."""
@@ -90,7 +90,7 @@ class Days:
         return cls(values["every"], values["zone"], Reference.from_dict(values["pooled"]), ordered)
 
 
-def _whole(rows: pl.DataFrame, cut: Cut) -> pl.DataFrame:
+def _whole(rows: pl.DataFrame, cut: Clock) -> pl.DataFrame:
     """One row an actor and period: the mean log-odds of its rows as `held_out`, and how many there were."""
     begin, end = cut.borders(LAST_MOMENT)
     who = [name for name in ("actor", "group") if name in rows.columns]

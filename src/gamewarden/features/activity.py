@@ -12,9 +12,9 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from gamewarden.clock import Clock
 from gamewarden.contracts import EventStream, Food, Progress, no_progress
 from gamewarden.errors import MeasureError
-from gamewarden.features.periods import Clock
 from gamewarden.spans import DAY, HOUR, LONGEST_PERIOD, span_text
 from gamewarden.tables import TIME
 
@@ -85,16 +85,16 @@ class Activity:
 
     def _partial_counts(self, events: EventStream, progress: Progress) -> Iterator[pl.DataFrame]:
         who = "actor" if self.by == "account" else "character"
-        clock = Clock(self.zone, self.every)
+        clock = Clock(self.every, self.zone or "UTC")
         for batch in events.batches((who, "at", "zone", "ip")):
-            yield _counts(batch, clock, self.every)
+            yield _counts(batch, clock)
             progress(batch.num_rows)
 
 
-def _counts(batch: pa.RecordBatch, clock: Clock, every: int) -> pl.DataFrame:
+def _counts(batch: pa.RecordBatch, clock: Clock) -> pl.DataFrame:
     """How many events each actor has in each period, zone and address of one batch."""
     at = batch.column("at").view(pa.int64()).to_numpy()
-    borders = borders_of(at, clock, every)
+    borders = borders_of(at, clock)
     place = np.searchsorted(borders, at, side="right") - 1
     texts = [batch.column(number) for number in (0, 2, 3)]
     columns = {name: pl.Series(name, texts[i], dtype=pl.String) for i, name in enumerate(("actor", "place", "ip"))}
@@ -108,21 +108,10 @@ def _counts(batch: pa.RecordBatch, clock: Clock, every: int) -> pl.DataFrame:
     return frame.filter(pl.col("actor").is_not_null()).group_by(*_PERIOD, "place", "ip").agg(pl.len().alias("n"))
 
 
-def borders_of(at: NDArray[np.int64], clock: Clock, every: int) -> NDArray[np.int64]:
+def borders_of(at: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
     """The beginnings of all periods that hold one of the times, and the end of each."""
-    from gamewarden.features.self_similarity_kernel import period_of
-
-    borders: set[int] = set()
-    times = np.unique(at)
-    if not len(times):
-        return times
-    offsets = clock.offsets(int(times[0]), int(times[-1]))
-    place = 0
-    while place < len(times):
-        since, until = period_of(times[place], every, offsets)
-        borders |= {int(since), int(until)}
-        place = int(np.searchsorted(times, until))
-    return np.array(sorted(borders), np.int64)
+    numbers = np.unique(clock.numbers(at))
+    return clock.begins(np.union1d(numbers, numbers + 1))
 
 
 def _added_up(parts: Iterator[pl.DataFrame]) -> pl.DataFrame:

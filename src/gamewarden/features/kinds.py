@@ -3,9 +3,9 @@
 import numpy as np
 import polars as pl
 
+from gamewarden.clock import Clock
 from gamewarden.contracts import EventStream
 from gamewarden.features.activity import borders_of
-from gamewarden.features.periods import Clock
 from gamewarden.tables import TIME, DataType
 
 _SCHEMA: dict[str, DataType] = {"since": TIME, "until": TIME, "kind": pl.String, "n": pl.Int64}
@@ -13,13 +13,13 @@ _SCHEMA: dict[str, DataType] = {"since": TIME, "until": TIME, "kind": pl.String,
 
 def kinds_by_period(events: EventStream, every: int, zone: str | None) -> pl.DataFrame:
     """One row a period and kind: how many events of everybody there are; memory grows with these rows only."""
-    clock = Clock(zone, every)
+    clock = Clock(every, zone or "UTC")
     total = pl.DataFrame(schema=_SCHEMA)
     for batch in events.batches(("at", "kind")):
         kind = batch.column("kind")
         coded = kind if hasattr(kind, "dictionary") else kind.dictionary_encode()
         at = batch.column("at").view("int64").to_numpy()
-        borders = borders_of(at, clock, every)
+        borders = borders_of(at, clock)
         place = np.searchsorted(borders, at, side="right") - 1
         width = len(coded.dictionary)
         keys = place.astype(np.int64) * width + coded.indices.to_numpy(zero_copy_only=False)

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gamewarden.features.periods import Offsets
+from gamewarden.clock import Offsets
 from gamewarden.spans import MINUTE
 
 Ints = NDArray[np.int64]
@@ -235,19 +235,14 @@ def _forget(state: State, slot: int) -> None:
 def border(number: int, every: int, offsets: Offsets) -> int:
     """The moment at which the local clock first shows `number * every` or later."""
     shown = number * every
-    for piece in range(len(offsets.since) - 1):
-        at = max(offsets.since[piece], shown - offsets.offset[piece])
-        if at < offsets.since[piece + 1]:
-            return at
-    return max(offsets.since[-1], shown - offsets.offset[-1])
+    piece = np.searchsorted(offsets.reached, shown, side="right")
+    return max(offsets.since[piece], shown - offsets.offset[piece])
 
 
 @_streaming
 def period_of(at: int, every: int, offsets: Offsets) -> tuple[int, int]:
     """Since and until of the period that holds a moment."""
-    piece = len(offsets.since) - 1
-    while offsets.since[piece] > at:
-        piece -= 1
+    piece = np.searchsorted(offsets.since, at, side="right") - 1
     number = max((at + offsets.offset[piece]) // every, offsets.least[piece])
     return border(number, every, offsets), border(number + 1, every, offsets)
 

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from gamewarden.clock import Clock
 from gamewarden.contracts import EventStream, Progress, no_progress
 from gamewarden.features import self_similarity_kernel as kernel
 from gamewarden.features.names import Names
-from gamewarden.features.periods import Clock
 from gamewarden.features.self_similarity import EMPTY, ROLES, Usage
 from gamewarden.features.slots import BUDGET, Slots, added, chosen, frozen, grown, parts
 
@@ -128,7 +128,7 @@ class Stream:
     def __init__(self, recipe: "SelfSimilarity", table: EventTable, kinds_a_player: int = KINDS_A_PLAYER) -> None:
         self._recipe = recipe
         self._table = table
-        self._clock = Clock(recipe.zone, recipe.every)
+        self._clock = Clock(recipe.every, recipe.zone or "UTC")
         self._offsets = self._clock.offsets(0, 0)
         self._done: list[NDArray[Any]] = []
         self._named = -1  # kinds whose words and roles are known

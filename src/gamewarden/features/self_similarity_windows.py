@@ -9,10 +9,10 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from gamewarden.clock import Clock, Offsets
 from gamewarden.contracts import EventStream
 from gamewarden.errors import MeasureError
 from gamewarden.features import self_similarity_kernel as kernel
-from gamewarden.features.periods import Clock, Offsets
 from gamewarden.features.self_similarity import OTHER
 from gamewarden.features.self_similarity_stream import EventTable
 from gamewarden.tables import TIME
@@ -43,7 +43,7 @@ def windows(recipe: "SelfSimilarity", events: EventStream, actor: str) -> pl.Dat
     if recipe.vocabulary is not None:
         names[size:] = [OTHER] * (len(names) - size)
     kinds = np.array(names, object)[rows.kind]
-    offsets = Clock(recipe.zone, recipe.every).offsets(int(rows.at[0]), int(rows.at[-1]))
+    offsets = Clock(recipe.every, recipe.zone or "UTC").offsets(int(rows.at[0]), int(rows.at[-1]))
     periods = [
         _shown(recipe, rows, kinds, period, table.session_kinds()) for period in _cut(rows.at, recipe.every, offsets)
     ]

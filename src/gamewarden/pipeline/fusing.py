@@ -24,7 +24,7 @@ from gamewarden.spans import parse_span
 from gamewarden.styles import Styles
 from gamewarden.verdicts.fusion import Fusion
 from gamewarden.verdicts.fusion_model import FusionModel
-from gamewarden.verdicts.periods import Cut, played, roll_up, side_by_side
+from gamewarden.verdicts.periods import Clock, played, roll_up, side_by_side
 
 _LEAST_MODELS = 2  # one voice needs no fusing
 
@@ -69,7 +69,7 @@ def fit_fusion(
     if len(heard.models) < _LEAST_MODELS:
         raise FitError(f"fit fusion: {models} has {len(heard.models)} model that can judge {source}; fit a second one")
     measured = {name: only_whole(seen, reading.limits) for name, seen in heard.shown.items()}
-    cut = Cut(every or parse_span(config.measure.every), reading.zone or "UTC")
+    cut = Clock(every or parse_span(config.measure.every), reading.zone or "UTC")
     features = {name: seen.frame for name, seen in measured.items()}
     model = fuse(heard.models, features, told.frame, fusion=fusion, cut=cut, discount=config.chunks.discount)
     remarks = dict.fromkeys(line for seen in measured.values() for line in seen.remarks)
@@ -82,7 +82,7 @@ def fuse(
     labels: pl.DataFrame,
     *,
     fusion: Fusion,
-    cut: Cut,
+    cut: Clock,
     discount: float,
 ) -> FusionModel:
     """The fusion of these models, from what their recipes say of actors they had not seen."""

@@ -25,7 +25,7 @@ from gamewarden.verdicts.combining import combine
 from gamewarden.verdicts.fusion_model import NAME as FUSION
 from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.meeting import Limits, least_covered, least_of_row, only_covered, whole_enough
-from gamewarden.verdicts.periods import KEY, Cut, Speaker, marks_of, periods_of, played, roll_up, side_by_side
+from gamewarden.verdicts.periods import KEY, Clock, Speaker, marks_of, periods_of, played, roll_up, side_by_side
 from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.words import counted
@@ -35,7 +35,7 @@ from gamewarden.words import counted
 class Rules:
     """What a verdict depends on beside models and numbers."""
 
-    cut: Cut = field(default=Cut(DAY))
+    cut: Clock = field(default=Clock(DAY))
     points: Points = field(default=Points())
     repeated: float = 0.0  # how much a further score of the same detector counts
     together: float = 0.0  # how much a further family counts where no fusion was learned
@@ -204,10 +204,10 @@ def rules_of(
     return Rules(cut, points, repeated, together, prevalence.bots, reading.limits.covered)
 
 
-def _cut(fusion: FusionModel | None, every: int | None, policy: Config, reading: Reading) -> Cut:
+def _cut(fusion: FusionModel | None, every: int | None, policy: Config, reading: Reading) -> Clock:
     if fusion is not None:
-        return Cut(fusion.feature.options["every"], fusion.feature.options["zone"])
-    return Cut(every or parse_span(policy.measure.every), reading.zone or "UTC")
+        return Clock(fusion.feature.options["every"], fusion.feature.options["zone"])
+    return Clock(every or parse_span(policy.measure.every), reading.zone or "UTC")
 
 
 def _fusion_of(models: Path, found: Sequence[Model], every: int | None) -> tuple[FusionModel | None, tuple[str, ...]]:
@@ -236,7 +236,7 @@ def _fused(
 
 
 def evidence_behind(
-    verdicts: pl.DataFrame, models: Sequence[Model], features: Mapping[str, pl.DataFrame], cut: Cut
+    verdicts: pl.DataFrame, models: Sequence[Model], features: Mapping[str, pl.DataFrame], cut: Clock
 ) -> pl.DataFrame:
     """EVIDENCE of every row that these verdicts rest on."""
     parts = [model.explain(rows_behind(verdicts, features[model.card.id], cut)) for model in models]
@@ -244,7 +244,7 @@ def evidence_behind(
     return pl.concat([nothing, *parts])
 
 
-def rows_behind(verdicts: pl.DataFrame, table: pl.DataFrame, cut: Cut) -> pl.DataFrame:
+def rows_behind(verdicts: pl.DataFrame, table: pl.DataFrame, cut: Clock) -> pl.DataFrame:
     """The rows that end in the period of one of these verdicts, in the table's order."""
     keys = verdicts.select(KEY)
     return table[periods_of(table, cut).with_row_index("row").join(keys, on=KEY, how="semi")["row"].sort()]

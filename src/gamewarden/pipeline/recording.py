@@ -17,7 +17,7 @@ from gamewarden.pipeline.shelving import Kept
 from gamewarden.store import manifest, verdicts
 from gamewarden.store.lake import Lake
 from gamewarden.store.sealed import sha256
-from gamewarden.verdicts.periods import KEY, Cut, periods_of
+from gamewarden.verdicts.periods import KEY, Clock, periods_of
 from gamewarden.verdicts.points import CONSERVATIVE, PROGRESSIVE
 
 _Key = tuple[Any, ...]
@@ -85,7 +85,7 @@ def feature_name(recipe: Recipe) -> str:
 def rules_values(rules: Rules) -> dict[str, Any]:
     """The rules of a judgement as JSON values."""
     others = {name: getattr(rules, name) for name in ("repeated", "together", "bots", "covered")}
-    return asdict(rules.cut) | asdict(rules.points) | others
+    return {"every": rules.cut.every, "zone": rules.cut.time_zone} | asdict(rules.points) | others
 
 
 def model_values(model: Kept) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class _Grounds:
         return {"name": recipe.name, "options": short_options(recipe.options), "table": verdicts.table_values(table)}
 
 
-def _by_period(table: pl.DataFrame, cut: Cut) -> dict[_Key, pl.DataFrame]:
+def _by_period(table: pl.DataFrame, cut: Clock) -> dict[_Key, pl.DataFrame]:
     """The rows of each actor and period they end in."""
     periods = periods_of(table, cut).rename({name: f"period {name}" for name in KEY})
     parts: Mapping[_Key, pl.DataFrame] = pl.concat([table, periods], how="horizontal").partition_by(

@@ -21,7 +21,7 @@ from gamewarden.store import models as stored_models
 from gamewarden.store import verdicts
 from gamewarden.tables import TIME, DataType, first_line
 from gamewarden.verdicts.fusion_model import FusionModel
-from gamewarden.verdicts.periods import KEY, Cut
+from gamewarden.verdicts.periods import KEY, Clock
 from gamewarden.verdicts.points import Points
 from gamewarden.verdicts.prevalence import Prevalence
 
@@ -208,7 +208,7 @@ class _Case:
 
 def _rules(values: Mapping[str, Any]) -> Rules:
     points = Points(values["progressive"], values["conservative"], values["agree"])
-    cut = Cut(values["every"], parse_zone(values["zone"]).key)
+    cut = Clock(values["every"], parse_zone(values["zone"]).key)
     supposed = Prevalence(values["bots"]).bots
     repeated, together, covered = (float(values[name]) for name in ("repeated", "together", "covered"))
     return Rules(cut, points, repeated, together, supposed, covered)

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from gamewarden.clock import Clock
 from gamewarden.contracts import Model
-from gamewarden.cuts import Cut
 from gamewarden.days import Days
 from gamewarden.pipeline.sources import Reading
 from gamewarden.spans import span_text
@@ -29,7 +29,7 @@ def on_clock(recipe: _Recipe, reading: Reading) -> _Recipe:
     return clocked
 
 
-def unranked(scores: pl.DataFrame, models: Sequence[Model], cut: Cut) -> Iterator[str]:
+def unranked(scores: pl.DataFrame, models: Sequence[Model], cut: Clock) -> Iterator[str]:
     """Which models judged periods of several rows that they could not rank among whole human periods."""
     for model in models:
         days: Days | None = getattr(model, "days", None)
@@ -45,5 +45,5 @@ def unranked(scores: pl.DataFrame, models: Sequence[Model], cut: Cut) -> Iterato
         )
 
 
-def _told(cut: Cut) -> str:
-    return f"periods of {span_text(cut.every)} in {cut.zone}"
+def _told(cut: Clock) -> str:
+    return f"periods of {span_text(cut.every)} in {cut.time_zone}"

@@ -14,7 +14,7 @@ from gamewarden.learning import bots, fold_count, groups, held_out, refuse_too_f
 from gamewarden.reference import Flags, Floats, Reference, StyleReferences, people_of, plain_json, platt, validation_of
 from gamewarden.styles import Styles
 from gamewarden.verdicts.fusion_model import LEAST_EIGENVALUE, NAME, SCORES_OF, FusionModel, Voice, decide
-from gamewarden.verdicts.periods import KEY, Cut, Speaker
+from gamewarden.verdicts.periods import KEY, Clock, Speaker
 
 METHOD = 2  # grows when the same recipe and data would give other numbers
 _SHRUNK = 0.1  # how far correlations are drawn towards none, so that few rows do not make them certain
@@ -48,7 +48,7 @@ class Fusion:
         return plain_json({"method": METHOD, **options, "styles": self.styles.to_dict()})
 
     def fit(
-        self, table: pl.DataFrame, labels: pl.DataFrame, speakers: dict[str, Speaker], cut: Cut, discount: float
+        self, table: pl.DataFrame, labels: pl.DataFrame, speakers: dict[str, Speaker], cut: Clock, discount: float
     ) -> FusionModel:
         """The fusion of these models, from evidence on actors that none of them was trained on.
 
@@ -78,7 +78,7 @@ class Fusion:
         return FusionModel(
             recipe=self.to_dict(),
             feature=Recipe(
-                SCORES_OF, {"models": list(models), "every": cut.every, "zone": cut.zone, "discount": discount}
+                SCORES_OF, {"models": list(models), "every": cut.every, "zone": cut.time_zone, "discount": discount}
             ),
             data=frame_digest(rows.select(*KEY, *models, *self._style_columns(rows), "bot", "group", "source")),
             voices=voices,

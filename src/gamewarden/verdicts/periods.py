@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from gamewarden.cuts import LAST_MOMENT, Cut
+from gamewarden.clock import LAST_MOMENT, Clock
 from gamewarden.days import Days, log_odds
 from gamewarden.styles import Styles
 from gamewarden.tables import SCORES, check
 
 __all__ = [
     "KEY",
-    "Cut",
+    "Clock",
     "Speaker",
     "discounted",
     "log_odds",
@@ -36,13 +36,13 @@ class Speaker:
     days: Days | None = None  # human days its own may be ranked among; None where a row is a period, or was never part
 
 
-def periods_of(table: pl.DataFrame, cut: Cut) -> pl.DataFrame:
+def periods_of(table: pl.DataFrame, cut: Clock) -> pl.DataFrame:
     """Actor, since and until of the period that each row ends in."""
     begin, end = cut.borders(LAST_MOMENT)
     return table.select("actor", begin.alias("since"), end.alias("until"))
 
 
-def marks_of(scores: pl.DataFrame, cut: Cut) -> pl.DataFrame:
+def marks_of(scores: pl.DataFrame, cut: Clock) -> pl.DataFrame:
     """One row an actor and period that has a score: how much of it the source covers, and who was shown the unknown.
 
     `far` names the detectors one of whose rows lies far beyond what they learned from.
@@ -58,7 +58,7 @@ def discounted(total: pl.Expr, parts: pl.Expr, discount: float) -> pl.Expr:
     return total / parts * (1 + discount * (parts - 1).clip(lower_bound=0))
 
 
-def roll_up(scores: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Cut, discount: float) -> pl.DataFrame:
+def roll_up(scores: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Clock, discount: float) -> pl.DataFrame:
     """One row an actor, period and detector that had enough evidence, sorted by these.
 
     A score belongs to the period it ends in, so that a verdict rests on nothing that came after it. `evidence` is what
@@ -95,7 +95,7 @@ def roll_up(scores: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Cut, dis
     return _ranked(rolled, speakers, cut).drop("mean")
 
 
-def _ranked(rolled: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Cut) -> pl.DataFrame:
+def _ranked(rolled: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Clock) -> pl.DataFrame:
     """The alarms of whole periods in the place of their rows' mean, where a model knows human periods like these."""
     alarms, voices = rolled["alarm"].to_numpy().copy(), rolled["rows"].to_numpy().copy()
     for model, speaker in speakers.items():
@@ -126,7 +126,7 @@ def side_by_side(parts: pl.DataFrame, played: pl.DataFrame | None = None) -> pl.
     return table if played is None else table.join(played, on=KEY, how="left", maintain_order="left")
 
 
-def played(features: Iterable[pl.DataFrame], styles: Styles, cut: Cut) -> pl.DataFrame | None:
+def played(features: Iterable[pl.DataFrame], styles: Styles, cut: Clock) -> pl.DataFrame | None:
     """What tells styles apart, an actor and period: time and kills added up, and the highest level.
 
     Taken from the first table that has the time played; None where none has.
