@@ -57,7 +57,8 @@ _IN_TIME = (
     pl.col("label_since").is_null() | (pl.col("label_since") < pl.col("until")),
     pl.col("label_until").is_null() | (pl.col("label_until") > pl.col("since")),
 )
-_SEEN = pl.col("given").is_null() | (pl.col("given") >= pl.col("until"))
+# A row without times, of an operator's own table, ends at no moment that could come after its label.
+_SEEN = pl.col("given").is_null() | pl.col("until").is_null() | (pl.col("given") >= pl.col("until"))
 
 
 def _too_late(periods: pl.DataFrame, labels: pl.DataFrame) -> int:

@@ -1,6 +1,6 @@
 """What every method does when it learns: from whom, who is held out, and what is written down of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -9,9 +9,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from gamewarden import folds as dealing
+from gamewarden.contracts import digest, frame_digest
 from gamewarden.coverage import COVERED
 from gamewarden.errors import FitError
 from gamewarden.reference import Flags, Floats
+from gamewarden.tables import LABELS, check
 
 _LEAST_GROUPS = 2  # one group cannot be held out and learned from
 
@@ -79,6 +81,22 @@ def training_of(rows: pl.DataFrame, left_out: Mapping[str, int]) -> dict[str, An
         "left_out": dict(left_out),
         **({COVERED: rows[COVERED].min()} if COVERED in rows.columns else {}),
     }
+
+
+# All that labels say and a model can depend on.
+_SAID = ("actor", "since", "until", "bot", "source", "votes", "group", "at")
+
+
+def training_digest(
+    table: pl.DataFrame, labels: pl.DataFrame, written: Callable[[pl.DataFrame], Iterable[str | bytes]]
+) -> str:
+    """A digest of all that a model and its card are made from: the labelled actors' rows as `written`, and the labels.
+
+    Raises:
+        TableError: the labels lack a column.
+    """
+    given = check(labels, LABELS, "fit").select(_SAID).unique()
+    return digest(*written(table.join(given, on="actor", how="semi")), frame_digest(given))
 
 
 def _written(moment: object) -> str | None:

@@ -4,6 +4,7 @@ A detector of packets learns from other tables: the same promises stand in test_
 """
 
 from dataclasses import MISSING, fields, replace
+from datetime import UTC, datetime
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,7 @@ from gamewarden.detectors.card import card_markdown
 from gamewarden.features.account_table import AccountTable
 from gamewarden.features.session import Sessions
 from gamewarden.pipeline import food_of
-from gamewarden.tables import EVIDENCE, SCORES, FrameRows, check
+from gamewarden.tables import EVIDENCE, SCORES, TIME, FrameRows, check
 from made_up import CHUNKS, GivenNumbers, account_days, action_chunks, labels_of
 from sessions_made_up import session_rows
 from tables_made_up import account_table
@@ -71,6 +72,15 @@ def fitted(request, tables):
 @pytest.fixture(scope="module")
 def table(fitted, tables):
     return tables[SEES[fitted[0].name]]
+
+
+@pytest.mark.parametrize("name", OF_TABLES)
+def test_the_moment_at_which_a_label_was_given_is_in_the_name_of_the_model(name, tables):
+    recipe = detectors.load(name)(feature=FEATURES[SEES[name]], **QUICK.get(name, {}))
+    table, labels = tables[SEES[name]], LABELS[SEES[name]]
+    late = labels.with_columns(at=pl.lit(datetime(2100, 1, 1, tzinfo=UTC)).cast(TIME))
+
+    assert recipe.fit(table, late).card.id != recipe.fit(table, labels).card.id
 
 
 def unmeasured(recipe, table):

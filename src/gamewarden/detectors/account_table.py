@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Protocol, get_args
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import Feature, Recipe, digest, frame_digest
+from gamewarden.contracts import Feature, Recipe, frame_digest
 from gamewarden.detectors.account_table_model import (
     AccountTableModel,
     Column,
@@ -34,7 +34,15 @@ from gamewarden.detectors.calibration import (
 )
 from gamewarden.detectors.forest import Forest
 from gamewarden.detectors.ladders import FIFTHS, LEARNED, NONE, Crowd, Ladder
-from gamewarden.detectors.learning import bots, fold_count, groups, held_out, refuse_too_few, training_of
+from gamewarden.detectors.learning import (
+    bots,
+    fold_count,
+    groups,
+    held_out,
+    refuse_too_few,
+    training_digest,
+    training_of,
+)
 from gamewarden.detectors.peers import Peers, reference_of
 from gamewarden.detectors.promises import ACCOUNT, ROW, Choice, as_persons, prices
 from gamewarden.detectors.ratios import ratios_of
@@ -42,7 +50,6 @@ from gamewarden.errors import ConfigError, FitError
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.ranges import Ranges
 from gamewarden.styles import Styles
-from gamewarden.tables import LABELS, check
 
 Method = Literal["trees", "logistic"]
 Promise = Literal["account", "row"]
@@ -171,7 +178,7 @@ class AccountTableDetector:
             detector=self.name,
             recipe=self.to_dict(),
             feature=Recipe(self.feature.name, plain_json(self.feature.to_dict())),
-            data=_data_digest(table, labels, self._columns),
+            data=training_digest(table, labels, self._written),
             slope=slope,
             offset=offset,
             reference=reference,
@@ -198,6 +205,9 @@ class AccountTableDetector:
     @property
     def _columns(self) -> tuple[str, ...]:
         return tuple(name for name in self.feature.names if name != "impossible")
+
+    def _written(self, table: pl.DataFrame) -> list[str]:
+        return [frame_digest(table.select("actor", *self._columns))]
 
     def _crowd(self, rows: pl.DataFrame, used: tuple[str, ...]) -> Crowd:
         """The humans the promise is made to, and which hours a day set people apart."""
@@ -320,10 +330,3 @@ def _usable(rows: pl.DataFrame, columns: tuple[str, ...]) -> tuple[tuple[str, ..
 def _left_out(labelled: Labelled, rows: pl.DataFrame) -> Mapping[str, int]:
     thin = labelled.rows.height - rows.height
     return {**labelled.left_out, **({"rows that tell too little": thin} if thin else {})}
-
-
-def _data_digest(table: pl.DataFrame, labels: pl.DataFrame, columns: tuple[str, ...]) -> str:
-    """A digest of all the model and its card are made from: the labelled actors' rows, and the labels."""
-    given = check(labels, LABELS, "fit").select("actor", "since", "until", "bot", "source", "votes", "group").unique()
-    seen = table.join(given, on="actor", how="semi").select("actor", *columns)
-    return digest(frame_digest(seen), frame_digest(given))

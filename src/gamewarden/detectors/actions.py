@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import Feature, Recipe, digest, frame_digest
+from gamewarden.contracts import Feature, Recipe
 from gamewarden.detectors.action_model import ACTED, MIXED, ActionModel, Column, Machine
 from gamewarden.detectors.action_vectors import (
     DONE,
@@ -41,12 +41,19 @@ from gamewarden.detectors.calibration import (
     platt,
     validation_of,
 )
-from gamewarden.detectors.learning import bots, fold_count, groups, held_out, refuse_too_few, training_of
+from gamewarden.detectors.learning import (
+    bots,
+    fold_count,
+    groups,
+    held_out,
+    refuse_too_few,
+    training_digest,
+    training_of,
+)
 from gamewarden.errors import ConfigError, TableError
 from gamewarden.facts import zone as is_zone
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.ranges import Ranges
-from gamewarden.tables import LABELS, check
 
 METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
 _GRID = np.linspace(0.0, 1.0, 101)
@@ -132,7 +139,7 @@ class _Chunks(ABC):
             detector=self.name,
             recipe=self.to_dict(),
             feature=Recipe(self.feature.name, plain_json(self.feature.to_dict())),
-            data=_data_digest(features, labels),
+            data=training_digest(features, labels, table_digest_parts),
             machine=machine,
             strength=strength,
             slope=slope,
@@ -312,11 +319,3 @@ def _percentiles(values: Floats) -> list[tuple[float, ...]]:
         measured = values[~holes[:, column], column]
         whole[column] = np.quantile(measured, _GRID) if measured.size else 0.0
     return [tuple(row) for row in whole.tolist()]
-
-
-def _data_digest(features: pl.DataFrame, labels: pl.DataFrame) -> str:
-    """A digest of all the model and its card are made from: the labelled actors' rows, and the labels."""
-    given = (
-        check(labels, LABELS, "fit").select("actor", "since", "until", "bot", "source", "votes", "group", "at").unique()
-    )
-    return digest(*table_digest_parts(features.join(given, on="actor", how="semi")), frame_digest(given))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import Feature, Recipe, digest, frame_digest
+from gamewarden.contracts import Feature, Recipe, frame_digest
 from gamewarden.detectors.abstaining import HeldOut
 from gamewarden.detectors.calibration import (
     CALIBRATIONS,
@@ -26,13 +26,20 @@ from gamewarden.detectors.calibration import (
     platt,
     validation_of,
 )
-from gamewarden.detectors.learning import bots, fold_count, groups, held_out, refuse_too_few, training_of
+from gamewarden.detectors.learning import (
+    bots,
+    fold_count,
+    groups,
+    held_out,
+    refuse_too_few,
+    training_digest,
+    training_of,
+)
 from gamewarden.detectors.logistic_model import COUNTS, SELF_SIM, Column, LogisticModel, checked, values
 from gamewarden.errors import ConfigError, FitError
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.ranges import Ranges
 from gamewarden.styles import Styles
-from gamewarden.tables import LABELS, check
 
 FOURTEEN = (
     SELF_SIM,
@@ -121,7 +128,7 @@ class _Logistic:
             detector=self.name,
             recipe=self.to_dict(),
             feature=Recipe(self.feature.name, plain_json(self.feature.to_dict())),
-            data=_data_digest(table, labels, self._seen(table)),
+            data=training_digest(table, labels, self._written),
             columns=tuple(_column(name, at, learned, humans) for at, name in enumerate(used)),
             left_out=unused,
             strength=strength,
@@ -138,10 +145,10 @@ class _Logistic:
             **counted(humans, Calibration(slope, offset, reference, styles), self.feature.to_dict().get("zone")),
         )
 
-    def _seen(self, table: pl.DataFrame) -> tuple[str, ...]:
-        """All columns that make the model: those it weighs, and those that tell styles apart."""
-        styles = (self.styles.minutes, self.styles.kills, self.styles.level)
-        return (*self.columns, *(name for name in styles if name in table.columns))
+    def _written(self, table: pl.DataFrame) -> list[str]:
+        """A digest of all columns that make the model: those it weighs, and those that tell styles apart."""
+        styles = [one for one in (self.styles.minutes, self.styles.kills, self.styles.level) if one in table.columns]
+        return [frame_digest(table.select(*KEY, *dict.fromkeys((SELF_SIM, *self.columns, *styles))))]
 
     def _held_out(self, rows: pl.DataFrame, used: tuple[str, ...]) -> tuple[Floats, Floats, float]:
         """The decision value of each row from a model that never saw its group, its terms, and the strength chosen."""
@@ -310,12 +317,3 @@ def _column(name: str, at: int, learned: _Learned, humans: pl.DataFrame) -> Colu
 def _left_out(labelled: Labelled) -> dict[str, int]:
     short = labelled.rows[SELF_SIM].null_count()
     return {**labelled.left_out, **({"periods with too little play": short} if short else {})}
-
-
-def _data_digest(table: pl.DataFrame, labels: pl.DataFrame, columns: tuple[str, ...]) -> str:
-    """A digest of all the model and its card are made from: the labelled actors' rows, and the labels."""
-    given = (
-        check(labels, LABELS, "fit").select("actor", "since", "until", "bot", "source", "votes", "group", "at").unique()
-    )
-    seen = table.join(given, on="actor", how="semi").select(*KEY, *dict.fromkeys((SELF_SIM, *columns)))
-    return digest(frame_digest(seen), frame_digest(given))

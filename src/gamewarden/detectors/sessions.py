@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gamewarden.contracts import Feature, Recipe, digest, frame_digest
+from gamewarden.contracts import Feature, Recipe
 from gamewarden.detectors.asking import asked
 from gamewarden.detectors.attribution import MOST
 from gamewarden.detectors.calibration import (
@@ -28,7 +28,15 @@ from gamewarden.detectors.calibration import (
     sigmoid,
     validation_of,
 )
-from gamewarden.detectors.learning import bots, fold_count, groups, held_out, refuse_too_few, training_of
+from gamewarden.detectors.learning import (
+    bots,
+    fold_count,
+    groups,
+    held_out,
+    refuse_too_few,
+    training_digest,
+    training_of,
+)
 from gamewarden.detectors.session_machines import (
     ANGLE,
     ANGLES,
@@ -60,7 +68,6 @@ from gamewarden.facts import zone as is_zone
 from gamewarden.intervals import share_interval
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.ranges import Ranges
-from gamewarden.tables import LABELS, check
 
 METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
 _VALIDATED = "held-out sessions, an actor or its group in one fold only; at the cut calibrated by the other folds"
@@ -177,7 +184,7 @@ class _Sessions(ABC):
             detector=self.name,
             recipe=self.to_dict(),
             feature=Recipe(self.feature.name, plain_json(self.feature.to_dict())),
-            data=self._data_digest(features, labels),
+            data=training_digest(features, labels, self._written),
             machine=self.machine(values, bot),
             slope=slope,
             offset=offset,
@@ -192,6 +199,9 @@ class _Sessions(ABC):
                 "folds": fold_count(rows, self.folds),
             },
         )
+
+    def _written(self, table: pl.DataFrame) -> list[Any]:
+        return digest_parts(checked(table, self.columns, f"fit {self.name}"), self.columns)
 
     def _calibration(self, decisions: Floats, bot: Flags) -> tuple[float, float]:
         return platt(decisions, bot) if self.calibration == "platt" else (1.0, 0.0)
@@ -210,12 +220,6 @@ class _Sessions(ABC):
     def _left_out(self, labelled: Labelled) -> dict[str, int]:
         short = labelled.rows.height - int(self._judged(labelled.rows).sum())
         return {**labelled.left_out, **({"sessions too short or with too little in them": short} if short else {})}
-
-    def _data_digest(self, features: pl.DataFrame, labels: pl.DataFrame) -> str:
-        """A digest of all the model and its card are made from: the labelled actors' sessions, and the labels."""
-        given = check(labels, LABELS, "fit").select("actor", "since", "until", "bot", "source", "votes", "group")
-        table = checked(features, self.columns, f"fit {self.name}").join(given, on="actor", how="semi")
-        return digest(*digest_parts(table, self.columns), frame_digest(given.unique()))
 
 
 @dataclass(frozen=True)

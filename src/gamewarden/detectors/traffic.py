@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import Feature, Recipe, digest, frame_digest
+from gamewarden.contracts import Feature, Recipe, frame_digest
 from gamewarden.days import Days
 from gamewarden.detectors.calibration import plain_json
-from gamewarden.detectors.learning import training_of
+from gamewarden.detectors.learning import training_digest, training_of
 from gamewarden.detectors.traffic_model import Reference, TrafficModel
 from gamewarden.detectors.traffic_search import Flags, Layout, Learned, Search, answers, cells, verdicts
 from gamewarden.errors import ConfigError, FitError, TableError
 from gamewarden.facts import zone as is_zone
 from gamewarden.labels import Labelled, label_periods
-from gamewarden.tables import FEATURES, LABELS, check
+from gamewarden.tables import FEATURES, check
 from gamewarden.trees import NAMED, TESTS, Tree
 
 METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
@@ -86,7 +86,7 @@ class TrafficDetector:
             recipe=self.to_dict(),
             feature=Recipe("traffic", plain_json({**learned.profile, "tree": learned.tree.to_dict()})),
             details=Recipe(self.feature.name, plain_json(self.feature.to_dict())),
-            data=digest(_digest(rows), frame_digest(check(labels, LABELS, "fit traffic").unique())),
+            data=training_digest(rows, labels, _written),
             reference=reference,
             days=_days(held_out, rows, reference, self.zone),
             typical=_typical(learned),
@@ -177,10 +177,10 @@ def _layout(rows: pl.DataFrame, acn: int, acv: int, names: list[str]) -> Layout:
     )
 
 
-def _digest(rows: pl.DataFrame) -> str:
-    """A digest of the windows, lists and all; who labelled them is in the labels' digest."""
+def _written(rows: pl.DataFrame) -> list[str]:
+    """The windows, lists and all; who labelled them is in the labels' digest."""
     lists = [pl.col(name).cast(pl.List(pl.String)).list.join(",", ignore_nulls=False) for name in _LISTS]
-    return frame_digest(rows.drop("source").with_columns(lists))
+    return [frame_digest(rows.drop("source").with_columns(lists))]
 
 
 def _reference(held_out: list[_HeldOut]) -> Reference:
