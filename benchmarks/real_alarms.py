@@ -24,7 +24,7 @@ import polars as pl
 
 from figures import record
 from gamewarden import folds
-from gamewarden.chances import lower_bound, upper_bound
+from gamewarden.binomial import lower_bound, upper_bound
 from gamewarden.detectors import load
 from gamewarden.detectors.account_table_model import AccountTableModel
 from gamewarden.detectors.peers import reference_of

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from figures import Figure, record
-from gamewarden.chances import upper_bound
+from gamewarden.binomial import upper_bound
 
 Told = tuple[Mapping[str, Figure], tuple[str, ...]]
 _EVENINGS, _BOTS = 10, 25

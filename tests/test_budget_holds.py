@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.chances import chance_of_at_most
+from gamewarden.binomial import chance_of_at_most
 from gamewarden.exposure import People
 from gamewarden.reference import Reference, StyleReferences, people_of
 from gamewarden.styles import STYLES, Styles

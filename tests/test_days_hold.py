@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.chances import chance_of_at_most
+from gamewarden.binomial import chance_of_at_most
 from gamewarden.days import Days
 from gamewarden.errors import ModelError
 from gamewarden.facts import look_at_days

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import backpropagation_reference
 from gamewarden import detectors
-from gamewarden.chances import chance_of_at_most
+from gamewarden.binomial import chance_of_at_most
 from gamewarden.detectors.attribution import shapley
 from gamewarden.detectors.backpropagation import alternating, train
 from gamewarden.detectors.card import card_markdown

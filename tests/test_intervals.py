@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamewarden.chances import chance_of_at_most
+from gamewarden.binomial import chance_of_at_most
 from gamewarden.intervals import auc_interval, share_interval, student
 
 DRAWS = 120

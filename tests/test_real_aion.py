@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from gamewarden import folds
-from gamewarden.chances import chance_beside, lower_bound, upper_bound
+from gamewarden.binomial import chance_beside, lower_bound, upper_bound
 from gamewarden.detectors.account_table import AccountTableDetector
 from gamewarden.detectors.ladders import Ladder
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from gamewarden.chances import upper_bound
+from gamewarden.binomial import upper_bound
 from gamewarden.evaluation.baselines import BASELINES
 from gamewarden.evaluation.breakdowns import FPR, detectors_in
 from gamewarden.evaluation.plans import ACTOR, FAMILY, FARM, RANDOM, TIME

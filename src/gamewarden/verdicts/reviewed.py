@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from gamewarden.chances import upper_bound
+from gamewarden.binomial import upper_bound
 from gamewarden.errors import ConfigError
 from gamewarden.words import counted
 
