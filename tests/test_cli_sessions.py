@@ -164,3 +164,27 @@ def test_a_folder_that_is_no_lake_is_still_refused_where_only_events_are_judged(
     result = run("score", place / "world", "--models", tmp_path / "models", ok=False)
 
     assert isinstance(result.exception, GamewardenError)
+
+
+def test_verdicts_on_a_folder_of_sessions_are_kept_and_hold(place, mixed, tmp_path):
+    run("judge", mixed, "--models", place / "models", "--to", tmp_path / "kept", "--all")
+
+    again = run("verify", tmp_path / "kept", "--models", place / "models", "--source", mixed, "--json")
+
+    told = json.loads(again.stdout)
+    assert len(told) > 10
+    assert {one["says"].rpartition("; ")[2] for one in told} == {"the source is the same and measures the same"}
+
+
+def test_a_session_that_is_gone_from_its_folder_is_missed(place, mixed, tmp_path):
+    folder = tmp_path / "some"
+    folder.mkdir()
+    for file in sorted(mixed.iterdir())[:4]:
+        shutil.copy(file, folder)
+    run("judge", folder, "--models", place / "models", "--to", tmp_path / "kept", "--all")
+    min(folder.iterdir()).unlink()
+
+    again = run("verify", tmp_path / "kept", "--models", place / "models", "--source", folder, "--json", ok=False)
+
+    assert again.exit_code == 1
+    assert sorted(one["holds"] for one in json.loads(again.stdout)) == [False, True, True, True]

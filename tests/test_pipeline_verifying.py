@@ -107,6 +107,21 @@ def test_judging_again_adds_nothing(place):
     assert {path: path.read_bytes() for path in verdicts.stored(place / "verdicts")} == before
 
 
+def test_rows_of_another_player_rename_no_verdict(place, tmp_path):
+    log = pl.read_parquet(place / "log.parquet")
+    stranger = log.head(2).with_columns(actor=pl.lit("somebody else"))
+    pl.concat([log, stranger]).write_parquet(tmp_path / "log.parquet")
+    shutil.copytree(place / "verdicts", tmp_path / "verdicts")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "verdicts").iterdir()}
+
+    judged = pipeline.judge(tmp_path / "log.parquet", place / "models", Reading())
+    kept = pipeline.record(judged, tmp_path / "log.parquet", tmp_path / "verdicts", every_one=True)
+
+    assert (kept.known, kept.left_out) == (len(before), 0)
+    assert kept.new <= 1  # that of the other player, if two events are enough to say so
+    assert {name: (tmp_path / "verdicts" / name).read_bytes() for name in before} == before
+
+
 def test_only_verdicts_that_reach_a_point_are_kept_unless_all_are_asked_for(place, tmp_path):
     judged = pipeline.judge(place / "log.parquet", place / "models", Reading())
     reached = judged.points.reached(judged.verdicts).is_in(["conservative", "progressive"]).sum()

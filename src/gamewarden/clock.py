@@ -17,7 +17,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gamewarden.spans import DAY, parse_zone, to_micros
+from gamewarden.errors import ConfigError
+from gamewarden.spans import DAY, LONGEST_PERIOD, parse_zone, to_micros
 
 LAST_MOMENT = pl.col("until") - pl.duration(microseconds=1)  # a row belongs to the period it ends in
 _TIME = pl.Datetime("us", "UTC")
@@ -59,6 +60,15 @@ class Clock:
 
     every: int
     time_zone: str = "UTC"
+
+    def __post_init__(self) -> None:
+        """Look at the length.
+
+        Raises:
+            ConfigError: no period is that long.
+        """
+        if not 1 <= self.every <= LONGEST_PERIOD:
+            raise ConfigError(f"a period of {self.every:,} microseconds cannot be; give from 1us to ten years")
 
     def offsets(self, first: int, last: int) -> Offsets:
         """The pieces of time needed for the periods of moments from `first` to `last`, as kernels take them."""

@@ -13,6 +13,7 @@ from gamewarden.contracts import Model, Progress, Recipe, canonical_json, digest
 from gamewarden.detectors.calibration import short_options
 from gamewarden.errors import ReadError
 from gamewarden.pipeline.judging import Judgement, Rules, evidence_behind, rows_behind
+from gamewarden.pipeline.sessions import session_sources
 from gamewarden.pipeline.shelving import Kept
 from gamewarden.store import manifest, verdicts
 from gamewarden.store.lake import Lake
@@ -58,23 +59,32 @@ def record(
 
 
 def source_of(source: Path) -> dict[str, Any]:
-    """What a source held: a file's SHA-256, or a digest of all a lake has read.
+    """What a source held: a file's SHA-256, a digest of all a lake has read, or one of the files in a folder.
 
     Raises:
         ReadError: it cannot be read.
     """
     if source.is_dir() and Lake.is_at(source):
         known = sorted([one.name, one.digest, one.recipe, one.rows] for one in manifest.load(source).sources)
-        return {
-            "kind": "lake",
-            "name": source.name,
-            "digest": hashlib.sha256(canonical_json(known).encode()).hexdigest(),
-        }
+        return {"kind": "lake", "name": source.name, "digest": _digest(known)}
+    if source.is_dir():
+        files = sorted(
+            [file.relative_to(source).as_posix(), _file_digest(file)] for file, _ in session_sources([source])
+        )
+        return {"kind": "folder", "name": source.name, "digest": _digest(files)}
+    return {"kind": "file", "name": source.name, "digest": _file_digest(source)}
+
+
+def _digest(known: Sequence[Sequence[object]]) -> str:
+    return hashlib.sha256(canonical_json(known).encode()).hexdigest()
+
+
+def _file_digest(path: Path) -> str:
     try:
-        with source.open("rb") as file:
-            return {"kind": "file", "name": source.name, "digest": hashlib.file_digest(file, "sha256").hexdigest()}
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise ReadError(f"{source}: cannot be read ({error.strerror or error})") from error
+        raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def feature_name(recipe: Recipe) -> str:

@@ -46,6 +46,8 @@ _PARTS: Mapping[str, type | tuple[type, ...]] = {
     "source": dict,
     "caveats": list,
 }
+# Provenance: rows of another player, or a newer version that judges alike, make no other verdict.
+_BESIDE = frozenset(("id", "gamewarden", "source", "caveats"))
 _RULES: Mapping[str, type | tuple[type, ...]] = {
     "every": int,
     "zone": str,
@@ -60,7 +62,7 @@ _RULES: Mapping[str, type | tuple[type, ...]] = {
 
 
 def save(values: Mapping[str, Any], directory: Path) -> bool:
-    """Write a verdict as `verdict@<digest>.json`, whole or not at all; False where that very document is there.
+    """Write a verdict as `verdict@<digest>.json`, whole or not at all; False where it is there already.
 
     Raises:
         WriteError: the directory cannot be written, or another document has this name.
@@ -68,7 +70,7 @@ def save(values: Mapping[str, Any], directory: Path) -> bool:
     named = {"id": verdict_id(values), **values}
     path = directory / f"{named['id']}.json"
     if path.exists():
-        if load(path) != named:
+        if _grounds(load(path)) != _grounds(named):
             raise WriteError(f"{path}: another verdict has this name; keep these in another directory")
         return False
     write_text(path, SEAL.text(named, indent=None))
@@ -111,8 +113,15 @@ def stored(place: Path) -> list[Path]:
 
 
 def verdict_id(values: Mapping[str, Any]) -> str:
-    """`verdict@digest` of all a document holds: the same verdict on the same grounds has the same name anywhere."""
-    return f"verdict@{sha256({name: value for name, value in values.items() if name != 'id'})[:24]}"
+    """`verdict@digest` of all that a verdict rests on for its actor: the same on the same grounds anywhere.
+
+    Where it was judged from, with which version, and what was said beside it are sealed with it, and name nothing.
+    """
+    return f"verdict@{sha256(_grounds(values))[:24]}"
+
+
+def _grounds(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in _BESIDE}
 
 
 def table_values(frame: pl.DataFrame) -> dict[str, Any]:
