@@ -107,7 +107,10 @@ class LogSource(EventStream, Protocol):
         """The kinds that its mapping, or whoever decodes it, can give, seen or not."""
 
     def content(self, beginnings: Sequence[int]) -> Content:
-        """What the source holds, with digests of as many first bytes as asked for."""
+        """What the source holds, with digests of as many first bytes as asked for.
+
+        From then on `batches` gives the rows of these very bytes, or raises ReadError when it has not found them.
+        """
 
 
 class PacketStream(Protocol):

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gamewarden.errors import ReadError
+from gamewarden.readers.sameness import Expected
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAGIC_LENGTH = 4
@@ -157,6 +158,45 @@ class Gunzipped:
         return bytes(pieces)
 
 
+class Confirmed:
+    """A source of which some first bytes are known by their digest: no others are handed on."""
+
+    def __init__(self, source: ByteSource, expected: Expected) -> None:
+        self._source = source
+        self._expected = expected
+
+    @property
+    def live(self) -> bool:
+        """As live as what it looks at."""
+        return self._source.live
+
+    @property
+    def problem(self) -> str | None:
+        """What troubles what it looks at."""
+        return self._source.problem
+
+    def read_into(self, room: memoryview) -> int:
+        """The next of the known bytes."""
+        if not self._expected.left:
+            return 0
+        filled = self._source.read_into(room[: self._expected.left])
+        if filled:
+            self._expected.take(room[:filled])
+        else:
+            self._expected.end()
+        return filled
+
+    def confirm(self) -> None:
+        """Look at what nobody asked for, too.
+
+        Raises:
+            ReadError: the bytes are not the known ones.
+        """
+        room = memoryview(bytearray(_CHUNK))
+        while self.read_into(room):
+            pass
+
+
 class _FileObject:
     """Standard input that has no descriptor, as when a program replaces it."""
 
@@ -189,6 +229,11 @@ class Origin:
         self.path = None if name == "-" else Path(name)
         self.rereadable = self.path is not None and (self.path.is_file() or not self.path.exists())
         self._once = None if self.rereadable else peeked(self._unpacked(self._only_source()), MAGIC_LENGTH)
+        self._known: tuple[int, str] | None = None
+
+    def only(self, size: int, digest: str) -> None:
+        """From now on hand on so many first bytes, and refuse them at their end if they have another digest."""
+        self._known = size, digest
 
     def head(self) -> bytes:
         """The first four unpacked bytes, fewer when there are no more.
@@ -216,7 +261,13 @@ class Origin:
             return
         descriptor = _descriptor(self.path)
         try:
-            yield self._unpacked(DescriptorSource(descriptor, self.name))
+            source = self._unpacked(DescriptorSource(descriptor, self.name))
+            if self._known is None:
+                yield source
+                return
+            confirmed = Confirmed(source, Expected(self.name, *self._known))
+            yield confirmed
+            confirmed.confirm()
         finally:
             os.close(descriptor)
 

@@ -8,11 +8,12 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 import pyarrow as pa
 
 from gamewarden.errors import ReadError
+from gamewarden.readers.sameness import Expected
 from gamewarden.tables import first_line
 
 CHUNK = 1 << 20
@@ -57,12 +58,13 @@ class Unpacked(io.RawIOBase):
     """A file's unpacked bytes, to be read once from start to end.
 
     A packed file that stops before its end raises EndsEarly at that place; with `keep_truncated` the whole lines
-    before it are all there is, and `ended_early` says so afterwards. Of a file that still grows, the first `limit`
-    bytes are read. Text in another `encoding` comes out as UTF-8, with a mark for bytes that are none of it.
+    before it are all there is, and `ended_early` says so afterwards. With `only` a file is read as far as that
+    content goes, and refused at its end if it holds anything else. Text in another `encoding` comes out as UTF-8, with
+    a mark for bytes that are none of it.
     """
 
     def __init__(
-        self, path: Path, *, keep_truncated: bool = False, limit: int | None = None, encoding: str | None = None
+        self, path: Path, *, keep_truncated: bool = False, only: Content | None = None, encoding: str | None = None
     ) -> None:
         super().__init__()
         self.path = path
@@ -71,7 +73,7 @@ class Unpacked(io.RawIOBase):
         self.packing = packing_of(self._file.read(8))
         self._file.seek(0)
         chunks = self._whole_lines() if keep_truncated else self._unpack()
-        chunks = chunks if limit is None else _up_to(limit, chunks)
+        chunks = chunks if only is None else Expected(str(path), only.size, only.digest).only(chunks)
         self._chunks = chunks if encoding is None else _as_utf8(chunks, encoding)
         self._rest = b""
 
@@ -145,15 +147,6 @@ def _as_utf8(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
         yield text.encode(errors=MARKING)
 
 
-def _up_to(limit: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    for chunk in chunks:
-        yield chunk[:limit]
-        limit -= len(chunk)
-        if limit <= 0:
-            next(chunks, None)  # so that a packed file can still say that it ended early
-            return
-
-
 def open_file(path: Path) -> IO[bytes]:
     """A regular file, opened.
 
@@ -187,18 +180,30 @@ def content_of(path: Path, beginnings: Sequence[int] = (), *, keep_truncated: bo
     Raises:
         ReadError: the file cannot be read to its end.
     """
-    running, size, last, found = hashlib.sha256(), 0, b"", {}
-    marks = sorted(set(beginnings))
     with Unpacked(path, keep_truncated=keep_truncated) as stream:
-        while chunk := stream.read(CHUNK):
-            while marks and marks[0] <= size + len(chunk):
-                mark = marks.pop(0)
-                upto = running.copy()
-                upto.update(chunk[: mark - size])
-                found[mark] = upto.hexdigest()
-            running.update(chunk)
-            size += len(chunk)
-            last = chunk[-1:]
+        return content_in(stream, beginnings)
+
+
+class Readable(Protocol):
+    """What gives the next bytes, none at its end."""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` of them."""
+
+
+def content_in(stream: Readable, beginnings: Sequence[int] = ()) -> Content:
+    """Digest what is left of a stream, and its first bytes at each of the lengths asked for."""
+    running, size, last, found = hashlib.sha256(), 0, b"", {}
+    marks = sorted(set(beginnings), reverse=True)
+    while chunk := stream.read(CHUNK):
+        while marks and marks[-1] <= size + len(chunk):
+            mark = marks.pop()
+            upto = running.copy()
+            upto.update(chunk[: mark - size])
+            found[mark] = upto.hexdigest()
+        running.update(chunk)
+        size += len(chunk)
+        last = chunk[-1:]
     return Content(running.hexdigest(), size, last == b"\n", found)
 
 

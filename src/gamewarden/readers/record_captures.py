@@ -61,6 +61,10 @@ class RecordCapture:
         """What the latest reading counted, and where it had to stop."""
         return tuple(self.report.lines())
 
+    def only(self, size: int, digest: str) -> None:
+        """Read so many first bytes from now on, and refuse others than those of the digest."""
+        self._origin.only(size, digest)
+
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The messages of each connection in their order, connections side by side."""
         self.report = RecordReport(self._origin.name, self._advice)

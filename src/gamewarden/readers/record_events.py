@@ -99,6 +99,9 @@ class ReportedRecords(RecordStream, Protocol):
     def remarks(self) -> tuple[str, ...]:
         """What the latest reading counted, and where it had to stop."""
 
+    def only(self, size: int, digest: str) -> None:
+        """Read so many first bytes from now on, and refuse others than those of the digest."""
+
 
 class RecordEvents:
     """The events in a packetstream or capture; a source that a lake can take in and know again."""
@@ -128,7 +131,9 @@ class RecordEvents:
 
     def content(self, beginnings: Sequence[int] = ()) -> Content:
         """A digest of the unpacked bytes; a file that has grown is read anew, since sessions may go on in it."""
-        return replace(content_of(self._path, beginnings), ends_with_newline=False)
+        found = content_of(self._path, beginnings)
+        self._records.only(found.size, found.digest)
+        return replace(found, ends_with_newline=False)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The events in the order their messages came, `columns` only."""

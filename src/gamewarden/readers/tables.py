@@ -21,7 +21,16 @@ from gamewarden.readers.conform import ROW, Conform
 from gamewarden.readers.duplicates import Seen
 from gamewarden.readers.layout import PLAIN, Layout, advice, encoding_of
 from gamewarden.readers.mapping import IDENTITY, LogMap, nearest
-from gamewarden.readers.packed import UNREADABLE, Content, Unpacked, content_of, foreign_format, unpack_to_disk
+from gamewarden.readers.packed import (
+    UNREADABLE,
+    Content,
+    Unpacked,
+    content_in,
+    content_of,
+    foreign_format,
+    unpack_to_disk,
+)
+from gamewarden.readers.sameness import moved
 from gamewarden.readers.tally import Report, Tally
 from gamewarden.readers.times import EARLIEST, LATEST
 from gamewarden.tables import (
@@ -81,13 +90,14 @@ class EventFile:
         self.clock = self.mapping.clock(zone)
         self.max_bad_share = max_bad_share
         self.keep_truncated = keep_truncated
-        self.peek = peek(self.path, tuple(self.mapping.theirs().values()), self.mapping.layout)
+        self.peek = self._peeked()
         self._theirs = present_columns(self.peek, self.mapping)
         self.own_seq = "seq" in self._theirs
         self._number_rows = number_rows and not self.own_seq
         self._report: Report | None = None
         self._seq_is_unique = not self.own_seq
-        self._size: int | None = None
+        self._content: Content | None = None  # what its rows must come from, once somebody knows it by that
+        self._held: pa.NativeFile | None = None  # the Parquet file whose digest was taken, whatever its name means now
         self._kinds: Mapping[str, int] | None = None
 
     @property
@@ -153,11 +163,30 @@ class EventFile:
     def content(self, beginnings: Sequence[int] = ()) -> Content:
         """A digest of the unpacked bytes, and of as many first bytes as asked for.
 
-        From then on, what is appended to a text log is not read: the rows are those of the digest.
+        From then on the rows are those of the digest: what is appended to a text log is not read, and a file that
+        holds other bytes by the time its rows are read is refused.
+
+        Raises:
+            ReadError: the file cannot be read to its end, or is another one than it was when it was opened.
         """
-        found = content_of(self.path, beginnings, keep_truncated=self.keep_truncated)
-        self._size = found.size
-        return found
+        if self.peek.format == "parquet":
+            self._held = _hold(self.path)
+            self._content = content_in(self._held, beginnings)
+        else:
+            self._content = content_of(self.path, beginnings, keep_truncated=self.keep_truncated)
+        self._refuse_another()
+        return self._content
+
+    def _refuse_another(self) -> None:
+        """Its columns were looked at when it was opened; a log of JSON objects may have got more of them since."""
+        now = self._schema.names if self.peek.format == "parquet" else self._peeked().names
+        if tuple(now[: len(self.peek.names)]) != self.peek.names or (
+            len(now) != len(self.peek.names) and self.peek.format != "jsonl"
+        ):
+            raise moved(self.path)
+
+    def _peeked(self) -> Peek:
+        return peek(self.path, tuple(self.mapping.theirs().values()), self.mapping.layout)
 
     def numbered(self) -> "EventFile":
         """The same file with each row's place in it as seq, where it has no seq of its own."""
@@ -227,7 +256,7 @@ class EventFile:
         wanted = list(dict.fromkeys(self._theirs[name] for name in ours))
         renamed = [pl.col(self._theirs[name]).alias(name) for name in ours]
         with Unpacked(
-            self.path, keep_truncated=self.keep_truncated, limit=self._size, encoding=self.peek.encoding
+            self.path, keep_truncated=self.keep_truncated, only=self._content, encoding=self.peek.encoding
         ) as stream:
             for raw in self._raw_rows(stream, wanted, tally):
                 yield self._conformed(raw.select(*renamed, ROW), conform, ours)
@@ -267,6 +296,7 @@ class EventFile:
                     row = pl.Series(ROW, np.arange(done, done + raw.height, dtype=np.uint64))
                     yield self._conformed(raw.with_columns(row), conform, ours)
                 done += batch.num_rows
+            self._refuse_overwritten()
         except ReadError as error:
             raise error if str(self.path) in str(error) else ReadError(f"{self.path}: {error}") from error
 
@@ -280,12 +310,20 @@ class EventFile:
     def _unpacked(self) -> pa.NativeFile | None:
         return unpacked_parquet(self.path)
 
-    @cached_property
+    @property
     def _schema(self) -> pa.Schema:
         return self._parquet([]).schema_arrow
 
     def _parquet(self, dictionaries: Sequence[str]) -> pq.ParquetFile:
-        return open_parquet(self.path, self._unpacked, dictionaries)
+        return open_parquet(self.path, self._held or self._unpacked, dictionaries)
+
+    def _refuse_overwritten(self) -> None:
+        """Parquet is read here and there, so its digest is taken once more; of a packed one we have our own copy."""
+        if self._held is None or self._content is None or self.peek.packing:
+            return
+        self._held.seek(0)
+        if content_in(self._held).digest != self._content.digest:
+            raise moved(self.path)
 
 
 def open_events(
@@ -395,6 +433,14 @@ def unpacked_parquet(path: Path) -> pa.NativeFile | None:
     with Unpacked(path) as stream:
         packing = stream.packing
     return unpack_to_disk(path) if packing else None
+
+
+def _hold(path: Path) -> pa.NativeFile:
+    """A Parquet file that stays the same file when another takes its name."""
+    try:
+        return unpacked_parquet(path) or pa.OSFile(str(path), "rb")
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def _peek_parquet(path: Path, packing: str | None) -> Peek:
