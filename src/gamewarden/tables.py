@@ -1,5 +1,7 @@
 """The tables rooms pass to each other, and the check each room makes at its door."""
 
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ from gamewarden.outside import plain_json
 from gamewarden.spreadsheets import harmless
 
 DataType = pl.DataType | type[pl.DataType]
+_SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")  # how Polars tells that the system refused a file operation
 TIME = pl.Datetime("us", "UTC")
 
 
@@ -418,6 +421,21 @@ def write_table(frame: pl.DataFrame, path: Path, *, exact: bool = False) -> None
         _writer(path, exact=exact)(frame, draft)
 
 
+def write_parquet(frame: pl.DataFrame, draft: Path) -> None:
+    """Write a table as Parquet under the name of a draft.
+
+    Raises:
+        OSError: the disk is full, or fails otherwise.
+    """
+    try:
+        frame.write_parquet(draft)
+    except pl.exceptions.ComputeError as error:
+        found = _SYSTEM_ERROR.search(str(error))
+        if found is None:
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1])), str(draft)) from error
+
+
 def csv_text(frame: pl.DataFrame, *, exact: bool = False) -> str:
     """The table as CSV: UTC times with six decimals and Z, null as an empty field, shortest floats.
 
@@ -448,6 +466,6 @@ def _writer(path: Path, *, exact: bool) -> Callable[[pl.DataFrame, Path], object
         case ".json":
             return lambda frame, draft: draft.write_text(json_text(frame), encoding="utf-8")
         case ".parquet":
-            return lambda frame, draft: frame.write_parquet(draft)
+            return write_parquet
         case other:
             raise WriteError(f"{path}: the ending {other!r} names no format; end the name in .csv, .parquet or .json")

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from gamewarden.errors import ReadError, WriteError
 from gamewarden.features.traffic_fold import Fold
-from gamewarden.files import unwritable, whole_file
+from gamewarden.files import make_directory, sync_name, unwritable, whole_file
 
 if TYPE_CHECKING:
     from gamewarden.features.traffic import TrafficTest
@@ -53,8 +53,9 @@ class Journal:
 
     def __enter__(self) -> Self:
         try:
-            self.out.parent.mkdir(parents=True, exist_ok=True)
+            make_directory(self.out.parent)
             self._file = self.out.open("ab", buffering=0)
+            sync_name(self.out)
         except OSError as error:
             raise unwritable(self.out, error) from error
         self._keep_others_out()

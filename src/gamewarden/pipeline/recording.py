@@ -12,6 +12,7 @@ from gamewarden import __version__
 from gamewarden.contracts import Model, Progress, Recipe, canonical_json, digest, no_progress
 from gamewarden.detectors.calibration import short_options
 from gamewarden.errors import ReadError
+from gamewarden.files import names_kept_together
 from gamewarden.pipeline.judging import Judgement, Rules, evidence_behind, rows_behind
 from gamewarden.pipeline.sessions import session_sources
 from gamewarden.pipeline.shelving import Kept
@@ -52,9 +53,10 @@ def record(
     chosen = told if every_one else told.filter(point.is_in([CONSERVATIVE, PROGRESSIVE]))
     grounds = _Grounds(judgement, chosen, source_of(source))
     new = 0
-    for verdict in chosen.iter_rows(named=True):
-        new += verdicts.save(grounds.document(verdict), to)
-        progress(1)
+    with names_kept_together():
+        for verdict in chosen.iter_rows(named=True):
+            new += verdicts.save(grounds.document(verdict), to)
+            progress(1)
     return Recorded(new, chosen.height - new, told.height - chosen.height)
 
 

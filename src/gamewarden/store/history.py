@@ -12,7 +12,7 @@ from typing import Any
 
 from gamewarden.contracts import canonical_json, digest
 from gamewarden.errors import ReadError
-from gamewarden.files import unwritable
+from gamewarden.files import make_directory, sync_name, unwritable
 
 LARGEST = 1 << 30  # bytes; a period writes some kilobytes
 _FIRST = "0" * 12
@@ -43,13 +43,16 @@ class History:
         link = digest(self._link, body)
         line = f'{{"link":"{link}","record":{body}}}\n'.encode()
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("r+b" if self.path.exists() else "wb") as file:
+            make_directory(self.path.parent)
+            there = self.path.exists()
+            with self.path.open("r+b" if there else "wb") as file:
                 file.truncate(self._whole)
                 file.seek(self._whole)
                 file.write(line)
                 file.flush()
                 os.fsync(file.fileno())
+            if not there:
+                sync_name(self.path)
         except OSError as error:
             raise unwritable(self.path, error) from error
         self._records.append(json.loads(body))

@@ -1,6 +1,7 @@
 """The lake: every event ever read, as Parquet files by day, safe against crashes and against reading twice."""
 
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,10 +22,10 @@ import pyarrow.parquet as pq
 from gamewarden.contracts import Content, LogSource
 from gamewarden.coverage import Coverage, Pulse
 from gamewarden.errors import ReadError, WriteError
-from gamewarden.files import hold_alone, unwritable
+from gamewarden.files import hold_alone, is_draft, make_directory, sweep_drafts, sync, sync_name, unwritable
 from gamewarden.spans import DAY, to_micros
 from gamewarden.store import manifest as manifests
-from gamewarden.store.manifest import MANIFEST, PART, Known, Manifest, Part
+from gamewarden.store.manifest import MANIFEST, PART, Held, Known, Manifest, Part
 from gamewarden.tables import (
     EVENTS,
     EVENTS_ARROW,
@@ -40,6 +41,7 @@ HELD_ROWS = 4 << 20  # rows waiting in memory for a row group of their own, all 
 OPEN_FILES = 32
 _DRAFTS = ".drafts"
 _LOCK = ".lock"
+DAY_NAME = re.compile(r"day=\d{4}-\d\d-\d\d")
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema(
     [(name, _TEXT if name in TEXT_COLUMNS else EVENTS_ARROW.field(name).type) for name in EVENTS.columns]
@@ -97,7 +99,7 @@ class Lake:
         """
         earliest = to_micros(since) if since else -(1 << 62)
         latest = to_micros(until) - 1 if until else 1 << 62
-        return LakeEvents(self.directory, manifests.load(self.directory), earliest, latest, actors)
+        return LakeEvents(self.directory, Held(self.directory), earliest, latest, actors)
 
     @property
     def shows(self) -> Mapping[str, int]:
@@ -126,7 +128,8 @@ class Lake:
             plan = _plan(known, source, source.content(sizes))
             if plan.nothing_new is not None:
                 return plan.nothing_new
-            return self._take_in(source, known, plan)
+            with self._nothing_left_on_failure():
+                return self._take_in(source, known, plan)
 
     def _take_in(self, source: LogSource, known: Manifest, plan: "_Plan") -> Added:
         filter_ = _Filter(self.directory, known, plan, source)
@@ -165,36 +168,66 @@ class Lake:
         except OSError as error:
             raise unwritable(self.directory, error) from error
 
+    @contextmanager
+    def _nothing_left_on_failure(self) -> Iterator[None]:
+        """Take back parts that were given their names before the manifest could be written."""
+        try:
+            yield
+        except BaseException:
+            with suppress(OSError):
+                self._sweep(manifests.load(self.directory))
+            raise
+
     def _refuse_strange_ground(self) -> None:
         """Never make a lake in a directory that holds something else: the broom could take it for ours."""
-        self.directory.mkdir(parents=True, exist_ok=True)
-        ours = (_LOCK, f".{MANIFEST}.")
-        if self.is_at(self.directory) or all(entry.name.startswith(ours) for entry in self.directory.iterdir()):
+        make_directory(self.directory)
+        inside = (entry.name for entry in self.directory.iterdir())
+        if self.is_at(self.directory) or all(name == _LOCK or is_draft(name) for name in inside):
             return
         raise WriteError(f"{self.directory}: holds files and is not a lake; choose an empty or a new directory")
 
     def _sweep(self, known: Manifest) -> None:
-        """Remove what a crash has left and no manifest names."""
+        """Remove what a crash has left, and what nobody reads any more: whatever no manifest names."""
         shutil.rmtree(self.directory / _DRAFTS, ignore_errors=True)
-        live = {part.file for part in known.parts}
-        for path in self.directory.glob("day=*/part-*.parquet"):
-            file = path.relative_to(self.directory).as_posix()
-            if PART.fullmatch(file) and file not in live:
-                path.unlink()
-                with suppress(OSError):
-                    path.parent.rmdir()
-        for draft in self.directory.glob(f".{MANIFEST}.*"):
+        named = {part.file for part in known.parts} | manifests.still_read(self.directory)
+        for day in _days_of_its_own(self.directory):
+            _sweep_day(day, named)
+        sweep_drafts(self.directory)
+        for draft in self.directory.glob(f".{MANIFEST}.*"):  # as drafts were called once
             draft.unlink()
 
 
-class LakeEvents:
-    """A lake as an EventStream: the days in order, each day's parts in the order they came."""
+def _days_of_its_own(directory: Path) -> list[Path]:
+    """The directories of days; a link leads to what is not ours, perhaps into another lake."""
+    with os.scandir(directory) as entries:
+        return [
+            Path(entry.path)
+            for entry in entries
+            if DAY_NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+        ]
 
-    def __init__(
-        self, directory: Path, known: Manifest, earliest: int, latest: int, actors: Collection[str] | None
-    ) -> None:
+
+def _sweep_day(day: Path, named: Collection[str]) -> None:
+    with os.scandir(day) as entries:
+        names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+    left = [name for name in names if PART.fullmatch(f"{day.name}/{name}") and f"{day.name}/{name}" not in named]
+    for name in left:
+        (day / name).unlink()
+    if len(left) == len(names):
+        with suppress(OSError):
+            day.rmdir()
+
+
+class LakeEvents:
+    """A lake as an EventStream: the days in order, each day's parts in the order they came.
+
+    It shows the lake as it was when it was made, at every reading, whatever is added or replaced meanwhile.
+    """
+
+    def __init__(self, directory: Path, held: Held, earliest: int, latest: int, actors: Collection[str] | None) -> None:
         self._directory = directory
-        self._known = known
+        self._held = held
+        self._known = known = held.manifest
         self._earliest, self._latest = earliest, latest
         self._actors = None if actors is None else pa.array(sorted(set(actors)), pa.string())
         inside = [part for part in known.parts if part.last >= earliest and part.since <= latest]
@@ -234,7 +267,7 @@ class LakeEvents:
     @property
     def _all(self) -> "LakeEvents":
         """The whole lake, whatever part of it this is."""
-        return LakeEvents(self._directory, self._known, -(1 << 62), 1 << 62, None)
+        return LakeEvents(self._directory, self._held, -(1 << 62), 1 << 62, None)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows, `columns` only.
@@ -455,11 +488,10 @@ class _Writers:
             self._close(day)
         for draft in self._done:
             target = self._directory / draft.file
-            target.parent.mkdir(exist_ok=True)
-            _sync(draft.path)
+            _make_day(target.parent)
+            sync(draft.path)
             draft.path.replace(target)
-            _sync(target.parent)
-        _sync(self._directory)
+            sync_name(target)
         return tuple(draft.part(source) for draft in sorted(self._done, key=lambda draft: draft.file))
 
     def abandon(self) -> None:
@@ -516,6 +548,12 @@ class _Draft:
         """What the manifest says of it."""
         first, last = min(self.seqs, default=None), max(self.seqs, default=None)
         return Part(self.file, source, self.rows, self.since, self.last, first, last, self.pulse.to_dict())
+
+
+def _make_day(day: Path) -> None:
+    if day.is_symlink():
+        raise WriteError(f"{day}: is a link; a lake writes only into days of its own, so put a directory in its place")
+    make_directory(day)
 
 
 def _as_stored(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -583,11 +621,3 @@ def _open(path: Path, columns: Sequence[str]) -> pq.ParquetFile:
         raise ReadError("is missing from the lake; restore it, or read its source into a new lake") from error
     except PARQUET_FAULTS as error:
         raise ReadError(f"is damaged ({first_line(error)}); restore it, or read its source into a new lake") from error
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,19 +1,24 @@
 """What a lake holds, in one small file that is replaced as a whole: whatever it does not name is not there."""
 
 import json
+import os
 import re
-from collections.abc import Mapping
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from gamewarden.coverage import Pulse
-from gamewarden.errors import ReadError
-from gamewarden.files import write_text
+from gamewarden.errors import ReadError, WriteError
+from gamewarden.files import hold_with_others, is_alone, write_text
 
 MANIFEST = "lake.json"
 FORMAT = 1
 # Also keeps a manifest from a stranger inside its own directory, and our broom off files that are not ours.
+EARLIER = re.compile(r"\.earlier-\d+\.json")  # a manifest that was replaced while somebody was reading by it
 PART = re.compile(r"day=(\d{4}-\d\d-\d\d)/part-[0-9a-f]{12}-\d{4,}\.parquet")
 
 
@@ -110,13 +115,53 @@ def load(directory: Path) -> Manifest:
     Raises:
         ReadError: there is no lake here, or its manifest is damaged.
     """
-    path = directory / MANIFEST
+    return Held(directory).manifest
+
+
+class Held:
+    """The manifest as it is now, and the hold on it: as long as this lives, no part it names goes away.
+
+    Raises:
+        ReadError: there is no lake here, or its manifest is damaged.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        path = directory / MANIFEST
+        try:
+            handle = _hold(path)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise ReadError(
+                f"{directory}: is not a lake (it has no {MANIFEST}); make one with gamewarden read"
+            ) from error
+        except OSError as error:
+            raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
+        weakref.finalize(self, os.close, handle)
+        self.manifest = _read(handle, path)
+
+
+def _hold(path: Path) -> int:
+    """The manifest, open and held; one that was replaced before we held it is let go again."""
+    while True:
+        handle = os.open(path, os.O_RDONLY)
+        hold_with_others(handle)
+        if os.path.samestat(os.fstat(handle), path.stat()):
+            return handle
+        os.close(handle)
+
+
+def _read(handle: int, path: Path) -> Manifest:
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise ReadError(f"{directory}: is not a lake (it has no {MANIFEST}); make one with gamewarden read") from error
+        with open(handle, "rb", closefd=False) as file:
+            return _parsed(file.read(), path)
     except OSError as error:
         raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+@lru_cache(maxsize=4)
+def _parsed(content: bytes, path: Path) -> Manifest:
+    """Maintenance asks for one period after the other: the same manifest each time."""
+    try:
+        values = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, "it is not JSON") from error
     return _from_values(values, path)
@@ -129,7 +174,61 @@ def save(manifest: Manifest, directory: Path) -> None:
         WriteError: the place cannot be written.
     """
     values = {"format": FORMAT, **asdict(manifest)}
-    write_text(directory / MANIFEST, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    with _kept_for_readers(directory):
+        write_text(directory / MANIFEST, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def _kept_for_readers(directory: Path) -> Iterator[None]:
+    """Keep the manifest that is about to be replaced under another name, if somebody reads by it.
+
+    If nobody does, nobody can begin to before it is replaced: whoever tries waits, and finds the new one.
+    """
+    path = directory / MANIFEST
+    try:
+        handle = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        if not is_alone(handle):
+            _keep(path, os.fstat(handle).st_ino)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _keep(path: Path, inode: int) -> None:
+    try:
+        os.link(path, path.with_name(f".earlier-{inode}.json"))
+    except FileExistsError:
+        return  # kept already, by a writer that got no further
+    except OSError as error:
+        raise WriteError(
+            f"{path.parent}: is being read, and this file system cannot keep what is read ({error.strerror or error}); "
+            "wait until nobody reads it"
+        ) from error
+
+
+def still_read(directory: Path) -> set[str]:
+    """The parts that readers of replaced manifests may still open; manifests that nobody reads by are removed."""
+    parts: set[str] = set()
+    with os.scandir(directory) as entries:
+        earlier = [
+            Path(entry.path)
+            for entry in entries
+            if EARLIER.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+        ]
+    for path in earlier:
+        handle = os.open(path, os.O_RDWR)
+        try:
+            if is_alone(handle):
+                path.unlink()
+            else:
+                parts |= {part.file for part in _read(handle, path).parts}
+        finally:
+            os.close(handle)
+    return parts
 
 
 def _from_values(values: Any, path: Path) -> Manifest:  # noqa: ANN401 - whatever JSON holds

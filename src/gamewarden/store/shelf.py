@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from gamewarden.contracts import canonical_json
 from gamewarden.errors import ModelError
-from gamewarden.files import unwritable
+from gamewarden.files import sync_name, unwritable
 from gamewarden.store import models
 from gamewarden.store.models import Stored
 
@@ -209,6 +209,8 @@ def _append(directory: Path, file: BinaryIO, line: Promotion) -> None:
         file.truncate(whole)
         raise OSError(None, "the disk is full", str(directory / HISTORY))
     os.fsync(file.fileno())
+    if not whole:
+        sync_name(directory / HISTORY)
 
 
 def _whole(content: bytes) -> int:

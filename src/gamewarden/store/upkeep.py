@@ -11,9 +11,9 @@ import polars as pl
 
 from gamewarden.contracts import canonical_json
 from gamewarden.errors import ReadError
-from gamewarden.files import hold_alone, unwritable, whole_file, write_text
+from gamewarden.files import hold_alone, make_directory, unwritable, whole_file, write_text
 from gamewarden.store.history import History
-from gamewarden.tables import PARQUET_FAULTS, SCORES, check, first_line
+from gamewarden.tables import PARQUET_FAULTS, SCORES, check, first_line, write_parquet
 
 DIRECTORY = "maintenance"
 _SEEN = {"actors", "kinds", "actors_by_kind"}
@@ -53,7 +53,7 @@ class Upkeep:
     def keep_scores(self, period: str, model: str, scores: pl.DataFrame) -> None:
         """Store SCORES of a period under a model, whole or not at all."""
         with whole_file(self._scores_path(period, model)) as draft:
-            scores.write_parquet(draft)
+            write_parquet(scores, draft)
 
     def seen(self, period: str) -> Mapping[str, Any] | None:
         """What the log of a period held, if it was counted."""
@@ -80,7 +80,7 @@ class Upkeep:
             WriteError: another process holds it, or the directory cannot be written.
         """
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
+            make_directory(self.directory)
             with (self.directory / ".lock").open("a") as lock:
                 hold_alone(lock.fileno(), self.directory, "maintaining these models")
                 yield

@@ -12,7 +12,7 @@ import polars as pl
 
 from gamewarden.contracts import Progress, no_progress
 from gamewarden.errors import ConfigError
-from gamewarden.files import whole_file, write_text
+from gamewarden.files import names_kept_together, whole_file, write_text
 from gamewarden.spans import to_micros
 from gamewarden.tables import LABELS, TIME, check, write_table
 from gamewarden.world.pcap import write_pcap
@@ -119,12 +119,13 @@ def write_ragnarok(world: Ragnarok, directory: Path, progress: Progress = no_pro
         WriteError: the directory cannot be written, or the disk is full.
     """
     segments = []
-    for session in world.cast:
-        messages = world.messages(session)
-        with whole_file(directory / world.folder_of(session) / f"{session.actor}.adam") as draft:
-            draft.write_bytes(packetstream(messages))
-        segments.append(_packets(session, messages, world.seed))
-        progress(1)
+    with names_kept_together():
+        for session in world.cast:
+            messages = world.messages(session)
+            with whole_file(directory / world.folder_of(session) / f"{session.actor}.adam") as draft:
+                draft.write_bytes(packetstream(messages))
+            segments.append(_packets(session, messages, world.seed))
+            progress(1)
     packets = pl.concat(segments).sort("at", maintain_order=True)
     accounts = write_pcap(packets, directory / "capture.pcap", SERVER)
     write_table(accounts.sort("account"), directory / "accounts.csv")
