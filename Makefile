@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export GAMEWARDEN_DATA ?= $(wildcard $(abspath ../shared/data))
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench crash clean
 demo: .venv/ready
 	$(BIN)/gamewarden demo
 
@@ -19,6 +19,10 @@ check: .venv/ready
 bench: .venv/ready
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
 	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
+
+# Hundreds of kills at file operations, for every command that writes; needs a C compiler.
+crash: .venv/ready
+	$(BIN)/python tests/crash/killing.py
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -98,9 +98,10 @@ def _written(out: Path | None, *, anew: bool) -> "Iterator[Write]":
     if out is None:
         yield hand_over
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("wb" if anew else "ab", buffering=0) as file:
-        yield lambda lines: file.write(lines.encode())
+    from gamewarden.online.journal import appending
+
+    with appending(out, anew=anew) as write:
+        yield write
 
 
 def _summary(tally: "Tally") -> str:

@@ -7,6 +7,9 @@ nothing else.
 
 import hashlib
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -91,14 +94,9 @@ class Journal:
 
     def write(self, lines: str) -> None:
         """Decisions, at once."""
-        data = memoryview(lines.encode())
-        try:
-            while data:
-                written = self._file.write(data)
-                self._length += written
-                data = data[written:]
-        except OSError as error:
-            raise unwritable(self.out, error) from error
+        data = lines.encode()
+        _write_all(self._file, data, self.out)
+        self._length += len(data)
 
     def snapshot(self, fold: Fold, origin: Origin) -> None:
         """From here a restart goes on."""
@@ -120,6 +118,32 @@ class Journal:
             raise WriteError(
                 f"{self.out}: another watch is writing to it; stop that one or name another file"
             ) from error
+
+
+@contextmanager
+def appending(out: Path, *, anew: bool) -> Iterator[Callable[[str], None]]:
+    """A file that takes decisions at once, without a state that would tell how many are in it.
+
+    Raises:
+        WriteError: it cannot be written.
+    """
+    try:
+        make_directory(out.parent)
+        file = out.open("wb" if anew else "ab", buffering=0)
+    except OSError as error:
+        raise unwritable(out, error) from error
+    with file:
+        yield lambda lines: _write_all(file, lines.encode(), out)
+
+
+def _write_all(file: FileIO, data: bytes, out: Path) -> None:
+    """All of it: a disk that is nearly full takes a part, and says so only when asked again."""
+    left = memoryview(data)
+    try:
+        while left:
+            left = left[file.write(left) :]
+    except OSError as error:
+        raise unwritable(out, error) from error
 
 
 def save_state(path: Path, fold: Fold, origin: Origin, **note: int) -> None:

@@ -19,6 +19,7 @@ from gamewarden.tables import first_line
 CHUNK = 1 << 20
 # Parquet is compressed already: packed once more it hardly shrinks, so a file beyond this was made to fill a disk.
 LARGEST_PARQUET_RATIO = 100
+_BY_HANDLE = Path("/dev/fd").is_dir()  # whether an open file can be opened again when it has no name
 _ZSTD_CHUNK = 1 << 16  # on a damaged file everything before the last chunk is still there
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -214,10 +215,11 @@ def unpack_to_disk(path: Path) -> pa.NativeFile:
         ReadError: the file is damaged, unpacks to far more than its size, or the disk is full.
     """
     try:
-        with tempfile.NamedTemporaryFile() as named:
-            _unpack_into(named, path)
-            named.flush()
-            return pa.OSFile(named.name, "rb")  # stays readable when the name is gone
+        # Without a name from the start, where that can be: then not even a kill leaves it behind.
+        with tempfile.TemporaryFile() if _BY_HANDLE else tempfile.NamedTemporaryFile() as file:
+            _unpack_into(file, path)
+            file.flush()
+            return pa.OSFile(f"/dev/fd/{file.fileno()}" if _BY_HANDLE else file.name, "rb")
     except OSError as error:
         raise ReadError(f"{path}: cannot be unpacked to the temporary directory ({error.strerror or error})") from error
 
