@@ -52,12 +52,19 @@ class Pulse:
 
     def __add__(self, other: "Pulse") -> "Pulse":
         """Both together, as if nobody were in both."""
-        rows: dict[int, NDArray[np.int64]] = {}
-        for pulse in (self, other):
+        return Pulse.together((self, other))
+
+    @classmethod
+    def together(cls, pulses: Iterable["Pulse"]) -> "Pulse":
+        """All of them, as if nobody were in two: the work of adding them one by one would grow with their square."""
+        rows: dict[int, list[int]] = {}
+        for pulse in pulses:
             for beat, *numbers in zip(pulse.beats, pulse.active, pulse.there_before, pulse.there_after, strict=True):
-                rows[beat] = rows.get(beat, np.zeros(3, np.int64)) + np.array(numbers)
-        columns = np.array([rows[beat] for beat in sorted(rows)], np.int64).reshape(-1, 3).T.tolist()
-        return Pulse(tuple(sorted(rows)), *(tuple(column) for column in columns))
+                known = rows.setdefault(beat, [0, 0, 0])
+                for place, number in enumerate(numbers):
+                    known[place] += number
+        beats = sorted(rows)
+        return cls(tuple(beats), *(tuple(rows[beat][place] for beat in beats) for place in range(3)))
 
     def coverage(self) -> "Coverage":
         """When the source was there."""
