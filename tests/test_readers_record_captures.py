@@ -255,3 +255,17 @@ def test_only_so_much_waits_behind_a_hole(pieces, size):
     assert full == [False] * (pieces - 1) + [True]
     assert assembly.give_up() == 8
     assert (assembly.overfull, assembly.holds) == (False, False)
+
+
+@pytest.mark.parametrize("order", ["forward", "backward"])
+def test_a_hundred_open_holes_in_a_clients_stream_lose_nothing(order):
+    messages = play(3, count=200)
+    places = np.cumsum([0, *(len(message) for message in messages)]).tolist()
+    pieces = list(zip(places[:-1], messages, strict=True))
+    late = pieces[1::2]
+
+    frame, report = read(frames_of([*pieces[::2], *(late if order == "forward" else late[::-1])]))
+
+    assert len(late) >= 100
+    assert said(frame) == said(read(frames_of(pieces))[0])
+    assert (report.lost, report.skipped) == (0, {})

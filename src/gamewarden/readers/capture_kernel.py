@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gamewarden.readers import capture_counts as counts
 from gamewarden.readers import flows as table
 from gamewarden.readers.flows import FlowPointers, Flows, Ints, flow_pointers
 from gamewarden.readers.kernels import Pointer, apart, kernel, part, pointer_to
@@ -17,29 +18,6 @@ Bytes = npt.NDArray[np.uint8]
 
 # Why a scanner came back.
 NEEDS_BYTES, ROWS_FULL, NEEDS_ROOM, BAD_LENGTH, SECTION, INTERFACE = range(6)
-
-# What was counted; `captures.SAYS` has words for each.
-(
-    PACKETS,
-    DELIVERED,
-    UNKNOWN_LINK,
-    NOT_IP,
-    NOT_TCP_UDP,
-    FRAGMENTS,
-    CUT_HEADERS,
-    MALFORMED,
-    OTHER_PORTS,
-    EMPTY,
-    DUPLICATES,
-    OVERLAPS,
-    DOWNWARD,
-    GUESSED_FLOWS,
-    WITHOUT_TIME,
-    BAD_TIME,
-    BAD_INTERFACE,
-    OTHER_BLOCKS,
-) = range(18)
-COUNTERS = 18
 
 MOST_CAPTURED = 262_144  # libpcap's largest snapshot length
 MOST_BLOCK = 16 << 20
@@ -192,7 +170,7 @@ def _by_ether_type(data: Pointer, type_at: int, end: int) -> tuple[int, int]:
     at = type_at
     for _ in range(MOST_TAGS + 1):
         if at + 2 > end:
-            return -CUT_HEADERS, at
+            return -counts.CUT_HEADERS, at
         kind = _net16(data, at)
         at += 2
         if kind == 0x0800:
@@ -202,29 +180,29 @@ def _by_ether_type(data: Pointer, type_at: int, end: int) -> tuple[int, int]:
         if kind not in (0x8100, 0x88A8, 0x9100, 0x9200, 0x9300):
             break
         at += 2
-    return -NOT_IP, at
+    return -counts.NOT_IP, at
 
 
 @part
 def _by_family(data: Pointer, start: int, end: int) -> tuple[int, int]:
     """The same by the address family of a loopback frame, as the several systems number AF_INET6."""
     if start + 4 > end:
-        return -CUT_HEADERS, start
+        return -counts.CUT_HEADERS, start
     family = _u32(data, start, False)
     if family > 0xFFFF:  # written by a machine of the other byte order, or DLT_LOOP, which is big-endian
         family = _net32(data, start)
     if family == 2:
         return 4, start + 4
-    return (6 if family in (10, 23, 24, 26, 28, 30) else -NOT_IP), start + 4
+    return (6 if family in (10, 23, 24, 26, 28, 30) else -counts.NOT_IP), start + 4
 
 
 @part
 def _by_cooked_2(data: Pointer, start: int, end: int) -> tuple[int, int]:
     """The same for Linux cooked captures of version 2: a tag stands behind the 20 bytes of their header."""
     if start + 20 > end:
-        return -CUT_HEADERS, start
+        return -counts.CUT_HEADERS, start
     version, _ = _by_ether_type(data, start, start + 2)
-    if version == -CUT_HEADERS:
+    if version == -counts.CUT_HEADERS:
         return _by_ether_type(data, start + 22, end)
     return version, start + 20
 
@@ -233,9 +211,9 @@ def _by_cooked_2(data: Pointer, start: int, end: int) -> tuple[int, int]:
 def _by_version(data: Pointer, start: int, end: int) -> tuple[int, int]:
     """The same where the IP header comes first."""
     if start >= end:
-        return -CUT_HEADERS, start
+        return -counts.CUT_HEADERS, start
     version = np.int64(data[start]) >> 4
-    return (version if version in (4, 6) else -NOT_IP), start
+    return (version if version in (4, 6) else -counts.NOT_IP), start
 
 
 @part
@@ -251,23 +229,23 @@ def _network(data: Pointer, start: int, end: int, link: int) -> tuple[int, int]:
         return _by_version(data, start, end)
     if link in (0, 108):
         return _by_family(data, start, end)
-    return -UNKNOWN_LINK, start
+    return -counts.UNKNOWN_LINK, start
 
 
 @part
 def _ipv4(data: Pointer, at: int, end: int, wire_end: int) -> tuple[int, int, int, bool]:
     """(protocol or minus a counter, where its header starts, its length with payload, more fragments follow)."""
     if at + 20 > end:
-        return -CUT_HEADERS, at, 0, False
+        return -counts.CUT_HEADERS, at, 0, False
     header = (np.int64(data[at]) & 15) * 4
     total = _net16(data, at + 2)
     if total == 0:  # segmentation offload: the card fills it in after the capture
         total = wire_end - at
     if np.int64(data[at]) >> 4 != 4 or header < 20 or total < header or total > MOST_CAPTURED:
-        return -MALFORMED, at, 0, False
+        return -counts.MALFORMED, at, 0, False
     fragment = _net16(data, at + 6)
     if (fragment & 0x1FFF) != 0:
-        return -FRAGMENTS, at, 0, False
+        return -counts.FRAGMENTS, at, 0, False
     return np.int64(data[at + 9]), at + header, total - header, (fragment & 0x2000) != 0
 
 
@@ -275,12 +253,12 @@ def _ipv4(data: Pointer, at: int, end: int, wire_end: int) -> tuple[int, int, in
 def _ipv6(data: Pointer, at: int, end: int, wire_end: int) -> tuple[int, int, int, bool]:
     """As `_ipv4`, with the extension headers stepped over."""
     if at + 40 > end:
-        return -CUT_HEADERS, at, 0, False
+        return -counts.CUT_HEADERS, at, 0, False
     length = _net16(data, at + 4)
     if length == 0:  # segmentation offload, or a jumbogram
         length = wire_end - at - 40
     if np.int64(data[at]) >> 4 != 6 or length < 0 or length > MOST_CAPTURED:
-        return -MALFORMED, at, 0, False
+        return -counts.MALFORMED, at, 0, False
     protocol = np.int64(data[at + 6])
     at += 40
     more = False
@@ -288,7 +266,7 @@ def _ipv6(data: Pointer, at: int, end: int, wire_end: int) -> tuple[int, int, in
         if protocol not in (0, 43, 44, 51, 60, 135, 139, 140):
             return protocol, at, length, more
         if at + 8 > end:
-            return -CUT_HEADERS, at, 0, False
+            return -counts.CUT_HEADERS, at, 0, False
         size = (np.int64(data[at + 1]) + 1) * 8
         if protocol == 51:
             size = (np.int64(data[at + 1]) + 2) * 4
@@ -296,14 +274,14 @@ def _ipv6(data: Pointer, at: int, end: int, wire_end: int) -> tuple[int, int, in
             size = np.int64(8)
             fragment = _net16(data, at + 2)
             if (fragment >> 3) != 0:
-                return -FRAGMENTS, at, 0, False
+                return -counts.FRAGMENTS, at, 0, False
             more = (fragment & 1) != 0
         protocol = np.int64(data[at])
         at += size
         length -= size
         if length < 0:
             break
-    return -MALFORMED, at, 0, False
+    return -counts.MALFORMED, at, 0, False
 
 
 @part
@@ -343,9 +321,9 @@ def _headers(data: Pointer, start: int, end: int, wire_end: int, link: int) -> t
     if protocol < 0:
         why = -protocol
     elif protocol not in (_TCP, _UDP):
-        why = NOT_TCP_UDP
+        why = counts.NOT_TCP_UDP
     elif place + (14 if is_tcp else 8) > end:
-        why = CUT_HEADERS
+        why = counts.CUT_HEADERS
     else:
         source_port = _net16(data, place)
         target_port = _net16(data, place + 2)
@@ -355,7 +333,7 @@ def _headers(data: Pointer, start: int, end: int, wire_end: int, link: int) -> t
         else:
             payload = _udp_payload(data, place, length, more)
         if payload < 0:
-            why = MALFORMED
+            why = counts.MALFORMED
     return why, Packet(version, net, is_tcp, place, flags, payload, source_port, target_port)
 
 
@@ -408,7 +386,7 @@ def _goes_up(desk: Desk, packet: Packet, row: int, side: int, to_server: bool, t
         if told_by_port:
             table.set_client(flows, row, side if to_server else 1 - side)
         else:
-            desk.tally[GUESSED_FLOWS] += 1
+            desk.tally[counts.GUESSED_FLOWS] += 1
             table.set_client(flows, row, side if packet.source_port >= packet.target_port else 1 - side)
     return table.is_client(flows, row, side)
 
@@ -432,7 +410,7 @@ def _take_segment(desk: Desk, packet: Packet, end: int, at: int, count: int) -> 
     desk.seq[count] = _net32(desk.data, packet.place + 4)
     desk.segment_flags[count] = packet.flags
     desk.begin[count] = begin
-    desk.tally[DELIVERED] += 1
+    desk.tally[counts.DELIVERED] += 1
     return count + 1
 
 
@@ -448,7 +426,7 @@ def _full(desk: Desk, capacity: int, count: int) -> bool:
 def _take(desk: Desk, start: int, end: int, wire_end: int, link: int, at: int, count: int) -> int:
     """One captured packet; the number of rows after it."""
     tally = desk.tally
-    tally[PACKETS] += 1
+    tally[counts.PACKETS] += 1
     why, packet = _headers(desk.data, start, end, wire_end, link)
     if why != 0:
         tally[why] += 1
@@ -456,17 +434,17 @@ def _take(desk: Desk, start: int, end: int, wire_end: int, link: int, at: int, c
     from_server = desk.server_ports[packet.source_port] != 0
     to_server = desk.server_ports[packet.target_port] != 0
     if desk.by_port and not from_server and not to_server:
-        tally[OTHER_PORTS] += 1
+        tally[counts.OTHER_PORTS] += 1
         return count
     if packet.payload == 0 and not desk.include_empty and (packet.flags & _SYN) == 0:
-        tally[EMPTY] += 1
+        tally[counts.EMPTY] += 1
         return count
     if desk.only_up and desk.by_port and not to_server:
-        tally[DOWNWARD] += 1
+        tally[counts.DOWNWARD] += 1
         return count
     if desk.segments:
         if not packet.is_tcp:
-            tally[NOT_TCP_UDP] += 1
+            tally[counts.NOT_TCP_UDP] += 1
             return count
         return _take_segment(desk, packet, end, at, count)
     row, side = _flow_and_side(desk, packet)
@@ -475,21 +453,21 @@ def _take(desk: Desk, start: int, end: int, wire_end: int, link: int, at: int, c
     if packet.is_tcp:
         size = _new_payload(desk, packet, row, side, told_by_port)
         if size < packet.payload:
-            tally[DUPLICATES if size == 0 else OVERLAPS] += 1
+            tally[counts.DUPLICATES if size == 0 else counts.OVERLAPS] += 1
             if size == 0:
                 return count
     if size == 0 and not desk.include_empty:
-        tally[EMPTY] += 1
+        tally[counts.EMPTY] += 1
         return count
     up = _goes_up(desk, packet, row, side, to_server, told_by_port)
     if desk.only_up and not up:
-        tally[DOWNWARD] += 1
+        tally[counts.DOWNWARD] += 1
         return count
     desk.end[count] = table.client_end(desk.flows, row)
     desk.at[count] = at
     desk.up[count] = np.uint8(up)
     desk.size[count] = size
-    tally[DELIVERED] += 1
+    tally[counts.DELIVERED] += 1
     return count + 1
 
 
@@ -576,7 +554,7 @@ def _take_block(
     if captured > total - 32:
         return -1
     face = _u16(data, offset + 8, big) if old else _u32(data, offset + 8, big)
-    why = BAD_INTERFACE
+    why = counts.BAD_INTERFACE
     if face < known:
         good, at = block_time(
             _u32(data, offset + 12, big), _u32(data, offset + 16, big), interfaces[face, 1], interfaces[face, 2]
@@ -585,8 +563,8 @@ def _take_block(
             start = offset + 28
             wire_end = start + _u32(data, offset + 24, big)
             return _take(desk, start, start + captured, wire_end, interfaces[face, 0], at, count)
-        why = BAD_TIME
-    desk.tally[PACKETS] += 1
+        why = counts.BAD_TIME
+    desk.tally[counts.PACKETS] += 1
     desk.tally[why] += 1
     return count
 
@@ -637,8 +615,8 @@ def scan_blocks(
                 return offset, count, BAD_LENGTH
             count = after
         elif kind == 3:
-            tally[PACKETS] += 1
-            tally[WITHOUT_TIME] += 1
+            tally[counts.PACKETS] += 1
+            tally[counts.WITHOUT_TIME] += 1
         else:
-            tally[OTHER_BLOCKS] += 1
+            tally[counts.OTHER_BLOCKS] += 1
         offset += total

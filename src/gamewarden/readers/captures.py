@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from gamewarden.errors import ConfigError
+from gamewarden.readers import capture_counts as counts
 from gamewarden.readers import capture_kernel as kernel
 from gamewarden.readers.byte_sources import ByteSource, Origin, Window
 from gamewarden.readers.capture_blocks import BadBlockError
@@ -29,44 +30,24 @@ from gamewarden.readers.capture_framing import Framing, framing_of
 from gamewarden.readers.client_ends import Accounts, ClientEnds
 from gamewarden.readers.flows import Ints, new_flows, with_more_room
 from gamewarden.readers.packet_schema import SCHEMA
+from gamewarden.readers.stream_gaps import FORGOTTEN
 
 _BATCH_ROWS = 1 << 16
 _SEGMENT_POOL = 4 << 20
-
-SAYS = {
-    kernel.PACKETS: "packets captured",
-    kernel.DELIVERED: "packets delivered",
-    kernel.UNKNOWN_LINK: "of an unknown link type",
-    kernel.NOT_IP: "not IP",
-    kernel.NOT_TCP_UDP: "neither TCP nor UDP",
-    kernel.FRAGMENTS: "later fragments, without ports",
-    kernel.CUT_HEADERS: "cut off inside their headers",
-    kernel.MALFORMED: "with headers that contradict themselves",
-    kernel.OTHER_PORTS: "of other ports",
-    kernel.EMPTY: "without payload",
-    kernel.DUPLICATES: "TCP retransmissions or captured duplicates",
-    kernel.OVERLAPS: "delivered with only their new bytes",
-    kernel.DOWNWARD: "from server to client",
-    kernel.GUESSED_FLOWS: "flows without a captured SYN, the lower port taken as the server",
-    kernel.WITHOUT_TIME: "simple packet blocks, which have no time",
-    kernel.BAD_TIME: "with a time beyond the calendar",
-    kernel.BAD_INTERFACE: "of an interface that was not described",
-    kernel.OTHER_BLOCKS: "blocks of other kinds",
-}
 
 
 @dataclass
 class CaptureReport:
     """What was counted while reading, and the line that says where reading had to stop."""
 
-    tally: Ints = field(default_factory=lambda: np.zeros(kernel.COUNTERS, np.int64))
+    tally: Ints = field(default_factory=lambda: np.zeros(counts.COUNTERS, np.int64))
     problem: str | None = None
     unmatched: int = 0  # packets delivered under their address, since no account was known
 
     @property
     def counts(self) -> dict[str, int]:
         """All counts that are not zero, in words."""
-        counted = {words: int(self.tally[index]) for index, words in SAYS.items()}
+        counted = {words: int(self.tally[index]) for index, words in counts.SAYS.items()}
         counted["delivered by address, without an account"] = self.unmatched
         return {words: count for words, count in counted.items() if count}
 
@@ -197,6 +178,7 @@ class CaptureReading:
         window.start, self._count, status = framing.scan(
             window, self._rules, self._flows, self._report.tally, self._rows, self._count
         )
+        self._report.tally[counts.GAPS_GIVEN_UP] = self._flows.spans.used[FORGOTTEN]
         return status
 
     def _understood(self, framing: Framing, status: int) -> bool:

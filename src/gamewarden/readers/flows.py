@@ -3,12 +3,11 @@
 A flow is a pair of address:port ends under one protocol; both directions share one row. The rows live in plain
 arrays that kernels search by open addressing with the whole key compared, so a collision can never merge two players.
 
-Which TCP bytes are new is kept per direction as the next expected sequence number and up to `HOLES` gaps before it:
+Which TCP bytes are new is kept per direction as the next expected sequence number and the gaps before it:
 
 * a segment at the expected number is new, one ahead of it is new and leaves a gap, one behind it is a retransmission
   or a captured duplicate, except for bytes that fill a gap or reach beyond what was seen; only those are counted;
-* when a direction has more gaps than `HOLES`, the oldest is forgotten: bytes that fill it late are then taken
-  as a retransmission;
+* gaps have lists of their own (`stream_gaps`), of so many gaps that only a hostile stream opens more;
 * a jump of more than `FAR` bytes either way is a new connection whose SYN was not captured, not a retransmission;
 * a new SYN with another initial number starts both directions afresh, the same SYN again changes nothing.
 """
@@ -18,14 +17,15 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gamewarden.readers import stream_gaps
 from gamewarden.readers.kernels import Pointer, kernel, part, pointer_to
+from gamewarden.readers.stream_gaps import GapPointers, Spans, signed
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
-HOLES = 4
-FAR = 1 << 24  # more than any window a game client has in flight, 1/256 of the sequence space
+_FAR_BITS = 24
+FAR = 1 << _FAR_BITS  # more than any window a game client has in flight, 1/256 of the sequence space
 _M32 = 0xFFFFFFFF
-_HALF = 1 << 31
 _MOST_GAPS = (1 << 24) - 1  # the row of gaps is named in 24 bits
 
 # Words of a flow's row: the key …
@@ -40,7 +40,7 @@ FLOWS_USED, ENDS_USED, GAPS_USED = 0, 1, 2
 
 
 ROW_HALVES, END_WORDS = 2 * ROW_WORDS, 3
-SIDE_WORDS, GAP_WORDS = 2 * HOLES, 4 * HOLES
+SIDE_WORDS, GAP_WORDS = stream_gaps.HEAD_WORDS, 2 * stream_gaps.HEAD_WORDS
 
 
 class Flows(NamedTuple):
@@ -51,7 +51,8 @@ class Flows(NamedTuple):
     slots: npt.NDArray[np.int32]  # hash -> row + 1; 0 is empty
     ends: Ints  # one row a client end: address (2 words), port and IP version
     end_slots: npt.NDArray[np.int32]
-    gaps: Ints  # rows of (start, length) × HOLES × 2 sides, only for flows that ever had one
+    gaps: Ints  # rows of the heads of two lists of gaps, a side each, only for flows that ever had one
+    spans: Spans  # those lists
     used: Ints  # how many rows of flows, ends and gaps are taken
     seed: int
 
@@ -69,6 +70,7 @@ def new_flows(seed: int, capacity: int = 1 << 10) -> Flows:
         ends=np.zeros((capacity, END_WORDS), np.int64),
         end_slots=np.zeros(capacity * 4, np.int32),
         gaps=np.zeros((64, GAP_WORDS), np.int64),
+        spans=stream_gaps.new_spans(),
         used=np.zeros(3, np.int64),
         seed=seed,
     )
@@ -88,7 +90,7 @@ def with_more_room(flows: Flows) -> Flows:
         flows = flows._replace(ends=ends, end_slots=end_slots)
     if flows.used[GAPS_USED] == len(flows.gaps):
         flows = flows._replace(gaps=_doubled(flows.gaps))
-    return flows
+    return flows._replace(spans=stream_gaps.with_more_spans(flows.spans))
 
 
 def _doubled(array: Ints) -> Ints:
@@ -105,7 +107,7 @@ class FlowPointers(NamedTuple):
     slots: Pointer
     ends: Pointer
     end_slots: Pointer
-    gaps: Pointer
+    gaps: GapPointers
     used: Pointer
     seed: int
     slot_mask: int
@@ -124,7 +126,12 @@ def flow_pointers(flows: Flows) -> FlowPointers:
         pointer_to(flows.slots),
         pointer_to(flows.ends),
         pointer_to(flows.end_slots),
-        pointer_to(flows.gaps),
+        GapPointers(
+            pointer_to(flows.gaps),
+            pointer_to(flows.spans.words),
+            pointer_to(flows.spans.used),
+            stream_gaps.most_words(len(flows.spans.words)),
+        ),
         pointer_to(flows.used),
         flows.seed,
         len(flows.slots) - 1,
@@ -178,6 +185,7 @@ def lacks_room(flows: FlowPointers) -> bool:
         flows.used[FLOWS_USED] == flows.most_flows
         or flows.used[ENDS_USED] == flows.most_ends
         or flows.used[GAPS_USED] == flows.most_gaps
+        or stream_gaps.lacks_spans(flows.gaps)
     )
 
 
@@ -286,17 +294,16 @@ def client_end(flows: FlowPointers, row: int) -> int:
 
 
 @part
-def _signed(difference: int) -> int:
-    return ((difference + _HALF) & _M32) - _HALF
+def _head(flags: int, side: int) -> int:
+    """Where among the heads that of a side is, for a flow that has gaps."""
+    return ((flags >> 8) - 1) * GAP_WORDS + side * SIDE_WORDS
 
 
 @part
 def _forget_gaps(flows: FlowPointers, row: int, side: int) -> None:
-    gaps = np.int64(flows.halves[row * ROW_HALVES + FLAGS]) >> 8
-    if gaps != 0:
-        first = (gaps - 1) * GAP_WORDS + side * SIDE_WORDS
-        for place in range(first, first + SIDE_WORDS):
-            flows.gaps[place] = 0
+    flags = np.int64(flows.halves[row * ROW_HALVES + FLAGS])
+    if (flags >> 8) != 0:
+        stream_gaps.forget_all(flows.gaps, _head(flags, side))
 
 
 @part
@@ -329,9 +336,9 @@ def new_bytes(flows: FlowPointers, row: int, side: int, seq: int, length: int) -
         flows.halves[row * ROW_HALVES + FLAGS] = flags | (SEQ_KNOWN << side)
         flows.halves[row * ROW_HALVES + NEXT + side] = end
         return length
-    ahead = _signed(seq - expected)
+    ahead = signed(seq - expected)
     if ahead == 0:
-        flows.halves[row * ROW_HALVES + NEXT + side] = end
+        _expect(flows, row, side, expected, end)
         return length
     if ahead > FAR or ahead < -FAR:
         _forget_gaps(flows, row, side)
@@ -339,65 +346,36 @@ def new_bytes(flows: FlowPointers, row: int, side: int, seq: int, length: int) -
         return length
     if ahead > 0:
         _remember_gap(flows, row, side, expected, ahead)
-        flows.halves[row * ROW_HALVES + NEXT + side] = end
+        _expect(flows, row, side, expected, end)
         return length
     fresh = 0
     if (flags >> 8) != 0:
-        fresh = _fill_gaps(flows.gaps, ((flags >> 8) - 1) * GAP_WORDS + side * SIDE_WORDS, seq, min(length, -ahead))
+        fresh = stream_gaps.fill(flows.gaps, _head(flags, side), seq, min(length, -ahead))
     beyond = length + ahead
     if beyond > 0:
-        flows.halves[row * ROW_HALVES + NEXT + side] = end
+        _expect(flows, row, side, expected, end)
         fresh += beyond
     return fresh
 
 
 @part
+def _expect(flows: FlowPointers, row: int, side: int, expected: int, end: int) -> None:
+    """Go on at `end`; now and then look for gaps that are too old, long before their numbers come round again."""
+    flows.halves[row * ROW_HALVES + NEXT + side] = end
+    if ((expected ^ end) >> _FAR_BITS) != 0:
+        flags = np.int64(flows.halves[row * ROW_HALVES + FLAGS])
+        if (flags >> 8) != 0:
+            stream_gaps.forget_before(flows.gaps, _head(flags, side), (end - FAR) & _M32)
+
+
+@part
 def _remember_gap(flows: FlowPointers, row: int, side: int, start: int, length: int) -> None:
     flags = np.int64(flows.halves[row * ROW_HALVES + FLAGS])
-    gaps = flags >> 8
-    if gaps == 0:
+    if (flags >> 8) == 0:
         if flows.used[GAPS_USED] == _MOST_GAPS:
+            flows.gaps.used[stream_gaps.FORGOTTEN] += 1
             return
-        gaps = flows.used[GAPS_USED] + 1
-        flows.used[GAPS_USED] = gaps
-        flows.halves[row * ROW_HALVES + FLAGS] = flags | (gaps << 8)
-    _put_gap(flows.gaps, (gaps - 1) * GAP_WORDS + side * SIDE_WORDS, start, length)
-
-
-@part
-def _put_gap(gaps: Pointer, first: int, start: int, length: int) -> None:
-    """Into a free place, or over the gap that lies furthest back."""
-    oldest = first
-    behind = -1
-    for place in range(first, first + SIDE_WORDS, 2):
-        if gaps[place + 1] == 0:
-            oldest = place
-            break
-        distance = _signed(start - gaps[place])
-        if distance > behind:
-            behind = distance
-            oldest = place
-    gaps[oldest] = start
-    gaps[oldest + 1] = length
-
-
-@part
-def _fill_gaps(gaps: Pointer, first: int, seq: int, length: int) -> int:
-    fresh = 0
-    for place in range(first, first + SIDE_WORDS, 2):
-        size = gaps[place + 1]
-        offset = _signed(seq - gaps[place])
-        begin = max(offset, 0)
-        last = min(offset + length, size)
-        if last <= begin:
-            continue
-        fresh += last - begin
-        start = gaps[place]
-        gaps[place + 1] = begin
-        if last < size:
-            if begin == 0:
-                gaps[place] = (start + last) & _M32
-                gaps[place + 1] = size - last
-            else:
-                _put_gap(gaps, first, (start + last) & _M32, size - last)
-    return fresh
+        flows.used[GAPS_USED] += 1
+        flags |= flows.used[GAPS_USED] << 8
+        flows.halves[row * ROW_HALVES + FLAGS] = flags
+    stream_gaps.add(flows.gaps, _head(flags, side), start, length)
