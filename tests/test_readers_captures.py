@@ -133,7 +133,7 @@ def test_each_link_type_carries_ipv6(tmp_path, name):
 
 
 def test_an_unknown_link_type_and_foreign_protocols_are_counted(tmp_path):
-    _, strange = read(tmp_path, pcap([b"x" * 60], link=105))
+    _, strange = read(tmp_path, pcap([b"x" * 60], link=189))
     _, mixed = read(tmp_path, pcap([ethernet(b"x" * 46, 0x0806), ethernet(ipv4(b"x" * 8, protocol=1))]))
 
     assert strange.counts == {"packets captured": 1, "of a link type that is not read": 1}

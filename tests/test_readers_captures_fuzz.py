@@ -35,8 +35,8 @@ from capture_bytes import (
     up,
 )
 from gamewarden.readers import capture_counts as counts
+from gamewarden.readers import capture_headers, captures
 from gamewarden.readers import capture_kernel as kernel
-from gamewarden.readers import captures
 from gamewarden.readers.byte_sources import Window
 
 CASES = int(os.environ.get("GAMEWARDEN_FUZZ", "2000"))
@@ -184,7 +184,7 @@ def read(source, **options):
 def check(said, tally, problem, size):
     assert len(said) == tally[counts.DELIVERED] <= tally[counts.PACKETS] <= size // 16 + 1
     assert sum(tally) - sum(tally[reason] for reason in NOT_REASONS) == tally[counts.PACKETS]
-    assert all(0 < row[3] <= kernel.MOST_CAPTURED for row in said)
+    assert all(0 < row[3] <= capture_headers.MOST_CAPTURED for row in said)
     assert problem is None or "\n" not in problem
 
 
@@ -212,7 +212,7 @@ def test_damaged_captures_neither_crash_nor_hang_nor_fill_the_memory():
 def test_a_claim_of_many_bytes_takes_no_memory():
     claims = [
         SEEDS[0] + struct.pack("<IIII", 1, 0, 0xFFFFFFFF, 0xFFFFFFFF),
-        SEEDS[0] + struct.pack("<IIII", 1, 0, kernel.MOST_CAPTURED, 0xFFFFFFFF),
+        SEEDS[0] + struct.pack("<IIII", 1, 0, capture_headers.MOST_CAPTURED, 0xFFFFFFFF),
         SEEDS[7] + struct.pack("<II", 6, 0xFFFFFFFC) + bytes(64),
         SEEDS[7] + struct.pack("<II", 0xBAD, kernel.MOST_BLOCK) + bytes(64),
         SEEDS[7] + struct.pack("<III", 0x0A0D0D0A, kernel.MOST_BLOCK, 0x1A2B3C4D) + b"\1\0\0\0" + bytes(64),

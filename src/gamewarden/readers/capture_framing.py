@@ -15,6 +15,7 @@ from gamewarden.readers.capture_blocks import (
     pcap_header,
     section_length,
 )
+from gamewarden.readers.capture_headers import MOST_CAPTURED
 from gamewarden.readers.flows import Flows, Ints
 
 _SECTION_START = 16
@@ -22,6 +23,8 @@ _SECTION_START = 16
 
 class Framing(Protocol):
     """A way to cut bytes into packets."""
+
+    links: set[int]  # link types that were named so far
 
     def scan(
         self, window: Window, rules: kernel.Rules, flows: Flows, tally: Ints, rows: kernel.Rows, count: int
@@ -56,6 +59,7 @@ class Records:
 
     def __init__(self, header: PcapHeader) -> None:
         self._header = header
+        self.links = {header.link}
 
     def scan(
         self, window: Window, rules: kernel.Rules, flows: Flows, tally: Ints, rows: kernel.Rows, count: int
@@ -81,13 +85,14 @@ class Records:
         """Nothing can change; a scan that stops here found a length that cannot be."""
         del status
         length = int.from_bytes(window.take(12)[8:], "big" if self._header.big else "little")
-        raise BadBlockError(f"says it holds {length} bytes, more than any capture writes ({kernel.MOST_CAPTURED})")
+        raise BadBlockError(f"says it holds {length} bytes, more than any capture writes ({MOST_CAPTURED})")
 
 
 class Blocks:
     """pcapng: sections, each with its byte order and its interfaces."""
 
     def __init__(self) -> None:
+        self.links: set[int] = set()
         self._big = False
         self._interfaces = np.zeros((4, 3), np.int64)
         self._known = 0
@@ -142,3 +147,4 @@ class Blocks:
             self._interfaces = np.concatenate([self._interfaces, np.zeros_like(self._interfaces)])
         self._interfaces[self._known] = described.link, described.resolution, described.shift
         self._known += 1
+        self.links.add(described.link)

@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 from gamewarden.readers import capture_counts as counts
 from gamewarden.readers import flows as table
+from gamewarden.readers.byte_numbers import net32, net64, u16, u32
+from gamewarden.readers.capture_headers import MOST_CAPTURED, Packet, headers
+from gamewarden.readers.capture_tunnels import SERVER_PORT, TUNNEL_PORT, unwrapped
 from gamewarden.readers.flows import FlowPointers, Flows, Ints, flow_pointers
 from gamewarden.readers.kernels import Pointer, apart, kernel, part, pointer_to
 
@@ -19,14 +22,10 @@ Bytes = npt.NDArray[np.uint8]
 # Why a scanner came back.
 NEEDS_BYTES, ROWS_FULL, NEEDS_ROOM, BAD_LENGTH, SECTION, INTERFACE = range(6)
 
-MOST_CAPTURED = 262_144  # libpcap's largest snapshot length
 MOST_BLOCK = 16 << 20
-LONGEST_HEADER_CHAIN = 8
-MOST_TAGS = 4
 LAST_SECOND = 253_402_300_799  # the year 9999 ends
 FIRST_SECOND = -62_135_596_800
 
-_TCP, _UDP = 6, 17
 _SYN, _ACK = 0x02, 0x10
 _POWERS = np.array([10**n for n in range(20)], np.uint64)
 
@@ -34,7 +33,7 @@ _POWERS = np.array([10**n for n in range(20)], np.uint64)
 class Rules(NamedTuple):
     """What the reader was asked for."""
 
-    server_ports: Bytes  # 65,536 of them, 1 for those of the game
+    ports: Bytes  # 65,536 marks, SERVER_PORT for those of the game and TUNNEL_PORT for those of tunnels
     by_port: bool
     include_empty: bool
     only_up: bool
@@ -59,7 +58,7 @@ class Desk(NamedTuple):
     """All that lies before a kernel, as pointers."""
 
     data: Pointer
-    server_ports: Pointer
+    ports: Pointer
     by_port: bool
     include_empty: bool
     only_up: bool
@@ -76,19 +75,6 @@ class Desk(NamedTuple):
     pool: Pointer
     most_begin: int  # from here on the pool might not have room for one more segment
     flows: FlowPointers
-
-
-class Packet(NamedTuple):
-    """What stands in the headers of one TCP segment or UDP datagram."""
-
-    version: int
-    net: int  # where the IP header starts
-    is_tcp: bool
-    place: int  # where the TCP or UDP header starts
-    flags: int
-    payload: int
-    source_port: int
-    target_port: int
 
 
 def new_rows(capacity: int, pool: int = 0) -> Rows:
@@ -111,7 +97,7 @@ def new_rows(capacity: int, pool: int = 0) -> Rows:
 def _desk(data: Bytes, rules: Rules, flows: Flows, tally: Ints, rows: Rows) -> Desk:
     return Desk(
         pointer_to(data),
-        pointer_to(rules.server_ports),
+        pointer_to(rules.ports),
         rules.by_port,
         rules.include_empty,
         rules.only_up,
@@ -132,225 +118,19 @@ def _desk(data: Bytes, rules: Rules, flows: Flows, tally: Ints, rows: Rows) -> D
 
 
 @part
-def _net16(data: Pointer, at: int) -> int:
-    return np.int64(data[at]) << 8 | np.int64(data[at + 1])
-
-
-@part
-def _net32(data: Pointer, at: int) -> int:
-    return (
-        np.int64(data[at]) << 24 | np.int64(data[at + 1]) << 16 | np.int64(data[at + 2]) << 8 | np.int64(data[at + 3])
-    )
-
-
-@part
-def _net64(data: Pointer, at: int) -> int:
-    return _net32(data, at) << 32 | _net32(data, at + 4)
-
-
-@part
-def _u16(data: Pointer, at: int, big: bool) -> int:
-    if big:
-        return _net16(data, at)
-    return np.int64(data[at]) | np.int64(data[at + 1]) << 8
-
-
-@part
-def _u32(data: Pointer, at: int, big: bool) -> int:
-    if big:
-        return _net32(data, at)
-    return (
-        np.int64(data[at]) | np.int64(data[at + 1]) << 8 | np.int64(data[at + 2]) << 16 | np.int64(data[at + 3]) << 24
-    )
-
-
-@part
-def _by_ether_type(data: Pointer, type_at: int, end: int) -> tuple[int, int]:
-    """(IP version or minus a counter, where the IP header starts), stepping over VLAN tags."""
-    at = type_at
-    for _ in range(MOST_TAGS + 1):
-        if at + 2 > end:
-            return -counts.CUT_HEADERS, at
-        kind = _net16(data, at)
-        at += 2
-        if kind == 0x0800:
-            return 4, at
-        if kind == 0x86DD:
-            return 6, at
-        if kind not in (0x8100, 0x88A8, 0x9100, 0x9200, 0x9300):
-            break
-        at += 2
-    return -counts.NOT_IP, at
-
-
-@part
-def _by_family(data: Pointer, start: int, end: int) -> tuple[int, int]:
-    """The same by the address family of a loopback frame, as the several systems number AF_INET6."""
-    if start + 4 > end:
-        return -counts.CUT_HEADERS, start
-    family = _u32(data, start, False)
-    if family > 0xFFFF:  # written by a machine of the other byte order, or DLT_LOOP, which is big-endian
-        family = _net32(data, start)
-    if family == 2:
-        return 4, start + 4
-    return (6 if family in (10, 23, 24, 26, 28, 30) else -counts.NOT_IP), start + 4
-
-
-@part
-def _by_cooked_2(data: Pointer, start: int, end: int) -> tuple[int, int]:
-    """The same for Linux cooked captures of version 2: a tag stands behind the 20 bytes of their header."""
-    if start + 20 > end:
-        return -counts.CUT_HEADERS, start
-    version, _ = _by_ether_type(data, start, start + 2)
-    if version == -counts.CUT_HEADERS:
-        return _by_ether_type(data, start + 22, end)
-    return version, start + 20
-
-
-@part
-def _by_version(data: Pointer, start: int, end: int) -> tuple[int, int]:
-    """The same where the IP header comes first."""
-    if start >= end:
-        return -counts.CUT_HEADERS, start
-    version = np.int64(data[start]) >> 4
-    return (version if version in (4, 6) else -counts.NOT_IP), start
-
-
-@part
-def _network(data: Pointer, start: int, end: int, link: int) -> tuple[int, int]:
-    """(IP version or minus a counter, where the IP header starts)."""
-    if link == 1:
-        return _by_ether_type(data, start + 12, end)
-    if link == 113:
-        return _by_ether_type(data, start + 14, end)
-    if link == 276:
-        return _by_cooked_2(data, start, end)
-    if link in (12, 14, 101, 228, 229):
-        return _by_version(data, start, end)
-    if link in (0, 108):
-        return _by_family(data, start, end)
-    return -counts.UNKNOWN_LINK, start
-
-
-@part
-def _ipv4(data: Pointer, at: int, end: int, wire_end: int) -> tuple[int, int, int, bool]:
-    """(protocol or minus a counter, where its header starts, its length with payload, more fragments follow)."""
-    if at + 20 > end:
-        return -counts.CUT_HEADERS, at, 0, False
-    header = (np.int64(data[at]) & 15) * 4
-    total = _net16(data, at + 2)
-    if total == 0:  # segmentation offload: the card fills it in after the capture
-        total = wire_end - at
-    if np.int64(data[at]) >> 4 != 4 or header < 20 or total < header or total > MOST_CAPTURED:
-        return -counts.MALFORMED, at, 0, False
-    fragment = _net16(data, at + 6)
-    if (fragment & 0x1FFF) != 0:
-        return -counts.FRAGMENTS, at, 0, False
-    return np.int64(data[at + 9]), at + header, total - header, (fragment & 0x2000) != 0
-
-
-@part
-def _ipv6(data: Pointer, at: int, end: int, wire_end: int) -> tuple[int, int, int, bool]:
-    """As `_ipv4`, with the extension headers stepped over."""
-    if at + 40 > end:
-        return -counts.CUT_HEADERS, at, 0, False
-    length = _net16(data, at + 4)
-    if length == 0:  # segmentation offload, or a jumbogram
-        length = wire_end - at - 40
-    if np.int64(data[at]) >> 4 != 6 or length < 0 or length > MOST_CAPTURED:
-        return -counts.MALFORMED, at, 0, False
-    protocol = np.int64(data[at + 6])
-    at += 40
-    more = False
-    for _ in range(LONGEST_HEADER_CHAIN):
-        if protocol not in (0, 43, 44, 51, 60, 135, 139, 140):
-            return protocol, at, length, more
-        if at + 8 > end:
-            return -counts.CUT_HEADERS, at, 0, False
-        size = (np.int64(data[at + 1]) + 1) * 8
-        if protocol == 51:
-            size = (np.int64(data[at + 1]) + 2) * 4
-        if protocol == 44:
-            size = np.int64(8)
-            fragment = _net16(data, at + 2)
-            if (fragment >> 3) != 0:
-                return -counts.FRAGMENTS, at, 0, False
-            more = (fragment & 1) != 0
-        protocol = np.int64(data[at])
-        at += size
-        length -= size
-        if length < 0:
-            break
-    return -counts.MALFORMED, at, 0, False
-
-
-@part
-def _udp_payload(data: Pointer, at: int, length: int, more: bool) -> int:
-    """Payload bytes of a datagram, negative when its lengths contradict each other.
-
-    Its own length speaks for the whole datagram when this is the first of its fragments.
-    """
-    said = _net16(data, at + 4)
-    if said == 0:
-        said = length
-    if said > length and not more:
-        return -1
-    return said - 8
-
-
-@part
-def _tcp_payload(data: Pointer, at: int, length: int) -> int:
-    """Payload bytes of a segment, negative when its lengths contradict each other."""
-    header = (np.int64(data[at + 12]) >> 4) * 4
-    return length - header if header >= 20 else -1
-
-
-@part
-def _headers(data: Pointer, start: int, end: int, wire_end: int, link: int) -> tuple[int, Packet]:
-    """(0 or why this is no packet of ours, what its headers say)."""
-    version, net = _network(data, start, end, link)
-    if version == 4:
-        protocol, place, length, more = _ipv4(data, net, end, wire_end)
-    elif version == 6:
-        protocol, place, length, more = _ipv6(data, net, end, wire_end)
-    else:
-        protocol, place, length, more = version, net, 0, False
-    is_tcp = protocol == _TCP
-    payload = source_port = target_port = flags = 0
-    why = 0
-    if protocol < 0:
-        why = -protocol
-    elif protocol not in (_TCP, _UDP):
-        why = counts.NOT_TCP_UDP
-    elif place + (14 if is_tcp else 8) > end:
-        why = counts.CUT_HEADERS
-    else:
-        source_port = _net16(data, place)
-        target_port = _net16(data, place + 2)
-        if is_tcp:
-            payload = _tcp_payload(data, place, length)
-            flags = np.int64(data[place + 13])
-        else:
-            payload = _udp_payload(data, place, length, more)
-        if payload < 0:
-            why = counts.MALFORMED
-    return why, Packet(version, net, is_tcp, place, flags, payload, source_port, target_port)
-
-
-@part
 def _flow_and_side(desk: Desk, packet: Packet) -> tuple[int, int]:
     """(the flow's row, which of its two ends sent this)."""
     data, net = desk.data, packet.net
     if packet.version == 4:
         source_hi = np.int64(0)
         target_hi = np.int64(0)
-        source_lo = _net32(data, net + 12)
-        target_lo = _net32(data, net + 16)
+        source_lo = net32(data, net + 12)
+        target_lo = net32(data, net + 16)
     else:
-        source_hi = _net64(data, net + 8)
-        source_lo = _net64(data, net + 16)
-        target_hi = _net64(data, net + 24)
-        target_lo = _net64(data, net + 32)
+        source_hi = net64(data, net + 8)
+        source_lo = net64(data, net + 16)
+        target_hi = net64(data, net + 24)
+        target_lo = net64(data, net + 32)
     kind = np.int64(packet.is_tcp) | np.int64(packet.version == 6) << 1
     source_first = source_lo < target_lo
     if source_lo == target_lo:
@@ -367,7 +147,7 @@ def _flow_and_side(desk: Desk, packet: Packet) -> tuple[int, int]:
 @part
 def _new_payload(desk: Desk, packet: Packet, row: int, side: int, told_by_port: bool) -> int:
     """Bytes of a TCP segment not seen before; a SYN sets the stream, and the client where no port tells."""
-    seq = _net32(desk.data, packet.place + 4)
+    seq = net32(desk.data, packet.place + 4)
     if (packet.flags & _SYN) != 0:
         opens = (packet.flags & _ACK) == 0
         if table.begin_stream(desk.flows, row, side, seq, opens) and not told_by_port:
@@ -392,13 +172,13 @@ def _goes_up(desk: Desk, packet: Packet, row: int, side: int, to_server: bool, t
 
 
 @apart
-def _take_segment(desk: Desk, packet: Packet, end: int, at: int, count: int) -> int:
+def _take_segment(desk: Desk, packet: Packet, at: int, count: int) -> int:
     """One TCP segment to the server, with its bytes; the number of rows after it."""
     row, side = _flow_and_side(desk, packet)
     if not table.knows_client(desk.flows, row):
         table.set_client(desk.flows, row, side)
     first = packet.place + (np.int64(desk.data[packet.place + 12]) >> 4) * 4
-    captured: int = max(min(end - first, packet.payload), 0)
+    captured: int = max(min(packet.end - first, packet.payload), 0)
     begin = desk.begin[count - 1] + desk.size[count - 1] if count > 0 else np.int64(0)
     for place in range(captured):
         desk.pool[begin + place] = desk.data[first + place]
@@ -407,7 +187,7 @@ def _take_segment(desk: Desk, packet: Packet, end: int, at: int, count: int) -> 
     desk.up[count] = 1
     desk.size[count] = captured
     desk.flow[count] = row
-    desk.seq[count] = _net32(desk.data, packet.place + 4)
+    desk.seq[count] = net32(desk.data, packet.place + 4)
     desk.segment_flags[count] = packet.flags
     desk.begin[count] = begin
     desk.tally[counts.DELIVERED] += 1
@@ -427,12 +207,17 @@ def _take(desk: Desk, start: int, end: int, wire_end: int, link: int, at: int, c
     """One captured packet; the number of rows after it."""
     tally = desk.tally
     tally[counts.PACKETS] += 1
-    why, packet = _headers(desk.data, start, end, wire_end, link)
-    if why != 0:
-        tally[why] += 1
-        return count
-    from_server = desk.server_ports[packet.source_port] != 0
-    to_server = desk.server_ports[packet.target_port] != 0
+    why, packet = headers(desk.data, start, end, wire_end, link)
+    if why != 0 or desk.ports[packet.target_port] == TUNNEL_PORT:
+        if counts.UNKNOWN_LINK <= why <= counts.NOT_TCP_UDP or (why == 0 and not packet.is_tcp):
+            why, packet = unwrapped(desk.data, desk.ports, tally, start, end, wire_end, link)
+        if why != 0:
+            tally[why] += 1
+            return count
+    if packet.overlong:
+        tally[counts.OVERLONG] += 1
+    from_server = desk.ports[packet.source_port] == SERVER_PORT
+    to_server = desk.ports[packet.target_port] == SERVER_PORT
     if desk.by_port and not from_server and not to_server:
         tally[counts.OTHER_PORTS] += 1
         return count
@@ -446,7 +231,7 @@ def _take(desk: Desk, start: int, end: int, wire_end: int, link: int, at: int, c
         if not packet.is_tcp:
             tally[counts.NOT_TCP_UDP] += 1
             return count
-        return _take_segment(desk, packet, end, at, count)
+        return _take_segment(desk, packet, at, count)
     row, side = _flow_and_side(desk, packet)
     told_by_port = from_server != to_server
     size = packet.payload
@@ -497,16 +282,16 @@ def scan_records(
         start = offset + 16
         if start > end:
             return offset, count, NEEDS_BYTES
-        captured = _u32(bytes_, offset + 8, big)
+        captured = u32(bytes_, offset + 8, big)
         if captured > MOST_CAPTURED:
             return offset, count, BAD_LENGTH
         if start + captured > end:
             return offset, count, NEEDS_BYTES
-        fraction = _u32(bytes_, offset + 4, big)
+        fraction = u32(bytes_, offset + 4, big)
         if nanos:
             fraction //= 1000
-        at = _u32(bytes_, offset, big) * 1_000_000 + fraction
-        wire_end = start + _u32(bytes_, offset + 12, big)
+        at = u32(bytes_, offset, big) * 1_000_000 + fraction
+        wire_end = start + max(captured, u32(bytes_, offset + 12, big))
         count = _take(desk, start, start + captured, wire_end, link, at, count)
         offset = start + captured
 
@@ -550,18 +335,18 @@ def _take_block(
     data = desk.data
     if total < 32:
         return -1
-    captured = _u32(data, offset + 20, big)
+    captured = u32(data, offset + 20, big)
     if captured > total - 32:
         return -1
-    face = _u16(data, offset + 8, big) if old else _u32(data, offset + 8, big)
+    face = u16(data, offset + 8, big) if old else u32(data, offset + 8, big)
     why = counts.BAD_INTERFACE
     if face < known:
         good, at = block_time(
-            _u32(data, offset + 12, big), _u32(data, offset + 16, big), interfaces[face, 1], interfaces[face, 2]
+            u32(data, offset + 12, big), u32(data, offset + 16, big), interfaces[face, 1], interfaces[face, 2]
         )
         if good:
             start = offset + 28
-            wire_end = start + _u32(data, offset + 24, big)
+            wire_end = start + max(captured, u32(data, offset + 24, big))
             return _take(desk, start, start + captured, wire_end, interfaces[face, 0], at, count)
         why = counts.BAD_TIME
     desk.tally[counts.PACKETS] += 1
@@ -597,15 +382,15 @@ def scan_blocks(
             return offset, count, NEEDS_ROOM
         if offset + 12 > end:
             return offset, count, NEEDS_BYTES
-        kind = _u32(bytes_, offset, big)
+        kind = u32(bytes_, offset, big)
         if kind == 0x0A0D0D0A:
             return offset, count, SECTION
-        total = _u32(bytes_, offset + 4, big)
+        total = u32(bytes_, offset + 4, big)
         if total < 12 or total % 4 != 0 or total > MOST_BLOCK:
             return offset, count, BAD_LENGTH
         if offset + total > end:
             return offset, count, NEEDS_BYTES
-        if _u32(bytes_, offset + total - 4, big) != total:
+        if u32(bytes_, offset + total - 4, big) != total:
             return offset, count, BAD_LENGTH
         if kind == 1:
             return offset, count, INTERFACE

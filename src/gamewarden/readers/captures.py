@@ -27,8 +27,10 @@ from gamewarden.readers import capture_kernel as kernel
 from gamewarden.readers.byte_sources import ByteSource, Origin, Window
 from gamewarden.readers.capture_blocks import BadBlockError
 from gamewarden.readers.capture_framing import Framing, framing_of
+from gamewarden.readers.capture_tunnels import SERVER_PORT, TUNNEL_PORT, TUNNEL_PORTS
 from gamewarden.readers.client_ends import Accounts, ClientEnds
 from gamewarden.readers.flows import Ints, new_flows, with_more_room
+from gamewarden.readers.link_types import refusal
 from gamewarden.readers.packet_schema import SCHEMA
 from gamewarden.readers.stream_gaps import FORGOTTEN
 
@@ -42,6 +44,7 @@ class CaptureReport:
 
     tally: Ints = field(default_factory=lambda: np.zeros(counts.COUNTERS, np.int64))
     problem: str | None = None
+    refused: str | None = None  # which link types are not read, when packets had them
     unmatched: int = 0  # packets delivered under their address, since no account was known
 
     @property
@@ -51,10 +54,28 @@ class CaptureReport:
         counted["delivered by address, without an account"] = self.unmatched
         return {words: count for words, count in counted.items() if count}
 
+    @property
+    def tunnels(self) -> dict[str, int]:
+        """How many packets came in each kind of tunnel that was opened; one may have come in several."""
+        return {name: int(self.tally[index]) for index, name in counts.TUNNELS.items() if self.tally[index]}
+
     def lines(self) -> list[str]:
-        """The counts on one line, and the problem, if there is one, on another."""
+        """The counts on one line; tunnels, link types that are not read and the problem on lines of their own."""
         summary = ", ".join(f"{count} {words}" for words, count in self.counts.items())
-        return [line for line in (summary, self.problem) if line]
+        return [line for line in (summary, self._opened(), self._unread(), self.refused, self.problem) if line]
+
+    def _opened(self) -> str | None:
+        if not self.tunnels:
+            return None
+        told = ", ".join(f"{count:,} packets came in {name}" for name, count in self.tunnels.items())
+        return f"{told} tunnels; the players inside were read"
+
+    def _unread(self) -> str | None:
+        unread = {counts.SAYS[index]: int(self.tally[index]) for index in counts.UNREAD if self.tally[index]}
+        if not unread:
+            return None
+        told = ", ".join(f"{count:,} packets were {words}" for words, count in unread.items())
+        return f"{told}; the players inside are not seen"
 
 
 class CaptureStream:
@@ -101,10 +122,11 @@ def segment_reading(
 
 def _rules(server_ports: Sequence[int], *, include_empty: bool, only_up: bool) -> kernel.Rules:
     ports = np.zeros(1 << 16, np.uint8)
+    ports[list(TUNNEL_PORTS)] = TUNNEL_PORT
     for port in server_ports:
         if not 0 <= port < len(ports):
             raise ConfigError(f"server port {port} is not between 0 and 65535")
-        ports[port] = 1
+        ports[port] = SERVER_PORT  # a game may use the port of a tunnel
     return kernel.Rules(ports, bool(server_ports), include_empty, only_up, segments=False)
 
 
@@ -194,6 +216,9 @@ class CaptureReading:
 
     def _notice_cut(self, framing: Framing | None) -> None:
         report, left = self._report, self._window.left
+        if framing is not None and report.tally[counts.UNKNOWN_LINK]:
+            told = refusal(framing.links)
+            report.refused = f"{self._name}: {told}" if told else None
         if self._source.problem:
             report.problem = self._source.problem
         elif report.problem is None and framing is not None and left:
