@@ -341,7 +341,7 @@ def test_a_log_in_order_is_remembered_as_one_range():
     for start in range(0, 10_000, 100):
         assert seen.first_time(np.arange(start, start + 100, dtype=np.uint64)) is None
 
-    assert len(seen._starts) == 1
+    assert seen.ranges == 1
     assert seen.first_time(np.array([2**64 - 1, 9_999], dtype=np.uint64)).tolist() == [True, False]
 
 

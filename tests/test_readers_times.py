@@ -238,3 +238,19 @@ def test_any_text_is_a_time_or_a_fault_and_never_both(values):
     for place, value in enumerate(values):
         faulty = any(mask[place] for mask in moments.faults.values())
         assert (moments.at[place] is None) == (faulty or value is None)
+
+
+@pytest.mark.parametrize(
+    "odd", ["2024-01-01T00:00:00.٣Z", "2024-01-01T00:00:00.1２3Z", "٢٠٢٤-01-01T00:00:00Z", "1700000000.٣", "１７０００"]
+)
+def test_digits_of_another_script_are_one_bad_time_and_not_the_end_of_the_file(odd):
+    moments = Clock().read(pl.Series(["2024-01-01T00:00:00Z", odd, "1700000000.5"]))
+
+    assert moments.at.is_null().to_list() == [False, True, False]
+    assert moments.faults[UNREADABLE].tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("zone", ["localtime", "Factory", "posixrules", "posix/Asia/Seoul", "right/UTC"])
+def test_a_zone_that_is_no_place_is_refused_with_what_was_needed(zone):
+    with pytest.raises(ConfigError, match=f"time zone '{zone}' .* write an IANA name such as Asia/Seoul or UTC"):
+        Clock(zone=zone)

@@ -16,6 +16,7 @@ UNREVIEWED = frozenset({"unreviewed", "not-banned", "not banned", "unlabelled", 
 _BY_MACHINE = frozenset(
     {"model", "detector", "classifier", "score", "scores", "prediction", "predicted", "machine", "automatic", "pseudo"}
 )
+_FOREVER = 1 << 62  # microseconds
 _MODEL_ID = re.compile(r"\S+@[0-9a-f]{6,64}")
 
 
@@ -44,14 +45,19 @@ def settle(labels: pl.DataFrame) -> Settled:
 
 
 def _decided_anew(labels: pl.DataFrame, appeals: pl.DataFrame) -> pl.Series:
-    """Which labels overlap in time with an appeal of the same actor."""
-    numbered = labels.select("actor", "since", "until").with_row_index("row")
-    theirs = appeals.select("actor", appeal_since="since", appeal_until="until")
-    hits = numbered.join(theirs, on="actor", how="inner").filter(
-        (pl.col("appeal_since") < pl.col("until")).fill_null(True),
-        (pl.col("appeal_until") > pl.col("since")).fill_null(True),
+    """Which labels overlap in time with an appeal of the same actor.
+
+    Of the appeals that begin before a label ends, only the one that ends last is compared.
+    """
+    since = pl.col("since").to_physical().fill_null(-_FOREVER)
+    until = pl.col("until").to_physical().fill_null(_FOREVER)
+    numbered = labels.select("actor", since, last=until - 1).with_row_index("row").sort("last")
+    theirs = appeals.select("actor", begin=since, appeal_until=until).sort("begin")
+    latest = theirs.select("actor", "begin", pl.col("appeal_until").cum_max().over("actor"))
+    met = numbered.join_asof(
+        latest, left_on="last", right_on="begin", by="actor", strategy="backward", check_sortedness=False
     )
-    return numbered["row"].is_in(hits["row"].unique().implode())
+    return met.sort("row").select((pl.col("appeal_until") > pl.col("since")).fill_null(False)).to_series()
 
 
 def made_by_a_model(source: str | None, detectors: Collection[str] = ()) -> bool:

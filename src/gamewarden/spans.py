@@ -14,6 +14,9 @@ LONGEST_PERIOD = 3653 * DAY  # ten years: longer ones run out of calendar
 
 _UNITS = {"us": 1, "ms": 1_000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 _SPAN = re.compile(r"(\d+)(us|ms|s|m|h|d|w)")
+# Beside the places, systems keep these: what the machine itself is set to, nothing at all, and the places once more.
+_NO_PLACE = ("localtime", "posixrules", "Factory")
+_OTHER_TREES = ("posix/", "right/")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -48,8 +51,12 @@ def parse_zone(name: str) -> ZoneInfo:
     """A time zone by its IANA name.
 
     Raises:
-        ConfigError: there is no such zone.
+        ConfigError: there is no such zone, or the name means another one on each machine, or none.
     """
+    if name in _NO_PLACE or name.startswith(_OTHER_TREES):
+        raise ConfigError(
+            f"time zone {name!r} is a file of time zones and not a place; write an IANA name such as Asia/Seoul or UTC"
+        )
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

@@ -406,7 +406,7 @@ def kinds_in(column: pa.Array) -> dict[str, int]:
     return {kind: count for kind, count in zip(column.dictionary.to_pylist(), counts.tolist(), strict=True) if count}
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """What a library says, on one line and not too long."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
 

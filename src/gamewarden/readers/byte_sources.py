@@ -1,6 +1,7 @@
 """Bytes from a file, a pipe or standard input, gzipped or not: what has arrived is handed on at once."""
 
 import os
+import re
 import select
 import stat
 import sys
@@ -19,6 +20,8 @@ from gamewarden.readers.sameness import Expected
 GZIP_MAGIC = b"\x1f\x8b"
 MAGIC_LENGTH = 4
 _PACKED_CHUNK = 1 << 18
+_FIRST_BITE = 1 << 8  # of a member: what is left after its end is copied, so that a short one must not see much
+_ZEROS = re.compile(rb"\0*")
 _CHUNK = 1 << 20  # fits into a core's second cache together with a flow table
 
 
@@ -100,8 +103,9 @@ class Gunzipped:
         self._packed = packed
         self._name = name
         self._buffer = bytearray(_PACKED_CHUNK)
-        self._pending = b""
+        self._pending = memoryview(b"")
         self._member = zlib.decompressobj(wbits=31)
+        self._bite = _FIRST_BITE
         self._fresh = True  # no byte of this member was seen
         self.problem: str | None = None
 
@@ -114,10 +118,9 @@ class Gunzipped:
         """Unpacked bytes; a damaged or cut-off end is kept in `problem` and ends the bytes."""
         while self.problem is None:
             if self._member.eof:
-                self._pending = self._member.unused_data.lstrip(b"\0") or self._more()
-                if not self._pending:
+                if not self._skip_padding():
                     return 0
-                self._member = zlib.decompressobj(wbits=31)
+                self._member, self._bite = zlib.decompressobj(wbits=31), _FIRST_BITE
                 self._fresh = True
             elif not self._pending:
                 self._pending = self._more()
@@ -131,30 +134,49 @@ class Gunzipped:
                 return len(piece)
         return 0
 
-    def _more(self) -> bytes:
-        return bytes(self._buffer[: self._packed.read_into(memoryview(self._buffer))])
+    def _more(self) -> memoryview:
+        return memoryview(bytes(self._buffer[: self._packed.read_into(memoryview(self._buffer))]))
+
+    def _skip_padding(self) -> bool:
+        """Whether another member follows, after the zeros that may stand between two."""
+        while True:
+            padding = _ZEROS.match(self._pending)
+            self._pending = self._pending[padding.end() if padding else 0 :] or self._more()
+            if not self._pending or self._pending[0]:
+                return bool(self._pending)
 
     def _unpack(self, most: int) -> bytes:
         self._fresh = False
+        bite = self._pending[: self._bite]
+        self._bite = min(2 * self._bite, _PACKED_CHUNK)
         before = self._member.copy()
         try:
-            piece = self._member.decompress(self._pending, most)
+            return self._eat(bite, most)
         except zlib.error as error:
             self._member = before
-            return self._salvage(most, str(error))
-        self._pending = self._member.unconsumed_tail
+            return self._salvage(len(bite), most, str(error))
+
+    def _eat(self, bite: memoryview, most: int) -> bytes:
+        piece = self._member.decompress(bite, most)
+        left = len(self._member.unused_data) + len(self._member.unconsumed_tail)
+        self._pending = self._pending[len(bite) - left :]
         return piece
 
-    def _salvage(self, most: int, reason: str) -> bytes:
-        """What can be unpacked before the damage: zlib forgets it when the damage lies in the same bytes."""
-        pieces, packed, place = bytearray(), memoryview(self._pending), 0
-        try:
-            while len(pieces) < most and place < len(packed):
-                pieces += self._member.decompress(packed[place : place + 1], most - len(pieces))
-                place += not self._member.unconsumed_tail
-        except zlib.error:
-            self.problem = f"{self._name}: the gzip data is damaged ({reason}); what was unpacked before is kept"
-        self._pending = bytes(packed[place:])
+    def _salvage(self, size: int, most: int, reason: str) -> bytes:
+        """What can be unpacked before the damage, in ever smaller bites: zlib forgets what came out of a bad one."""
+        pieces = bytearray()
+        while len(pieces) < most and self._pending:
+            before = self._member.copy()
+            try:
+                pieces += self._eat(self._pending[:size], most - len(pieces))
+            except zlib.error:
+                self._member = before
+                if size == 1:
+                    self.problem = (
+                        f"{self._name}: the gzip data is damaged ({reason}); what was unpacked before is kept"
+                    )
+                    break
+                size //= 2
         return bytes(pieces)
 
 

@@ -21,7 +21,7 @@ _NOT_A_NUMBER = "is not a number"
 _NOT_WHOLE = "is not a whole number"
 _NOT_FINITE = "is not finite"
 _BEYOND = "is out of range"
-_WHOLE = r"^[+-]?\d+(?:\.0*)?$"
+_WHOLE = r"^[+-]?[0-9]+(?:\.0*)?$"
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,17 @@ class Conform:
 
 
 def _example(column: pl.Series, place: int) -> object:
+    value = shown(column, place)
+    return value.replace(UNREADABLE, "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
+
+
+def shown(column: pl.Series, place: int) -> object:
+    """One value of a column for a message."""
     try:
         value = column[place]
-        return value.replace(UNREADABLE, "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
     except (OverflowError, ValueError):  # a time beyond what Python can show
         return column.to_physical()[place]
+    return value.to_list() if isinstance(value, pl.Series) else value
 
 
 def as_text(raw: pl.Series) -> tuple[pl.Series, dict[str, Mask]]:

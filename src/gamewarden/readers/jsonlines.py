@@ -5,6 +5,7 @@ slower, so that only the lines at fault are lost.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -26,6 +27,10 @@ _NOT_JSON = "line is not JSON"
 _NOT_OBJECT = "line is not a JSON object"
 _NOT_UTF8 = "line is not UTF-8"
 _NESTED = "is nested"
+_BETWEEN = re.compile(rb"\}[ \t\r]*\n[ \t]*\{")
+# A line that lacks most of a table's keys costs memory for each of them: so many values for a byte, beyond the first.
+_VALUES_A_BYTE = 16
+_FEW_VALUES = 10_000_000
 
 # Numbers stay text: an id keeps its digits and a time keeps its microseconds.
 _decode: Callable[[str], Any] = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str).decode
@@ -45,7 +50,7 @@ def read_rows(
     Raises:
         ReadError: a line is absurdly long, or the bytes under the lines cannot be read.
     """
-    row, schema = 0, None
+    row, schema, values, read = 0, None, 0, 0
     for block in _blocks(stream):
         lines = block.count(b"\n") + 1
         found = None if schema is None else _alike(block, lines, schema)
@@ -56,6 +61,12 @@ def read_rows(
         written = [line for line in block.split(b"\n") if line.strip()]
         objects, places = _objects(written, row, tally)
         row += len(written)
+        values, read = values + len(objects) * len(wanted), read + len(block)
+        if values > _FEW_VALUES + _VALUES_A_BYTE * read:
+            raise ReadError(
+                f"{stream.path}: of its {len(wanted):,} keys nearly all are missing in most lines; write the same keys "
+                "in every line, or a log's events"
+            )
         schema = None if exact is None else _sampled(block, wanted, exact)
         if objects:
             columns = [pl.Series(name, _texts(objects, name, places, tally), dtype=pl.String) for name in wanted]
@@ -68,6 +79,8 @@ def _rows(places: Sequence[int]) -> pl.Series:
 
 def _alike(block: bytes, lines: int, schema: pa.Schema) -> pl.DataFrame | None:
     """The block as Arrow reads it, if every line is an object of this schema."""
+    if not _looks_alike(block):
+        return None
     try:
         block.decode()
         table = pyarrow.json.read_json(
@@ -78,6 +91,24 @@ def _alike(block: bytes, lines: int, schema: pa.Schema) -> pl.DataFrame | None:
     except (UnicodeDecodeError, pa.ArrowException):
         return None
     return pl.DataFrame(pl.from_arrow(table.select(schema.names))) if table.num_rows == lines else None
+
+
+def _looks_alike(block: bytes) -> bool:
+    """Whether every line begins and ends as an object does.
+
+    Arrow dies of a block whose first value is null, takes null elsewhere for an object without keys, and does not
+    mind where lines end.
+    """
+    block = block.strip(b" \t\r")
+    if not (block.startswith(b"{") and block.endswith(b"}")):
+        return False
+    signs = np.frombuffer(block, dtype=np.uint8)
+    breaks = np.flatnonzero(signs == ord("\n"))
+    closed = signs[breaks - 1]
+    if (closed == ord("\r")).all():
+        closed = signs[breaks - 2]
+    plainly = (closed == ord("}")).all() and (signs[breaks + 1] == ord("{")).all()
+    return bool(plainly) or len(_BETWEEN.findall(block)) == len(breaks)
 
 
 def _sampled(block: bytes, wanted: Sequence[str], exact: Mapping[str, pa.DataType]) -> pa.Schema:

@@ -3,6 +3,7 @@
 import codecs
 import hashlib
 import io
+import re
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,9 @@ CHUNK = 1 << 20
 # Parquet is compressed already: packed once more it hardly shrinks, so a file beyond this was made to fill a disk.
 LARGEST_PARQUET_RATIO = 100
 _BY_HANDLE = Path("/dev/fd").is_dir()  # whether an open file can be opened again when it has no name
+_LONGEST_LINE = 8 << 20  # beyond this it is no row, as every reader of rows says; so it need not be kept whole
+_ZEROS = re.compile(rb"\0*")
+_FIRST_BITE = 1 << 8  # of a gzip member; what is left after its end is copied, so that a short one must not see much
 _ZSTD_CHUNK = 1 << 16  # on a damaged file everything before the last chunk is still there
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -76,7 +80,7 @@ class Unpacked(io.RawIOBase):
         chunks = self._whole_lines() if keep_truncated else self._unpack()
         chunks = chunks if only is None else Expected(str(path), only.size, only.digest).only(chunks)
         self._chunks = chunks if encoding is None else _as_utf8(chunks, encoding)
-        self._rest = b""
+        self._chunk, self._start = b"", 0  # what was unpacked last, and how much of it was given out
 
     def readable(self) -> bool:
         """Always, until closed."""
@@ -84,30 +88,40 @@ class Unpacked(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Up to `size` bytes; fewer only at the end."""
-        parts, have = [self._rest], len(self._rest)
-        while size < 0 or have < size:
-            chunk = next(self._chunks, b"")
-            if not chunk:
-                break
-            parts.append(chunk)
-            have += len(chunk)
-        joined = b"".join(parts)
-        cut = have if size < 0 else size
-        self._rest = joined[cut:]
-        return joined[:cut]
+        parts, have = [], 0
+        while (size < 0 or have < size) and self._filled():
+            parts.append(self._take(len(self._chunk) if size < 0 else size - have))
+            have += len(parts[-1])
+        return b"".join(parts)
 
     def read_line(self, longest: int) -> bytes:
         """Up to and with the next end of line, or `longest` bytes."""
-        found = b""
-        while len(found) < longest and b"\n" not in found and (chunk := self.read(CHUNK >> 4)):
-            found += chunk
-        line, newline, rest = found.partition(b"\n")
-        self._rest = rest + self._rest
-        return line + newline
+        parts, have = [], 0
+        while have < longest and self._filled():
+            end = self._chunk.find(b"\n", self._start, self._start + longest - have) + 1
+            parts.append(self._take(end - self._start if end else longest - have))
+            have += len(parts[-1])
+            if end:
+                break
+        return b"".join(parts)
 
     def put_back(self, data: bytes) -> None:
         """Let the next reading begin with these bytes."""
-        self._rest = data + self._rest
+        self._chunk, self._start = data + self._chunk[self._start :], 0
+
+    def _filled(self) -> bool:
+        """Whether there is anything left to give out."""
+        while self._start >= len(self._chunk):
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return False
+            self._chunk, self._start = chunk, 0
+        return True
+
+    def _take(self, size: int) -> bytes:
+        piece = self._chunk[self._start : self._start + size]
+        self._start += len(piece)
+        return piece
 
     def close(self) -> None:
         """Let go of the file."""
@@ -124,19 +138,19 @@ class Unpacked(io.RawIOBase):
                 return _plain(self._file, self.path)
 
     def _whole_lines(self) -> Iterator[bytes]:
-        tail = b""
+        held = bytearray()  # of a line whose end has not come yet
         try:
             for chunk in self._unpack():
-                head, newline, rest = chunk.rpartition(b"\n")
-                if newline:
-                    yield tail + head + newline
-                    tail = rest
-                else:
-                    tail += chunk
+                end = chunk.rfind(b"\n") + 1
+                held += chunk[:end]
+                if end or len(held) > _LONGEST_LINE:
+                    yield bytes(held)
+                    held.clear()
+                held += chunk[end:]
         except EndsEarly:
             self.ended_early = True
         else:
-            yield tail
+            yield bytes(held)
 
 
 def _as_utf8(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
@@ -245,26 +259,47 @@ def _plain(file: IO[bytes], path: Path) -> Iterator[bytes]:
 
 
 def _gunzip(file: IO[bytes], path: Path) -> Iterator[bytes]:
-    unpacker = zlib.decompressobj(wbits=31)
-    fresh = False  # between two members: the file may end here, or be padded with zeros
+    member = _Member()
     try:
         for packed in _plain(file, path):
-            left = packed
-            while left:
-                if fresh:
-                    left = left.lstrip(b"\0")
-                    unpacker = zlib.decompressobj(wbits=31)
-                    if not left:
-                        break
-                yield from filter(None, [unpacker.decompress(left, CHUNK)])
-                fresh = unpacker.eof
-                left = unpacker.unused_data if fresh else unpacker.unconsumed_tail
-        while not fresh and (chunk := unpacker.decompress(b"", CHUNK)):
-            yield chunk
+            place = 0
+            while (place := _after_padding(packed, place) if member.ended else place) < len(packed):
+                member = _Member() if member.ended else member
+                yield from member.unpacked(packed, place)
+                place += member.eaten
+        yield from member.unpacked(b"", 0)
     except zlib.error as error:
         raise _damaged(path, "gzip", file, error) from error
-    if not (fresh or unpacker.eof):
+    if not member.ended:
         raise _ends_early(path, "gzip")
+
+
+def _after_padding(packed: bytes, place: int) -> int:
+    found = _ZEROS.match(packed, place)
+    return found.end() if found else place
+
+
+class _Member:
+    """One of the parts of a gzip file, each packed for itself; the file may end after any, or be padded with zeros."""
+
+    def __init__(self) -> None:
+        self._unpacker = zlib.decompressobj(wbits=31)
+        self._bite = _FIRST_BITE
+        self.eaten = 0  # of what was offered last
+
+    @property
+    def ended(self) -> bool:
+        return self._unpacker.eof
+
+    def unpacked(self, packed: bytes, place: int) -> Iterator[bytes]:
+        """What comes out of the next bite, pieces of a bounded size."""
+        bite = packed[place : place + self._bite]
+        self.eaten = len(bite)
+        self._bite = min(2 * self._bite, CHUNK)
+        while not self.ended and (piece := self._unpacker.decompress(bite, CHUNK)):
+            yield piece
+            bite = self._unpacker.unconsumed_tail
+        self.eaten -= len(self._unpacker.unused_data)
 
 
 def _unzstd(file: IO[bytes], path: Path) -> Iterator[bytes]:

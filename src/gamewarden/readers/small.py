@@ -1,6 +1,6 @@
 """The small tables beside a log: labels, profiles, and the list of kinds a game has."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +9,8 @@ import polars as pl
 from gamewarden.errors import ReadError
 from gamewarden.provenance import settle, without_model_made
 from gamewarden.readers import delimited, jsonlines
-from gamewarden.readers.conform import ROW, as_text
+from gamewarden.readers.columns import foreign, frame_of
+from gamewarden.readers.conform import ROW, as_text, shown
 from gamewarden.readers.layout import PLAIN, Layout, advice
 from gamewarden.readers.packed import Unpacked
 from gamewarden.readers.tables import first_line_of, open_parquet, peek, unpacked_parquet
@@ -27,7 +28,7 @@ _SCORED = Table(
     open=True,
 )
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
-_NUMBER = r"^[+-]?(?:0|[1-9]\d*)(?:\.\d+)?$"  # an id such as 007 stays text
+_NUMBER = r"^[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$"  # an id such as 007 stays text
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,7 @@ def read_labels(path: Path, zone: str | None = None) -> Labels:
     Raises:
         ReadError: the file is no table, a column is missing, or a value is none we know.
     """
-    text, undone = _read_own(path)
-    _demand(text, LABELS, path)
+    text, undone = _read_own(path, LABELS)
     frame = check(_typed(text, LABELS, Clock(zone=zone), path), LABELS, str(path))
     once = frame.unique(maintain_order=True)
     torn = _torn(without_model_made(settle(once).frame).frame)
@@ -66,8 +66,7 @@ def read_profiles(path: Path, zone: str | None = None) -> pl.DataFrame:
     Raises:
         ReadError: the file is no table, `actor` is missing, twice or empty, or a value does not fit its column.
     """
-    text, _ = _read_own(path)
-    _demand(text, PROFILES, path)
+    text, _ = _read_own(path, PROFILES)
     frame = check(_typed(text, PROFILES, Clock(zone=zone), path), PROFILES, str(path))
     twice = frame.filter(pl.col("actor").is_duplicated())["actor"]
     if len(twice):
@@ -81,8 +80,7 @@ def read_scores(path: Path, zone: str | None = None) -> pl.DataFrame:
     Raises:
         ReadError: the file is no table, a column is missing, or a value does not fit its column.
     """
-    text, _ = _read_own(path)
-    _demand(text, _SCORED, path)
+    text, _ = _read_own(path, _SCORED)
     return check(_typed(text, _SCORED, Clock(zone=zone), path), _SCORED, str(path))
 
 
@@ -108,8 +106,10 @@ def read_vocabulary(path: Path) -> tuple[str, ...]:
     return kinds
 
 
-def read_table(path: Path, layout: Layout = PLAIN) -> pl.DataFrame:
-    """A whole small table: text as it was written, or a Parquet file's own types.
+def read_table(path: Path, layout: Layout = PLAIN, times: Collection[str] = ()) -> pl.DataFrame:
+    """A whole small table: text as it was written, or a Parquet file's own types, as far as they can be shown.
+
+    In the columns named `times` a moment that no calendar holds stays a moment, and is out of range.
 
     Raises:
         ReadError: it is no table we read, or any of its rows is malformed.
@@ -119,7 +119,7 @@ def read_table(path: Path, layout: Layout = PLAIN) -> pl.DataFrame:
     if len(set(shape.names)) < len(shape.names) or "" in shape.names:
         raise ReadError(f"{path}: two columns have the same name, or one has none")
     if shape.format == "parquet":
-        return _parquet(path)
+        return _parquet(path, times)
     tally = Tally(str(path), 0.0)
     with Unpacked(path, encoding=shape.encoding) as stream:
         if shape.format == "jsonl":
@@ -132,9 +132,10 @@ def read_table(path: Path, layout: Layout = PLAIN) -> pl.DataFrame:
     return pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(shape.names, pl.String))
 
 
-def _read_own(path: Path) -> tuple[pl.DataFrame, str | None]:
+def _read_own(path: Path, table: Table) -> tuple[pl.DataFrame, str | None]:
     """A table that may come from a list of ours: CSV without the apostrophes before formulas, and a word on them."""
-    found = read_table(path)
+    found = read_table(path, times=[name for name, dtype in table.columns.items() if dtype == TIME])
+    _demand(found, table, path)
     if peek(path).format != "csv":
         return found, None
     frame = restored(found)
@@ -145,13 +146,14 @@ def _read_own(path: Path) -> tuple[pl.DataFrame, str | None]:
     return frame, f"{path}: {counted(changed, 'text')} with an apostrophe before a formula's sign {are} read without it"
 
 
-def _parquet(path: Path) -> pl.DataFrame:
+def _parquet(path: Path, times: Collection[str]) -> pl.DataFrame:
     try:
         table = open_parquet(path, unpacked_parquet(path), []).read()
         table.validate(full=True)
     except PARQUET_FAULTS as error:
         raise ReadError(f"{path}: the Parquet file is damaged") from error
-    return pl.DataFrame(pl.from_arrow(table))
+    with foreign(path):
+        return frame_of(table, times)
 
 
 def _texts(frame: pl.DataFrame, path: Path, encoding: str | None) -> pl.DataFrame:
@@ -173,19 +175,22 @@ def _demand(frame: pl.DataFrame, table: Table, path: Path) -> None:
 
 
 def _typed(frame: pl.DataFrame, table: Table, clock: Clock, path: Path) -> pl.DataFrame:
-    return pl.DataFrame([_fit(column, table, clock, path) for column in frame])
+    with foreign(path):
+        return pl.DataFrame([_fit(column, table, clock, path) for column in frame])
 
 
 def _fit(column: pl.Series, table: Table, clock: Clock, path: Path) -> pl.Series:
     dtype = table.columns.get(column.name)
     if dtype is None:
-        return _numbers_as_numbers(column)
+        return _numbers_as_numbers(_showable(column))
     if dtype == TIME:
         moments = clock.read(column)
         for reason, mask in moments.faults.items():
             raise _unfit(path, column, int(mask.argmax()), reason)
         return moments.at
-    text, _ = as_text(column)
+    text, faults = as_text(column)
+    for reason, mask in faults.items():
+        raise _unfit(path, column, int(mask.argmax()), f"{column.name} {reason}")
     fitted = _truth(text) if dtype == pl.Boolean else text.cast(dtype, strict=False)
     wrong = (fitted.is_null() & text.is_not_null()).arg_true()
     if len(wrong):
@@ -200,6 +205,17 @@ def _truth(text: pl.Series) -> pl.Series:
     return text.str.strip_chars().str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean)
 
 
+def _showable(column: pl.Series) -> pl.Series:
+    """A further column as it can stand in a list for people: bytes as text or their digits, nested values as text."""
+    if column.dtype.is_nested():
+        words = [None if value is None else str(value) for value in column.to_list()]
+        return pl.Series(column.name, words, dtype=pl.String)
+    if column.dtype != pl.Binary:
+        return column
+    text, faults = as_text(column)
+    return column.bin.encode("hex") if faults else text
+
+
 def _numbers_as_numbers(column: pl.Series) -> pl.Series:
     if column.dtype != pl.String or not column.str.contains(_NUMBER).all():
         return column
@@ -208,26 +224,24 @@ def _numbers_as_numbers(column: pl.Series) -> pl.Series:
 
 
 def _unfit(path: Path, column: pl.Series, place: int, why: str) -> ReadError:
-    return ReadError(f"{path}: row {place + 1:,}: {column.name} is {shorten(column[place])}; {why}")
+    return ReadError(f"{path}: row {place + 1:,}: {column.name} is {shorten(shown(column, place))}; {why}")
 
 
 def _torn(labels: pl.DataFrame) -> list[str]:
-    """Actors with two labels that disagree at one moment."""
-    mixed = labels.filter(pl.col("bot").n_unique().over("actor") > 1)
-    groups = mixed.partition_by(["actor", "character"], maintain_order=True) if mixed.height else []
-    return sorted({str(group["actor"][0]) for group in groups if _disagree(group)})
+    """Actors with two labels that disagree at one moment.
 
-
-def _disagree(group: pl.DataFrame) -> bool:
-    bots, humans = group.filter(pl.col("bot")), group.filter(~pl.col("bot"))
-    return any(_overlap(bot, human) for bot in _periods(bots) for human in _periods(humans))
-
-
-def _periods(labels: pl.DataFrame) -> Iterator[tuple[int, int]]:
-    since = labels["since"].to_physical().fill_null(-(1 << 62)).to_list()
-    until = labels["until"].to_physical().fill_null(1 << 62).to_list()
-    return zip(since, until, strict=True)
-
-
-def _overlap(one: Sequence[int], other: Sequence[int]) -> bool:
-    return max(one[0], other[0]) < min(one[1], other[1])
+    Looked for in the order of the labels' beginnings: a label disagrees with an earlier one if it begins before the
+    latest end of those that say otherwise.
+    """
+    who, bot = ["actor", "character"], pl.col("bot")
+    begin = pl.col("since").to_physical().fill_null(-(1 << 62))
+    end = pl.col("until").to_physical().fill_null(1 << 62)
+    mixed = labels.filter(bot.n_unique().over("actor") > 1).select(*who, bot, begin, end)
+    ordered = mixed.filter(pl.col("since") < pl.col("until")).sort("since")
+    latest = [
+        pl.when(said).then(pl.col("until")).cum_max().forward_fill().over(who).alias(name)
+        for name, said in (("bot_until", bot), ("human_until", ~bot))
+    ]
+    other = pl.when(bot).then(pl.col("human_until")).otherwise(pl.col("bot_until"))
+    torn = ordered.with_columns(latest).filter(pl.col("since") < other)
+    return torn["actor"].unique().sort().to_list()

@@ -17,6 +17,7 @@ from gamewarden.contracts import canonical_json, digest
 from gamewarden.coverage import Coverage, Pulse
 from gamewarden.errors import ReadError
 from gamewarden.readers import delimited, jsonlines
+from gamewarden.readers.columns import foreign, frame_of
 from gamewarden.readers.conform import ROW, Conform
 from gamewarden.readers.duplicates import Seen
 from gamewarden.readers.layout import PLAIN, Layout, advice, encoding_of
@@ -246,7 +247,8 @@ class EventFile:
         return [name for name in EVENTS.columns if name in self._theirs and (name in always or name in columns)]
 
     def _conformed(self, raw: pl.DataFrame, conform: Conform, ours: Sequence[str]) -> pa.RecordBatch:
-        frame = conform(raw, ours)
+        with foreign(self.path):
+            frame = conform(raw, ours)
         numbers = [pl.col(ROW).alias("seq")] if self._number_rows else []
         return _to_batch(frame.with_columns(numbers).drop(ROW))
 
@@ -292,13 +294,18 @@ class EventFile:
                     tally.rows += batch.num_rows
                     yield self._with_numbers(batch, done)
                 else:
-                    raw = _to_frame(batch).select(*(pl.col(self._theirs[name]).alias(name) for name in ours))
+                    raw = self._foreign_frame(batch, ours)
                     row = pl.Series(ROW, np.arange(done, done + raw.height, dtype=np.uint64))
                     yield self._conformed(raw.with_columns(row), conform, ours)
                 done += batch.num_rows
             self._refuse_overwritten()
         except ReadError as error:
             raise error if str(self.path) in str(error) else ReadError(f"{self.path}: {error}") from error
+
+    def _foreign_frame(self, batch: pa.RecordBatch, ours: Sequence[str]) -> pl.DataFrame:
+        with foreign(self.path):
+            frame = frame_of(batch, [self._theirs["at"]])
+            return frame.select(*(pl.col(self._theirs[name]).alias(name) for name in ours))
 
     def _with_numbers(self, batch: pa.RecordBatch, done: int) -> pa.RecordBatch:
         if not self._number_rows:
@@ -464,16 +471,15 @@ def _missing(shape: Peek, missing: Sequence[str], theirs: dict[str, str]) -> str
 
 def first_line_of(stream: Unpacked) -> bytes:
     """Read a stream up to and with the end of its first line that is not blank."""
-    found = b""
-    while not found.strip():
-        more = stream.read_line(_LONGEST_HEADER)
-        if not more:
-            break
+    found, blank = b"", 0
+    while not found.strip() and blank < _LONGEST_HEADER and (more := stream.read_line(_LONGEST_HEADER)):
         found = more
+        blank += len(more)
     if len(found) >= _LONGEST_HEADER:
         raise ReadError(f"{stream.path}: is not a table: its first line is longer than {_LONGEST_HEADER >> 20} MiB")
     if not found.strip():
-        raise ReadError(f"{stream.path}: holds only blank lines; a log needs at least a header line")
+        where = "its first MiB holds" if blank >= _LONGEST_HEADER else "holds"
+        raise ReadError(f"{stream.path}: {where} only blank lines; a log needs at least a header line")
     return found
 
 
@@ -513,24 +519,6 @@ def _text_is_clean(values: pa.Array) -> bool:
     except pa.ArrowInvalid:
         return False
     return int(pc.index(values, "").as_py()) < 0
-
-
-def _to_frame(batch: pa.RecordBatch) -> pl.DataFrame:
-    """A batch as a frame, text that is not UTF-8 as bytes."""
-    columns = {name: _safe(batch.column(name)) for name in batch.schema.names}
-    return pl.DataFrame(pl.from_arrow(pa.table(columns)))
-
-
-def _safe(column: pa.Array) -> pa.Array:
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return column
-    try:
-        column.validate(full=True)
-    except pa.ArrowInvalid:
-        return column.cast(pa.large_binary() if pa.types.is_large_string(column.type) else pa.binary())
-    return column
 
 
 def _to_batch(frame: pl.DataFrame) -> pa.RecordBatch:

@@ -60,8 +60,7 @@ class Tally:
         if not count:
             return
         seen = self.faults[what].get(reason)
-        shown = "" if what == "notes" and value is None else f": {shorten(value)}"
-        example = seen.example if seen else f"first in row {row:,}{shown}"
+        example = seen.example if seen else _example(what, row, value)
         self.faults[what][reason] = Fault(reason, count + (seen.count if seen else 0), example)
 
     @property
@@ -91,8 +90,17 @@ class Tally:
 
 def shorten(value: object) -> str:
     """A value as it can stand in a message: quoted, on one line, not too long."""
-    text = repr(value.decode(errors="replace") if isinstance(value, bytes) else value)
+    value = value[:_LONGEST_VALUE] if isinstance(value, str | bytes | list) else value
+    try:
+        text = repr(value.decode(errors="replace") if isinstance(value, bytes) else value)
+    except RecursionError:
+        text = "nested too deep to be shown"
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+
+
+def _example(what: str, row: int, value: object) -> str:
+    shown = "" if what == "notes" and value is None else f": {shorten(value)}"
+    return f"first in row {row:,}{shown}"
 
 
 def _commonest_first(faults: Iterable[Fault]) -> list[Fault]:

@@ -24,28 +24,30 @@ OUT_OF_RANGE = "time is outside the years 20 to 9979 (is it in other units? set 
 REPEATED = "local time occurs twice when clocks go back; the first was taken"
 SKIPPED = "local time is skipped when clocks go forward; it was read with the offset before the change"
 
+_LARGEST = (1 << 63) - 1
 _EPOCH_DIGITS = {"epoch_s": 6, "epoch_ms": 3, "epoch_us": 0}  # decimals that are whole microseconds
-_EPOCH = r"^(?<sign>[+-]?)(?<whole>\d{1,30})(?:\.(?<f>\d*))?$"
-_POWER = r"^[+-]?\d{1,20}(?:\.\d{0,40})?[eE][+-]?\d{1,2}$"
+# Digits are ASCII: \d would take those of every script, which no conversion to a number does.
+_EPOCH = r"^(?<sign>[+-]?)(?<whole>[0-9]{1,30})(?:\.(?<f>[0-9]*))?$"
+_POWER = r"^[+-]?[0-9]{1,20}(?:\.[0-9]{0,40})?[eE][+-]?[0-9]{1,2}$"
 _ISO = (
-    r"^(?<Y>\d{4})-(?<m>\d\d)-(?<d>\d\d)"
-    r"(?:[Tt ](?<H>\d\d):(?<M>\d\d)(?::(?<S>\d\d)(?:[.,](?<f>\d+))?)?"
-    r" ?(?<z>[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$"
+    r"^(?<Y>[0-9]{4})-(?<m>[0-9]{2})-(?<d>[0-9]{2})"
+    r"(?:[Tt ](?<H>[0-9]{2}):(?<M>[0-9]{2})(?::(?<S>[0-9]{2})(?:[.,](?<f>[0-9]+))?)?"
+    r" ?(?<z>[Zz]|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?)?$"
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DIRECTIVES = {
-    "Y": r"\d{4}",
-    "y": r"\d\d",
-    "m": r"\d{1,2}",
-    "d": r"\d{1,2}",
+    "Y": r"[0-9]{4}",
+    "y": r"[0-9]{2}",
+    "m": r"[0-9]{1,2}",
+    "d": r"[0-9]{1,2}",
     "b": r"[A-Za-z]+",
-    "H": r"\d{1,2}",
-    "I": r"\d{1,2}",
+    "H": r"[0-9]{1,2}",
+    "I": r"[0-9]{1,2}",
     "p": r"[AaPp][Mm]",
-    "M": r"\d{1,2}",
-    "S": r"\d{1,2}",
-    "f": r"\d+",
-    "z": r"[Zz]|[+-](?:[01]\d|2[0-3]):?[0-5]\d",
+    "M": r"[0-9]{1,2}",
+    "S": r"[0-9]{1,2}",
+    "f": r"[0-9]+",
+    "z": r"[Zz]|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9]",
 }
 _SHORTHANDS = {"%T": "%H:%M:%S", "%R": "%H:%M", "%F": "%Y-%m-%d", "%D": "%m/%d/%y", "%B": "%b", "%e": "%d"}
 
@@ -80,14 +82,12 @@ class Clock:
         if self.format not in {"auto", "iso", *_EPOCH_DIGITS}:
             layout(self.format)
         if self.zone is not None:
-            parse_zone(self.zone)
+            _refuse_unknown(parse_zone(self.zone).key)
 
     def read(self, raw: pl.Series) -> Moments:
         """The times of a column of any type."""
-        if isinstance(raw.dtype, pl.Datetime):
+        if isinstance(raw.dtype, pl.Datetime) or raw.dtype == pl.Date:
             return self._from_timestamps(raw)
-        if raw.dtype == pl.Date:
-            return self._from_timestamps(raw.cast(pl.Datetime("us")))
         if raw.dtype.is_integer() and (self.format == "auto" or self.format in _EPOCH_DIGITS):
             return self._from_integers(raw)
         if raw.dtype.is_numeric():
@@ -102,11 +102,10 @@ class Clock:
         return _EPOCH_DIGITS.get(self.format, 6)
 
     def _from_timestamps(self, raw: pl.Series) -> Moments:
-        assert isinstance(raw.dtype, pl.Datetime)  # noqa: S101 - for the type checker; the caller has looked
         present = raw.is_not_null().to_numpy()
-        micros = raw.dt.cast_time_unit("us").to_physical().fill_null(0).to_numpy()
-        local = present if raw.dtype.time_zone is None else np.zeros_like(present)
-        return self._moments(raw.name, micros, local, present, {})
+        zone = raw.dtype.time_zone if isinstance(raw.dtype, pl.Datetime) else None
+        local = present if zone is None else np.zeros_like(present)
+        return self._moments(raw.name, _micros(raw), local, present, {})
 
     def _from_integers(self, raw: pl.Series) -> Moments:
         present = raw.is_not_null().to_numpy()
@@ -154,20 +153,35 @@ class Clock:
 
     def _moments(self, name: str, micros: Ints, local: Mask, good: Mask, faults: dict[str, Mask]) -> Moments:
         notes: dict[str, Mask] = {}
+        good, faults = _in_calendar(micros, good, faults)  # first: a clock far outside it has no offset in any zone
         if local.any():
             if self.zone is None:
                 faults = {**faults, NO_ZONE: local & good}
                 good = good & ~local
             else:
                 micros, notes = _from_zone(micros, local & good, self.zone)
-        beyond = good & ((micros < EARLIEST) | (micros > LATEST))
-        if beyond.any():
-            faults = {**faults, OUT_OF_RANGE: faults.get(OUT_OF_RANGE, beyond) | beyond}
-            good = good & ~beyond
+                good, faults = _in_calendar(micros, good, faults)
         at = pl.Series(name, np.where(good, micros, 0), dtype=pl.Int64)
         if not good.all():
             at = at.zip_with(pl.Series(good), pl.Series([None], dtype=pl.Int64))
         return Moments(at.cast(TIME), {why: mask for why, mask in faults.items() if mask.any()}, notes)
+
+
+def _micros(raw: pl.Series) -> Ints:
+    """The microseconds of dates and timestamps; what does not fit into a number stays as far out as fits."""
+    numbers: Ints = raw.to_physical().cast(pl.Int64).fill_null(0).to_numpy()
+    unit = raw.dtype.time_unit if isinstance(raw.dtype, pl.Datetime) else "day"
+    if unit == "ns":
+        return numbers // 1_000
+    factor = {"day": DAY, "ms": 1_000}.get(str(unit), 1)
+    return numbers if factor == 1 else np.clip(numbers, -_LARGEST // factor + 1, _LARGEST // factor) * factor
+
+
+def _in_calendar(micros: Ints, good: Mask, faults: dict[str, Mask]) -> tuple[Mask, dict[str, Mask]]:
+    beyond = good & ((micros < EARLIEST) | (micros > LATEST))
+    if not beyond.any():
+        return good, faults
+    return good & ~beyond, {**faults, OUT_OF_RANGE: faults.get(OUT_OF_RANGE, beyond) | beyond}
 
 
 def layout(pattern: str) -> str:
@@ -279,11 +293,22 @@ def _offset(parts: pl.DataFrame) -> tuple[Ints, Mask]:
     zone = parts["z"]
     if zone.is_in(["Z", "z"]).all():
         return np.zeros(parts.height, dtype=np.int64), zone.is_not_null().to_numpy()
-    digits = zone.str.replace_all(r"[^\d]", "").str.pad_end(4, "0")
+    digits = zone.str.replace_all("[^0-9]", "").str.pad_end(4, "0")
     hours = digits.str.slice(0, 2).cast(pl.Int64, strict=False).fill_null(0).to_numpy()
     minutes = digits.str.slice(2, 2).cast(pl.Int64, strict=False).fill_null(0).to_numpy()
     sign = np.where(zone.str.starts_with("-").fill_null(False).to_numpy(), -1, 1)
     return sign * (hours * HOUR + minutes * MINUTE), zone.is_not_null().to_numpy()
+
+
+def _refuse_unknown(zone: str) -> None:
+    """The table of zones that converts columns is not the system's, and may lack a zone that it has."""
+    try:
+        pl.Series([0]).cast(pl.Datetime("us")).dt.replace_time_zone(zone)
+    except pl.exceptions.PolarsError as error:
+        raise ConfigError(
+            f"time zone {zone!r} is known to this system and not to the Polars that converts times; write the name of "
+            "a place with the same clocks, such as Asia/Seoul"
+        ) from error
 
 
 def _from_zone(micros: Ints, local: Mask, zone: str) -> tuple[Ints, dict[str, Mask]]:
