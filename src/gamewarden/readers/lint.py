@@ -330,7 +330,7 @@ def _advice(found: Lint) -> Iterable[str]:
         yield "Name the zone the log was written in: --zone Asia/Seoul, or zone under [time] in the mapping file."
     if found.report and any(fault.reason.endswith(NOT_UTF8) for fault in (*found.report.bad, *found.report.nulled)):
         yield f"The log is not UTF-8: {advice(Path(found.source), None)}."
-    misses = {kind: meant for kind in found.unmapped if (meant := near_miss(kind))}
+    misses = {kind: meant for kind in list(found.unmapped)[:_MANY_KINDS] if (meant := near_miss(kind))}
     if misses:
         lines = ", ".join(f'"{kind}" = "{meant}"' for kind, meant in list(misses.items())[:_SHOWN])
         yield f"Map them in the mapping file: [kinds] {lines}."
