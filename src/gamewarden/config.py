@@ -158,6 +158,19 @@ class Maintain:
 
 
 @dataclass(frozen=True)
+class Watch:
+    """How much a watch that never ends remembers, whatever is sent at it."""
+
+    players: int = _setting(
+        1_000_000, "So many players are kept at a time, and so many connections; newcomers beyond are only counted."
+    )
+    unproven: int = _setting(
+        262_144, "So many sources are kept that have not proven to be there (about 150 bytes each); the oldest goes."
+    )
+    keep: str = _setting("1d", "Who was silent for so long is forgotten and starts afresh, at the latest after twice.")
+
+
+@dataclass(frozen=True)
 class Notify:
     """Whom maintenance calls, and how often at the most."""
 
@@ -186,6 +199,7 @@ class Config:
     verdict: Verdict = field(default_factory=Verdict)
     budget: Budget = field(default_factory=Budget)
     maintain: Maintain = field(default_factory=Maintain)
+    watch: Watch = field(default_factory=Watch)
     notify: Notify = field(default_factory=Notify)
     given: frozenset[str] = field(default=frozenset(), compare=False)  # what somebody wrote down, as "[section] name"
 
@@ -203,6 +217,7 @@ SECTIONS: Mapping[str, type] = {
     "verdict": Verdict,
     "budget": Budget,
     "maintain": Maintain,
+    "watch": Watch,
     "notify": Notify,
 }
 _BORDERS = ("given", "learned")
@@ -318,6 +333,7 @@ def _refuse_impossible(config: Config, source: str) -> None:
             f"{source} [population] bots = {config.population.bots}; it is a share above 0 and below 1, such as 0.05"
         )
     _refuse_impossible_upkeep(config.maintain, config.notify, source)
+    _refuse_impossible_watch(config.watch, source)
     if config.styles.borders not in _BORDERS:
         raise ConfigError(f"{source} [styles] borders = {config.styles.borders!r}; it is {' or '.join(_BORDERS)}")
     if not 0 < config.budget.confidence < 100:  # noqa: PLR2004  per cent
@@ -334,6 +350,16 @@ _CHOICES = {
     "sides": ("both", "lower"),
     "names": ("never", "allowed"),
 }
+
+
+_MOST_PLAYERS, _MOST_UNPROVEN = 100_000_000, 1 << 24
+
+
+def _refuse_impossible_watch(watch: Watch, source: str) -> None:
+    parse_span(watch.keep)
+    for name, most in (("players", _MOST_PLAYERS), ("unproven", _MOST_UNPROVEN)):
+        if not 1 <= (value := getattr(watch, name)) <= most:
+            raise ConfigError(f"{source} [watch] {name} = {value}; it must lie from 1 to {most:,}")
 
 
 def _refuse_impossible_upkeep(maintain: Maintain, notify: Notify, source: str) -> None:

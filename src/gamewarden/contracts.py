@@ -113,6 +113,16 @@ class LogSource(EventStream, Protocol):
         """
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """How much a watch that never ends may remember, whatever is sent at it."""
+
+    players: int = 1_000_000  # kept at a time, and as many connections of theirs; newcomers beyond are counted
+    unproven: int = 1 << 18  # sources kept at a time that have not proven to be there; the oldest makes room
+    keep: int = 86_400_000_000  # microseconds of silence after which somebody is forgotten, at the latest after twice
+    one_sided: bool = False  # the tap shows no answers, so that payload alone has to be proof
+
+
 class PacketStream(Protocol):
     """Packets of any number, in the source's order, the same rows at every reading of a file.
 

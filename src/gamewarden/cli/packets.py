@@ -13,6 +13,7 @@ from gamewarden.cli.settings import current
 from gamewarden.cli.show import hand_over, say, status_line
 
 if TYPE_CHECKING:
+    from gamewarden.contracts import Bounds
     from gamewarden.features.traffic import TrafficTest
     from gamewarden.features.traffic_fold import Tally
     from gamewarden.online.watch import Status, Write
@@ -33,6 +34,7 @@ def _profile_options() -> list[click.Parameter]:
 @click.option("--state", type=options.FILE, metavar="FILE", help="Keep every player's state here, and go on from it.")
 @click.option("--out", type=options.FILE, metavar="FILE", help="Write decisions here, not to standard output.")
 @click.option("--models", type=options.FILE, metavar="DIR", help="Use the traffic model in force, not Table II.")
+@click.option("--one-sided", is_flag=True, help="The tap shows no answers: judge sources without proof.")
 @options.packet_reading
 def watch(
     *,
@@ -40,6 +42,7 @@ def watch(
     state: Path | None,
     out: Path | None,
     models: Path | None,
+    one_sided: bool,
     reading: "Reading",
     **given: Any,  # noqa: ANN401  the options of the traffic test
 ) -> None:
@@ -53,9 +56,10 @@ def watch(
 
     test = _profile(models, given, reading)
     say(*test.warnings)
-    packets = pipeline.open_packet_source(source, reading)
+    bounds = pipeline.bounds_of(current(), one_sided=one_sided)
+    packets = pipeline.open_packet_source(source, reading, bounds)
     with status_line() as status:
-        tally = _watch(packets, test, live=not source.is_file(), state=state, out=out, status=status)
+        tally = _watch(packets, test, bounds, live=not source.is_file(), state=state, out=out, status=status)
     say(*pipeline.remarks_of(packets), _summary(tally))
 
 
@@ -75,6 +79,7 @@ def _profile(models: Path | None, given: dict[str, Any], reading: "Reading") -> 
 def _watch(
     packets: Any,  # noqa: ANN401  a PacketStream, which costs an import
     test: "TrafficTest",
+    bounds: "Bounds",
     *,
     live: bool,
     state: Path | None,
@@ -87,9 +92,11 @@ def _watch(
 
     with Stop().on_interrupt() as stop:
         if state is not None and out is not None and not live:
-            return watch_to_file(packets, test, out, state=state, status=status, stop=stop)
+            return watch_to_file(packets, test, out, state=state, status=status, stop=stop, bounds=bounds)
         with _written(out, anew=state is None) as write:
-            return watch_packets(packets, test, write, state=state, replayed=not live, status=status, stop=stop)
+            return watch_packets(
+                packets, test, write, state=state, replayed=not live, status=status, stop=stop, bounds=bounds
+            )
 
 
 @contextmanager
@@ -106,4 +113,9 @@ def _written(out: Path | None, *, anew: bool) -> "Iterator[Write]":
 
 def _summary(tally: "Tally") -> str:
     share = f", {tally.bots / tally.decisions:.1%} of them bot" if tally.decisions else ""
-    return f"{tally.players:,} players, {tally.counted:,} client packets, {tally.decisions:,} decisions{share}"
+    refused = f", {tally.refused:,} packets of players beyond the most ([watch] players)" if tally.refused else ""
+    forgotten = f", {tally.forgotten:,} silent ones forgotten" if tally.forgotten else ""
+    return (
+        f"{tally.players:,} players{forgotten}, {tally.counted:,} client packets, "
+        f"{tally.decisions:,} decisions{share}{refused}"
+    )

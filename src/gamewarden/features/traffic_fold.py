@@ -43,6 +43,7 @@ _TYPES = {
 }
 _SCHEMA = pa.schema(_TYPES)
 _LINE = 64  # bytes a cache line: a record that straddles two costs two waits
+MOST_PLAYERS = 2**31 - 1  # their numbers have 32 bits
 _MAGIC = b"gamewarden traffic state 1\n"
 
 
@@ -55,6 +56,8 @@ class Tally(NamedTuple):
     decisions: int = 0
     bots: int = 0  # decisions that say bot
     backwards: int = 0  # times that went backwards
+    refused: int = 0  # client packets of players for whom there was no place
+    forgotten: int = 0  # players that were silent for too long
 
 
 @dataclass(slots=True)
@@ -92,8 +95,10 @@ _COUNTS = frozenset({"window", "gaps_over_1", "gaps_over_2", "sizes_over_1", "si
 class Fold:
     """Every player's state. What comes out does not depend on how the packets were cut into batches."""
 
-    def __init__(self, test: "TrafficTest") -> None:
+    def __init__(self, test: "TrafficTest", most: int = MOST_PLAYERS) -> None:
+        """With `most` players at a time; who comes beyond them is counted and not judged."""
         self.test = test
+        self.most = most
         self.tally = Tally()
         self._limits = test.limits()
         self._records = _lines(0)
@@ -116,6 +121,31 @@ class Fold:
         packets = self._columns(batch)
         parts = [self._stride(packets, begin, min(begin + STRIDE, rows)) for begin in range(0, rows, STRIDE)]
         return Windows(parts[0] if len(parts) == 1 else np.concatenate([self._done[:0], *parts]), self)
+
+    def forget(self, now: int, keep: int) -> None:
+        """Let go of the players silent for longer than `keep` microseconds before `now`; they would start afresh.
+
+        Who has not completed a window and would begin a new session goes too: nothing of them would be remembered.
+        Windows that were completed before must have been read by then.
+        """
+        players = self.tally.players
+        records = self._records[:players]
+        gone = (records["at"] < now - keep) | ((records["window"] == 0) & (records["at"] < now - self.test.session_gap))
+        count = int(np.count_nonzero(gone))
+        if count:
+            self._keep(~gone)
+            self.tally = self.tally._replace(players=players - count, forgotten=self.tally.forgotten + count)
+
+    def _keep(self, stays: NDArray[np.bool_]) -> None:
+        lengths = np.diff(self._starts[: len(stays) + 1])
+        self._text = self._text[: self._starts[len(stays)]][np.repeat(stays, lengths)]
+        self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[stays])])
+        records = _lines(int(np.count_nonzero(stays)))
+        records[:] = self._records[: len(stays)][stays]
+        self._records = records
+        self._table = spread(self._starts, self._text, len(records), _places(len(records)))
+        self._dictionary.player.fill(-1)
+        self._unmet = len(self._names)
 
     def names(self, players: Small) -> pa.Array:
         """The actors of these players."""
@@ -140,7 +170,7 @@ class Fold:
         return b"".join((_MAGIC, _seal(content), content))
 
     @classmethod
-    def from_bytes(cls, state: bytes, test: "TrafficTest") -> tuple[Self, dict[str, Any]]:
+    def from_bytes(cls, state: bytes, test: "TrafficTest", most: int = MOST_PLAYERS) -> tuple[Self, dict[str, Any]]:
         """The fold as it was, and the caller's note.
 
         Raises:
@@ -149,7 +179,7 @@ class Fold:
         head, records, starts, text = _parts(state)
         if head["test"] != json.loads(canonical_json(test.to_dict())):
             raise ReadError("the state was made with another profile of the traffic test; use that one, or start anew")
-        self = cls(test)
+        self = cls(test, most)
         self.tally = Tally(**head["tally"])
         self._records = _lines(len(records))
         self._records[:] = records
@@ -162,8 +192,17 @@ class Fold:
         self._make_room(end - begin)
         known = Known(self._table, self._starts, self._text)
         tally = self.tally
-        players, finished, counted, backwards = fold(
-            packets, begin, end, self._dictionary, known, tally.players, self._records, self._limits, self._done
+        players, finished, counted, backwards, refused = fold(
+            packets,
+            begin,
+            end,
+            self._dictionary,
+            known,
+            tally.players,
+            self._records,
+            self._limits,
+            self._done,
+            self.most,
         )
         self._unmet -= players - tally.players
         done = self._done[:finished].copy()
@@ -174,6 +213,8 @@ class Fold:
             decisions=tally.decisions + finished,
             bots=tally.bots + int(np.count_nonzero(done["bot"])),
             backwards=tally.backwards + backwards,
+            refused=tally.refused + refused,
+            forgotten=tally.forgotten,
         )
         return done
 
@@ -211,7 +252,7 @@ class Fold:
 
     def _make_room(self, packets: int) -> None:
         players = self.tally.players
-        newcomers = min(packets, self._unmet)
+        newcomers = max(min(packets, self._unmet, self.most - players), 0)
         most = players + newcomers
         text = int(self._starts[players]) + newcomers * self._longest_name
         if most > len(self._records):

@@ -130,11 +130,13 @@ def fold(  # noqa: PLR0917 - compiled code takes no keywords here
     players: NDArray[np.void],
     limits: Limits,
     done: NDArray[np.void],
-) -> tuple[int, int, int, int]:
+    most: int,
+) -> tuple[int, int, int, int, int]:
     """Take packets begin to end into the players' records; completed windows are written to `done` in their order.
 
-    The caller has room for every packet to bring a new player and to complete a window. Returns the number of players,
-    of completed windows, of counted packets and of times that went backwards.
+    The caller has room for every packet to bring a new player, up to `most`, and to complete a window. Returns the
+    number of players, of completed windows, of counted packets, of times that went backwards and of client packets
+    for whose player there was no place.
     """
     # Places are unsigned: a signed one may count from the end, and asking that at every step costs a quarter.
     rows = np.empty(BLOCK, np.uint64)
@@ -142,6 +144,7 @@ def fold(  # noqa: PLR0917 - compiled code takes no keywords here
     finished = 0
     counted = 0
     backwards = 0
+    refused = 0
     for block in range(begin, end, BLOCK):
         found = np.uint64(0)
         warm = 0
@@ -150,7 +153,10 @@ def fold(  # noqa: PLR0917 - compiled code takes no keywords here
             if packets.up[bit >> _THREE] >> (bit & _SEVEN) & _ONE:
                 player = dictionary.player[np.uint64(packets.actor[row])]
                 if player < 0:
-                    player, count = _meet(dictionary, int(packets.actor[row]), known, count, players)
+                    player, count = _meet(dictionary, int(packets.actor[row]), known, count, players, most)
+                    if player < 0:
+                        refused += 1
+                        continue
                 rows[found] = row
                 whose[found] = player
                 warm += players[np.uint64(player)].packets  # brings the record near; the next loop finds it there
@@ -165,7 +171,7 @@ def fold(  # noqa: PLR0917 - compiled code takes no keywords here
                 finished += 1
         if warm < 0:  # never: it keeps the compiler from dropping the first look
             counted = warm
-    return count, finished, counted, backwards
+    return count, finished, counted, backwards, refused
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -266,8 +272,10 @@ def _finish(player, number, limits, done):  # type: ignore[no-untyped-def]  # no
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _meet(dictionary: Dictionary, name: int, known: Known, count: int, players: NDArray[np.void]) -> tuple[int, int]:
-    """The player of this name, an old one or a new one, and how many players there are then."""
+def _meet(  # noqa: PLR0917 - compiled code takes no keywords here
+    dictionary: Dictionary, name: int, known: Known, count: int, players: NDArray[np.void], most: int
+) -> tuple[int, int]:
+    """The player of this name, an old one or a new one, -1 beyond `most`, and how many players there are then."""
     begin = dictionary.starts[name]
     end = dictionary.starts[name + 1]
     value = _hash(dictionary.text, begin, end)
@@ -280,6 +288,8 @@ def _meet(dictionary: Dictionary, name: int, known: Known, count: int, players: 
             dictionary.player[name] = player
             return player, count
         place = (place + _ONE) & mask
+    if count >= most:
+        return -1, count
     known.table[place] = (value >> _HALF << _HALF) | np.uint64(count + 1)
     for offset in range(end - begin):
         known.text[known.starts[count] + offset] = dictionary.text[begin + offset]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from gamewarden.errors import ReadError, WriteError
-from gamewarden.features.traffic_fold import Fold
+from gamewarden.features.traffic_fold import MOST_PLAYERS, Fold
 from gamewarden.files import make_directory, sync_name, unwritable, whole_file
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def resume(self, test: "TrafficTest") -> tuple[Fold, dict[str, Any]]:
+    def resume(self, test: "TrafficTest", most: int = MOST_PLAYERS) -> tuple[Fold, dict[str, Any]]:
         """The fold as the last snapshot has it, with the decisions after it taken back; a fresh one without a snapshot.
 
         Raises:
@@ -81,8 +81,8 @@ class Journal:
                     f"{self.out}: it has decisions already, but there is no state {self.state} to go on from; "
                     "move the file away or name another"
                 )
-            return Fold(test), {}
-        fold, note = load_state(self.state, test)
+            return Fold(test, most), {}
+        fold, note = load_state(self.state, test, most)
         if "out" not in note or present < note["out"]:
             raise ReadError(
                 f"{self.state}: the state knows {note.get('out', 'no')} bytes of decisions, but {self.out} has "
@@ -98,13 +98,13 @@ class Journal:
         _write_all(self._file, data, self.out)
         self._length += len(data)
 
-    def snapshot(self, fold: Fold, origin: Origin) -> None:
+    def snapshot(self, fold: Fold, origin: Origin, **note: int) -> None:
         """From here a restart goes on."""
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
             raise unwritable(self.out, error) from error
-        save_state(self.state, fold, origin, out=self._length)
+        save_state(self.state, fold, origin, out=self._length, **note)
 
     def _keep_others_out(self) -> None:
         try:
@@ -153,14 +153,14 @@ def save_state(path: Path, fold: Fold, origin: Origin, **note: int) -> None:
         draft.write_bytes(whole)
 
 
-def load_state(path: Path, test: "TrafficTest") -> tuple[Fold, dict[str, Any]]:
+def load_state(path: Path, test: "TrafficTest", most: int = MOST_PLAYERS) -> tuple[Fold, dict[str, Any]]:
     """The fold as it was saved, and the note beside it.
 
     Raises:
         ReadError: the file cannot be read, is damaged, or was made with another profile.
     """
     try:
-        return Fold.from_bytes(path.read_bytes(), test)
+        return Fold.from_bytes(path.read_bytes(), test, most)
     except OSError as error:
         raise ReadError(f"{path}: cannot be read ({error.strerror or error}); name another file") from error
     except ReadError as error:

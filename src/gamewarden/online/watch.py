@@ -2,15 +2,16 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 
-from gamewarden.contracts import PacketStream
+from gamewarden.contracts import Bounds, PacketStream
 from gamewarden.errors import ReadError
 from gamewarden.features.traffic import TrafficTest
-from gamewarden.features.traffic_fold import Fold, Tally
+from gamewarden.features.traffic_fold import MOST_PLAYERS, Fold, Tally
+from gamewarden.online.forgetting import NEVER, Forgetting
 from gamewarden.online.journal import Journal, Origin, load_state, save_state
 from gamewarden.online.stopping import Stop
 from gamewarden.tables import json_lines
@@ -26,6 +27,7 @@ class Status:
     tally: Tally
     packets_per_second: float
     decisions_per_second: float
+    left_out: int = 0  # packets of sources that have not proven to be there, or for which there was no place
 
     @property
     def bot_share(self) -> float | None:
@@ -36,8 +38,12 @@ class Status:
         share = "no decision yet" if self.bot_share is None else f"{self.bot_share:.1%} bot"
         return (
             f"{self.tally.players:,} players · {self.packets_per_second:,.0f} packets/s · "
-            f"{self.decisions_per_second:,.1f} decisions/s · {share}"
+            f"{self.decisions_per_second:,.1f} decisions/s · {share}{self._left_out_text()}"
         )
+
+    def _left_out_text(self) -> str:
+        left_out = self.left_out + self.tally.refused
+        return f" · {left_out:,} packets of unproven or too many sources left out" if left_out else ""
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class Pace:
 
 
 USUAL = Pace()
+UNBOUNDED = Bounds(players=MOST_PLAYERS, keep=NEVER)  # for packets that are all there
 
 
 def no_status(_status: Status) -> None:
@@ -66,28 +73,33 @@ def watch(
     status: Callable[[Status], object] = no_status,
     pace: Pace = USUAL,
     stop: Stop | None = None,
+    bounds: Bounds = UNBOUNDED,
 ) -> Tally:
     """Decide on every player until the packets end; `write` gets decisions as JSON Lines.
 
     With `state` the watch goes on where that file was saved last. A source that is `replayed` from its beginning, such
     as a file, has the packets taken in before skipped; one that is not, such as a pipe, goes on with what comes. What
     was written after the last snapshot is written again: `watch_to_file` is the one that never doubles a decision.
-    When `stop` is asked the watch ends as if the packets had ended.
+    When `stop` is asked the watch ends as if the packets had ended. `bounds` say how many players are kept at a time
+    and when a silent one is forgotten.
 
     Raises:
         ReadError: the state is damaged, of another profile, or of another source.
         WriteError: the state cannot be written.
     """
-    fold, note = load_state(state, test) if state and state.exists() else (Fold(test), {})
+    most = bounds.players
+    fold, note = load_state(state, test, most) if state and state.exists() else (Fold(test, most), {})
+    forgetting = Forgetting(fold, bounds, note)
     origin = Origin()
     coming = _after(packets, fold, note, origin) if replayed else packets.batches()
 
     def snapshot() -> None:
         if state is not None:
-            save_state(state, fold, origin)
+            save_state(state, fold, origin, **forgetting.note)
 
     coming = (stop or Stop()).until(coming, live=not replayed)
-    return _run(coming, fold, write=write, snapshot=snapshot, status=status, pace=pace)
+    told = _telling(status, packets)
+    return _run(coming, fold, forgetting, write=write, snapshot=snapshot, status=told, pace=pace)
 
 
 def watch_to_file(
@@ -99,6 +111,7 @@ def watch_to_file(
     status: Callable[[Status], object] = no_status,
     pace: Pace = USUAL,
     stop: Stop | None = None,
+    bounds: Bounds = UNBOUNDED,
 ) -> Tally:
     """Decide on every player of a source that can be read again; after any crash `out` has each decision once.
 
@@ -107,22 +120,30 @@ def watch_to_file(
         WriteError: a file cannot be written, is written to by another watch, or has decisions without a state.
     """
     with Journal(out, state) as journal:
-        fold, note = journal.resume(test)
+        fold, note = journal.resume(test, bounds.players)
+        forgetting = Forgetting(fold, bounds, note)
         origin = Origin()
         coming = _after(packets, fold, note, origin)
 
         def snapshot() -> None:
-            journal.snapshot(fold, origin)
+            journal.snapshot(fold, origin, **forgetting.note)
 
         if not note:
             snapshot()  # before the first decision, so that decisions never stand without a state
         coming = (stop or Stop()).until(coming, live=False)
-        return _run(coming, fold, write=journal.write, snapshot=snapshot, status=status, pace=pace)
+        told = _telling(status, packets)
+        return _run(coming, fold, forgetting, write=journal.write, snapshot=snapshot, status=told, pace=pace)
+
+
+def _telling(status: Callable[[Status], object], packets: PacketStream) -> Callable[[Status], object]:
+    """The status with what the reader leaves out."""
+    return lambda said: status(replace(said, left_out=getattr(getattr(packets, "report", None), "withheld", 0)))
 
 
 def _run(
     batches: Iterator[pa.RecordBatch],
     fold: Fold,
+    forgetting: Forgetting,
     *,
     write: Write,
     snapshot: Callable[[], None],
@@ -132,8 +153,9 @@ def _run(
     meter = _Meter(fold.tally)
     saved, saved_at = fold.tally.packets, time.monotonic()
     for batch in _micro(batches):
-        if windows := fold.push(batch):
-            write(json_lines(windows.frame()))
+        for piece in forgetting.pieces(batch):
+            if windows := fold.push(piece):
+                write(json_lines(windows.frame()))
         now = time.monotonic()
         if fold.tally.packets - saved >= pace.snapshot_packets or now - saved_at >= pace.snapshot_seconds:
             snapshot()

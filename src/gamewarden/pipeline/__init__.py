@@ -49,6 +49,7 @@ from gamewarden.pipeline.shelving import (
 from gamewarden.pipeline.sources import (
     Reading,
     Told,
+    bounds_of,
     feature_class_of,
     food_of,
     limits_of,
@@ -79,6 +80,7 @@ __all__ = [
     "SummedUp",
     "Told",
     "Wishes",
+    "bounds_of",
     "budget_alone",
     "budget_of_flags",
     "budget_of_models",

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from gamewarden import detectors, features
 from gamewarden.config import Config
 from gamewarden.contracts import (
+    Bounds,
     EventStream,
     Feature,
     Food,
@@ -30,6 +31,7 @@ from gamewarden.readers.mapping import load_mapping
 from gamewarden.readers.packets import open_packets
 from gamewarden.readers.small import read_table
 from gamewarden.readers.tables import MAX_BAD_SHARE, EventFile, open_events
+from gamewarden.spans import parse_span
 from gamewarden.store.lake import Lake
 from gamewarden.tables import FrameRows
 from gamewarden.verdicts.meeting import Limits
@@ -91,8 +93,14 @@ def _open_file(source: Path, reading: Reading) -> EventFile:
     )
 
 
-def open_packet_source(source: Path, reading: Reading) -> PacketStream:
-    """A capture or a packet table, or standard input for `-`, as a stream of packets.
+def bounds_of(config: Config, *, one_sided: bool = False) -> Bounds:
+    """How much a watch may remember, by the settings."""
+    watch = config.watch
+    return Bounds(watch.players, watch.unproven, parse_span(watch.keep), one_sided)
+
+
+def open_packet_source(source: Path, reading: Reading, bounds: Bounds | None = None) -> PacketStream:
+    """A capture or a packet table, or standard input for `-`, as a stream of packets; with bounds for one without end.
 
     Raises:
         ReadError: it cannot be read.
@@ -107,6 +115,7 @@ def open_packet_source(source: Path, reading: Reading) -> PacketStream:
         include_empty=reading.include_empty,
         mapping=reading.mapping,
         zone=reading.zone,
+        bounds=bounds,
     )
 
 

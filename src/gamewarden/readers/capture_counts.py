@@ -26,6 +26,10 @@
     GUESSED_FLOWS,
     GAPS_GIVEN_UP,
     OTHER_BLOCKS,
+    # Of a bounded reading.
+    UNPROVEN,
+    CROWDED_OUT,
+    NO_PLACE,
     # What packets came wrapped in; one may be wrapped in several.
     IN_VXLAN,
     IN_GENEVE,
@@ -35,8 +39,8 @@
     IN_IP,
     IN_MPLS,
     IN_PPPOE,
-) = range(31)
-COUNTERS = 31
+) = range(34)
+COUNTERS = 34
 
 SAYS = {
     PACKETS: "packets captured",
@@ -62,6 +66,9 @@ SAYS = {
     BAD_TIME: "with a time beyond the calendar",
     BAD_INTERFACE: "of an interface that was not described",
     OTHER_BLOCKS: "blocks of other kinds",
+    UNPROVEN: "of sources that have not proven to be there, not delivered",
+    CROWDED_OUT: "such sources forgotten to make room",
+    NO_PLACE: "of connections beyond those that are kept, not delivered",
 }
 
 TUNNELS = {

@@ -11,16 +11,18 @@ import numpy.typing as npt
 
 from gamewarden.readers import capture_counts as counts
 from gamewarden.readers import flows as table
+from gamewarden.readers import unproven
 from gamewarden.readers.byte_numbers import net32, net64, u16, u32
 from gamewarden.readers.capture_headers import MOST_CAPTURED, Packet, headers
 from gamewarden.readers.capture_tunnels import SERVER_PORT, TUNNEL_PORT, unwrapped
-from gamewarden.readers.flows import FlowPointers, Flows, Ints, flow_pointers
+from gamewarden.readers.flows import HELD, FlowPointers, Flows, Ints, flow_pointers, waiting_pointers
 from gamewarden.readers.kernels import Pointer, apart, kernel, part, pointer_to
+from gamewarden.readers.unproven import GuardPointers, guard_pointers
 
 Bytes = npt.NDArray[np.uint8]
 
 # Why a scanner came back.
-NEEDS_BYTES, ROWS_FULL, NEEDS_ROOM, BAD_LENGTH, SECTION, INTERFACE = range(6)
+NEEDS_BYTES, ROWS_FULL, NEEDS_ROOM, BAD_LENGTH, SECTION, INTERFACE, FORGETS = range(7)
 
 MOST_BLOCK = 16 << 20
 LAST_SECOND = 253_402_300_799  # the year 9999 ends
@@ -75,6 +77,18 @@ class Desk(NamedTuple):
     pool: Pointer
     most_begin: int  # from here on the pool might not have room for one more segment
     flows: FlowPointers
+    waiting: FlowPointers  # of a bounded table: flows that have proven nothing
+    guard: GuardPointers
+
+
+class Key(NamedTuple):
+    """What names a flow: its two ends, the one that sorts first before the other."""
+
+    a_hi: np.int64
+    a_lo: np.int64
+    b_hi: np.int64
+    b_lo: np.int64
+    ports: np.int64
 
 
 def new_rows(capacity: int, pool: int = 0) -> Rows:
@@ -114,13 +128,15 @@ def _desk(data: Bytes, rules: Rules, flows: Flows, tally: Ints, rows: Rows) -> D
         pointer_to(rows.pool),
         len(rows.pool) - MOST_CAPTURED,
         flow_pointers(flows),
+        waiting_pointers(flows),
+        guard_pointers(flows),
     )
 
 
 @part
-def _flow_and_side(desk: Desk, packet: Packet) -> tuple[int, int]:
-    """(the flow's row, which of its two ends sent this)."""
-    data, net = desk.data, packet.net
+def _key_and_side(data: Pointer, packet: Packet) -> tuple[Key, int]:
+    """(what names the flow, which of its two ends sent this)."""
+    net = packet.net
     if packet.version == 4:
         source_hi = np.int64(0)
         target_hi = np.int64(0)
@@ -139,29 +155,38 @@ def _flow_and_side(desk: Desk, packet: Packet) -> tuple[int, int]:
             source_first = packet.source_port <= packet.target_port
     if source_first:
         ports = packet.source_port << 32 | packet.target_port << 16 | kind
-        return table.flow_row(desk.flows, source_hi, source_lo, target_hi, target_lo, ports), np.int64(0)
+        return Key(source_hi, source_lo, target_hi, target_lo, ports), np.int64(0)
     ports = packet.target_port << 32 | packet.source_port << 16 | kind
-    return table.flow_row(desk.flows, target_hi, target_lo, source_hi, source_lo, ports), np.int64(1)
+    return Key(target_hi, target_lo, source_hi, source_lo, ports), np.int64(1)
 
 
 @part
-def _new_payload(desk: Desk, packet: Packet, row: int, side: int, told_by_port: bool) -> int:
+def _row(desk: Desk, key: Key) -> int:
+    """The flow's row, -1 when it has proven nothing in a table with bounds."""
+    if desk.guard.on:
+        return unproven.known_row(desk.flows, key.a_hi, key.a_lo, key.b_hi, key.b_lo, key.ports)
+    return table.flow_row(desk.flows, key.a_hi, key.a_lo, key.b_hi, key.b_lo, key.ports)
+
+
+@part
+def _new_payload(data: Pointer, flows: FlowPointers, packet: Packet, row: int, side: int, told_by_port: bool) -> int:
     """Bytes of a TCP segment not seen before; a SYN sets the stream, and the client where no port tells."""
-    seq = net32(desk.data, packet.place + 4)
+    seq = net32(data, packet.place + 4)
     if (packet.flags & _SYN) != 0:
         opens = (packet.flags & _ACK) == 0
-        if table.begin_stream(desk.flows, row, side, seq, opens) and not told_by_port:
-            table.set_client(desk.flows, row, side if opens else 1 - side)
+        if table.begin_stream(flows, row, side, seq, opens) and not told_by_port:
+            table.set_client(flows, row, side if opens else 1 - side)
         seq = (seq + 1) & 0xFFFFFFFF
     if packet.payload == 0:
         return 0
-    return table.new_bytes(desk.flows, row, side, seq, packet.payload)
+    return table.new_bytes(flows, row, side, seq, packet.payload)
 
 
 @part
-def _goes_up(desk: Desk, packet: Packet, row: int, side: int, to_server: bool, told_by_port: bool) -> bool:
+def _goes_up(
+    desk: Desk, flows: FlowPointers, packet: Packet, row: int, side: int, to_server: bool, told_by_port: bool
+) -> bool:
     """Whether the client sent this; settles who the client is when nothing has told yet."""
-    flows = desk.flows
     if not table.knows_client(flows, row):
         if told_by_port:
             table.set_client(flows, row, side if to_server else 1 - side)
@@ -174,7 +199,8 @@ def _goes_up(desk: Desk, packet: Packet, row: int, side: int, to_server: bool, t
 @apart
 def _take_segment(desk: Desk, packet: Packet, at: int, count: int) -> int:
     """One TCP segment to the server, with its bytes; the number of rows after it."""
-    row, side = _flow_and_side(desk, packet)
+    key, side = _key_and_side(desk.data, packet)
+    row = _row(desk, key)
     if not table.knows_client(desk.flows, row):
         table.set_client(desk.flows, row, side)
     first = packet.place + (np.int64(desk.data[packet.place + 12]) >> 4) * 4
@@ -197,7 +223,7 @@ def _take_segment(desk: Desk, packet: Packet, at: int, count: int) -> int:
 @part
 def _full(desk: Desk, capacity: int, count: int) -> bool:
     """Whether the next packet might not find room among the rows."""
-    if count == capacity:
+    if count >= capacity:
         return True
     return desk.segments and count > 0 and desk.begin[count - 1] + desk.size[count - 1] > desk.most_begin
 
@@ -232,28 +258,79 @@ def _take(desk: Desk, start: int, end: int, wire_end: int, link: int, at: int, c
             tally[counts.NOT_TCP_UDP] += 1
             return count
         return _take_segment(desk, packet, at, count)
-    row, side = _flow_and_side(desk, packet)
+    key, side = _key_and_side(desk.data, packet)
     told_by_port = from_server != to_server
+    row = _row(desk, key)
+    if row < 0:
+        return _take_unproven(desk, packet, key, side, to_server, told_by_port, at, count)
+    wanted, up, size = _told(desk, desk.flows, packet, row, side, to_server, told_by_port)
+    return _put(desk, row, at, up, size, count) if wanted else count
+
+
+@part
+def _told(
+    desk: Desk, flows: FlowPointers, packet: Packet, row: int, side: int, to_server: bool, told_by_port: bool
+) -> tuple[bool, bool, int]:
+    """(whether it is delivered, the client sent it, bytes that are new)."""
+    tally = desk.tally
     size = packet.payload
     if packet.is_tcp:
-        size = _new_payload(desk, packet, row, side, told_by_port)
+        size = _new_payload(desk.data, flows, packet, row, side, told_by_port)
         if size < packet.payload:
             tally[counts.DUPLICATES if size == 0 else counts.OVERLAPS] += 1
             if size == 0:
-                return count
+                return False, False, 0
     if size == 0 and not desk.include_empty:
         tally[counts.EMPTY] += 1
-        return count
-    up = _goes_up(desk, packet, row, side, to_server, told_by_port)
+        return False, False, 0
+    up = _goes_up(desk, flows, packet, row, side, to_server, told_by_port)
     if desk.only_up and not up:
         tally[counts.DOWNWARD] += 1
-        return count
+        return False, False, 0
+    return True, up, size
+
+
+@part
+def _put(desk: Desk, row: int, at: int, up: bool, size: int, count: int) -> int:
+    """One packet delivered; the number of rows after it."""
     desk.end[count] = table.client_end(desk.flows, row)
     desk.at[count] = at
     desk.up[count] = np.uint8(up)
     desk.size[count] = size
-    tally[counts.DELIVERED] += 1
+    desk.tally[counts.DELIVERED] += 1
     return count + 1
+
+
+@apart
+def _take_unproven(
+    desk: Desk, packet: Packet, key: Key, side: int, to_server: bool, told_by_port: bool, at: int, count: int
+) -> int:
+    """One packet of a flow that has proven nothing so far; the number of rows after it."""
+    tally, waiting, guard = desk.tally, desk.waiting, desk.guard
+    row, crowded = unproven.waiting_row(waiting, guard, key.a_hi, key.a_lo, key.b_hi, key.b_lo, key.ports)
+    tally[counts.CROWDED_OUT] += crowded
+    wanted, up, size = _told(desk, waiting, packet, row, side, to_server, told_by_port)
+    if not wanted:
+        return count
+    if size > 0:
+        unproven.sends_payload(waiting, row, side)
+    acknowledges = packet.is_tcp and (packet.flags & _ACK) != 0
+    acknowledged = net32(desk.data, packet.place + 8) if acknowledges else np.int64(0)
+    if not unproven.is_proven(waiting, guard, row, side, acknowledges, acknowledged):
+        tally[counts.UNPROVEN] += 1
+        if up:
+            unproven.hold(guard, row, at, size)
+        return count
+    if desk.flows.used[table.FLOWS_USED] >= guard.most:
+        tally[counts.NO_PLACE] += 1
+        return count
+    held = guard.count[row]
+    known = unproven.moved(desk.flows, waiting, row)
+    for number in range(max(held - HELD, 0), held):
+        place = row * 2 * HELD + 2 * (number % HELD)
+        count = _put(desk, known, guard.held[place], True, guard.held[place + 1], count)
+        tally[counts.UNPROVEN] -= 1
+    return _put(desk, known, at, up, size, count)
 
 
 @kernel
@@ -271,7 +348,7 @@ def scan_records(
     count: int,
 ) -> tuple[int, int, int]:
     """Classic pcap: records one after the other."""
-    capacity = len(rows.at)
+    capacity = len(rows.at) - HELD if flows.waiting.on else len(rows.at)
     desk = _desk(data, rules, flows, tally, rows)
     bytes_ = desk.data
     while True:
@@ -291,6 +368,8 @@ def scan_records(
         if nanos:
             fraction //= 1000
         at = u32(bytes_, offset, big) * 1_000_000 + fraction
+        if unproven.time_to_forget(desk.guard, at):
+            return offset, count, FORGETS
         wire_end = start + max(captured, u32(bytes_, offset + 12, big))
         count = _take(desk, start, start + captured, wire_end, link, at, count)
         offset = start + captured
@@ -331,7 +410,7 @@ def block_time(high: int, low: int, resolution: int, shift: int) -> tuple[bool, 
 def _take_block(
     desk: Desk, offset: int, total: int, big: bool, old: bool, interfaces: Ints, known: int, count: int
 ) -> int:
-    """One enhanced (or old) packet block; the rows after it, or -1 when its lengths cannot be."""
+    """One enhanced (or old) packet block; the rows after it, -1 when its lengths cannot be, -2 to forget first."""
     data = desk.data
     if total < 32:
         return -1
@@ -345,6 +424,8 @@ def _take_block(
             u32(data, offset + 12, big), u32(data, offset + 16, big), interfaces[face, 1], interfaces[face, 2]
         )
         if good:
+            if unproven.time_to_forget(desk.guard, at):
+                return -2
             start = offset + 28
             wire_end = start + max(captured, u32(data, offset + 24, big))
             return _take(desk, start, start + captured, wire_end, interfaces[face, 0], at, count)
@@ -372,7 +453,7 @@ def scan_blocks(
 
     `interfaces` has a row (link type, time resolution, seconds to add) for each of the `known` interfaces.
     """
-    capacity = len(rows.at)
+    capacity = len(rows.at) - HELD if flows.waiting.on else len(rows.at)
     desk = _desk(data, rules, flows, tally, rows)
     bytes_ = desk.data
     while True:
@@ -397,7 +478,7 @@ def scan_blocks(
         if kind in (2, 6):
             after = _take_block(desk, offset, total, big, kind == 2, interfaces, known, count)
             if after < 0:
-                return offset, count, BAD_LENGTH
+                return offset, count, BAD_LENGTH if after == -1 else FORGETS
             count = after
         elif kind == 3:
             tally[counts.PACKETS] += 1

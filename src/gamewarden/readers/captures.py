@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from gamewarden.contracts import Bounds
 from gamewarden.errors import ConfigError
 from gamewarden.readers import capture_counts as counts
 from gamewarden.readers import capture_kernel as kernel
@@ -29,7 +30,7 @@ from gamewarden.readers.capture_blocks import BadBlockError
 from gamewarden.readers.capture_framing import Framing, framing_of
 from gamewarden.readers.capture_tunnels import SERVER_PORT, TUNNEL_PORT, TUNNEL_PORTS
 from gamewarden.readers.client_ends import Accounts, ClientEnds
-from gamewarden.readers.flows import Ints, new_flows, with_more_room
+from gamewarden.readers.flows import FLOWS_USED, Ints, new_flows, with_more_room, without_silent
 from gamewarden.readers.link_types import refusal
 from gamewarden.readers.packet_schema import SCHEMA
 from gamewarden.readers.stream_gaps import FORGOTTEN
@@ -46,12 +47,14 @@ class CaptureReport:
     problem: str | None = None
     refused: str | None = None  # which link types are not read, when packets had them
     unmatched: int = 0  # packets delivered under their address, since no account was known
+    forgotten: int = 0  # connections that were silent for too long
 
     @property
     def counts(self) -> dict[str, int]:
         """All counts that are not zero, in words."""
         counted = {words: int(self.tally[index]) for index, words in counts.SAYS.items()}
         counted["delivered by address, without an account"] = self.unmatched
+        counted["silent connections forgotten"] = self.forgotten
         return {words: count for words, count in counted.items() if count}
 
     @property
@@ -59,10 +62,16 @@ class CaptureReport:
         """How many packets came in each kind of tunnel that was opened; one may have come in several."""
         return {name: int(self.tally[index]) for index, name in counts.TUNNELS.items() if self.tally[index]}
 
+    @property
+    def withheld(self) -> int:
+        """Packets of sources that have not proven to be there, or for which there was no place."""
+        return int(self.tally[counts.UNPROVEN] + self.tally[counts.NO_PLACE])
+
     def lines(self) -> list[str]:
-        """The counts on one line; tunnels, link types that are not read and the problem on lines of their own."""
+        """The counts on one line; tunnels, link types that are not read, a problem and advice on lines of their own."""
         summary = ", ".join(f"{count} {words}" for words, count in self.counts.items())
-        return [line for line in (summary, self._opened(), self._unread(), self.refused, self.problem) if line]
+        told = (summary, self._opened(), self._unread(), self.refused, self.problem, self._advice())
+        return [line for line in told if line]
 
     def _opened(self) -> str | None:
         if not self.tunnels:
@@ -76,6 +85,14 @@ class CaptureReport:
             return None
         told = ", ".join(f"{count:,} packets were {words}" for words, count in unread.items())
         return f"{told}; the players inside are not seen"
+
+    def _advice(self) -> str | None:
+        if self.tally[counts.UNPROVEN] and not self.tally[counts.DELIVERED]:
+            return (
+                "no source has proven to be there, since no answer to any was captured; "
+                "if the tap shows one direction only, say --one-sided"
+            )
+        return None
 
 
 class CaptureStream:
@@ -94,10 +111,12 @@ class CaptureStream:
         *,
         include_empty: bool = False,
         only_up: bool = False,
+        bounds: Bounds | None = None,
     ) -> None:
         self.report = CaptureReport()
         self._origin = origin
         self._accounts = accounts
+        self._bounds = bounds
         self._rules = _rules(server_ports, include_empty=include_empty, only_up=only_up)
 
     @property
@@ -109,7 +128,10 @@ class CaptureStream:
         """All packets in the source's order; damage ends them and is told by `report`."""
         self.report = CaptureReport()
         with self._origin.opened() as source:
-            yield from CaptureReading(source, self._origin.name, self._rules, self._accounts, self.report).batches()
+            reading = CaptureReading(
+                source, self._origin.name, self._rules, self._accounts, self.report, bounds=self._bounds
+            )
+            yield from reading.batches()
 
 
 def segment_reading(
@@ -142,13 +164,14 @@ class CaptureReading:
         report: CaptureReport,
         *,
         pool: int = 0,
+        bounds: Bounds | None = None,
     ) -> None:
         self._source = source
         self._name = name
         self._rules = rules
         self._report = report
         self._window = Window(source)
-        self._flows = new_flows(secrets.randbits(62))
+        self._flows = new_flows(secrets.randbits(62), bounds=bounds)
         self._ends = ClientEnds(accounts)
         self._pool = pool
         self._rows = kernel.new_rows(_BATCH_ROWS, pool)
@@ -157,7 +180,8 @@ class CaptureReading:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The packets, a batch when it is full or when the source makes us wait."""
         for rows, count in self.fills():
-            yield self._batch(rows, count)
+            if count:
+                yield self._batch(rows, count)
 
     def fills(self) -> Iterator[tuple[kernel.Rows, int]]:
         """The rows, and how many, when they are full or when the source makes us wait."""
@@ -173,6 +197,9 @@ class CaptureReading:
                     break
             elif status == kernel.ROWS_FULL:
                 yield self._taken()
+            elif status == kernel.FORGETS:
+                yield self._taken()  # while their ends still have their numbers
+                self._forget_silent()
             elif not self._understood(framing, status):
                 break
         self._notice_cut(framing)
@@ -183,6 +210,12 @@ class CaptureReading:
         filled = self._rows, self._count
         self._rows, self._count = kernel.new_rows(_BATCH_ROWS, self._pool), 0
         return filled
+
+    def _forget_silent(self) -> None:
+        before = int(self._flows.used[FLOWS_USED])
+        self._flows = without_silent(self._flows)
+        self._report.forgotten += before - int(self._flows.used[FLOWS_USED])
+        self._ends.forget()
 
     def clients(self, ends: npt.NDArray[np.int32], at: Ints) -> pa.DictionaryArray:
         """Who stands behind each of these ends."""

@@ -101,8 +101,12 @@ class ClientEnds:
     def __init__(self, accounts: Accounts | None) -> None:
         self.unmatched = 0  # packets whose end no account row speaks for
         self._accounts = accounts
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: the ends of the flows have other numbers from now on, and so have the actors."""
         self._known = 0
-        self._dictionary = pa.array(accounts.names if accounts else [], pa.string())
+        self._dictionary = pa.array(self._accounts.names if self._accounts else [], pa.string())
         self._spans = np.empty((0, 2), np.int64)
 
     def actors(self, flows: Flows, ends: npt.NDArray[np.int32], at: Ints) -> pa.DictionaryArray:

@@ -12,11 +12,12 @@ Which TCP bytes are new is kept per direction as the next expected sequence numb
 * a new SYN with another initial number starts both directions afresh, the same SYN again changes nothing.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from gamewarden.contracts import Bounds
 from gamewarden.readers import stream_gaps
 from gamewarden.readers.kernels import Pointer, kernel, part, pointer_to
 from gamewarden.readers.stream_gaps import GapPointers, Spans, signed
@@ -27,6 +28,7 @@ _FAR_BITS = 24
 FAR = 1 << _FAR_BITS  # more than any window a game client has in flight, 1/256 of the sequence space
 _M32 = 0xFFFFFFFF
 _MOST_GAPS = (1 << 24) - 1  # the row of gaps is named in 24 bits
+_NO_GAPS = _MOST_GAPS + 1  # of flows that have proven nothing: none is remembered, and none is missed
 
 # Words of a flow's row: the key …
 A_HI, A_LO, B_HI, B_LO, PORTS = 0, 1, 2, 3, 4
@@ -35,12 +37,33 @@ ROW_WORDS = 8
 NEXT, ISN, CLIENT, FLAGS = 10, 12, 14, 15
 
 SEQ_KNOWN, ISN_KNOWN, CLIENT_KNOWN, CLIENT_IS_B = 1, 4, 16, 32  # the first two are shifted by the side, 0 or 1
+STATE_FLAGS = 63  # all of these
+SEEN = 64  # of a bounded table: since the last time that silent flows were forgotten
 
 FLOWS_USED, ENDS_USED, GAPS_USED = 0, 1, 2
 
 
 ROW_HALVES, END_WORDS = 2 * ROW_WORDS, 3
 SIDE_WORDS, GAP_WORDS = stream_gaps.HEAD_WORDS, 2 * stream_gaps.HEAD_WORDS
+
+
+class Waiting(NamedTuple):
+    """The place of flows that have proven nothing yet: a ring of fixed size in which the oldest makes room.
+
+    `unproven` has what these arrays mean; a table without bounds has them empty.
+    """
+
+    rows: Ints  # as those of flows
+    halves: npt.NDArray[np.uint32]
+    slots: npt.NDArray[np.int32]
+    held: Ints  # (time, size) of the client's latest packets
+    count: Ints  # how many packets of the client were held, those that made room too
+    used: Ints  # as of flows; none has gaps
+    clock: Ints  # words of the clock by which silent flows are forgotten, and where the ring goes on
+    on: bool
+    one_sided: bool
+    keep: int  # microseconds
+    most: int  # flows beside these, at most
 
 
 class Flows(NamedTuple):
@@ -55,10 +78,37 @@ class Flows(NamedTuple):
     spans: Spans  # those lists
     used: Ints  # how many rows of flows, ends and gaps are taken
     seed: int
+    waiting: Waiting
 
 
-def new_flows(seed: int, capacity: int = 1 << 10) -> Flows:
-    """An empty table.
+VACANT = -1  # stands for the ports of a row that nobody has
+NEXT_PLACE, LAST_AT, DUE, NOW = range(4)  # words of the clock
+LONG_AGO = -(1 << 62)
+HELD = 4  # packets of a client that are kept until it has proven itself
+
+
+def new_waiting(bounds: Bounds | None) -> Waiting:
+    """An empty place for flows that have proven nothing, as large as it will ever be."""
+    places = 1 if bounds is None else max(bounds.unproven, 1)
+    rows = np.zeros((places, ROW_WORDS), np.int64)
+    rows[:, PORTS] = VACANT
+    return Waiting(
+        rows=rows,
+        halves=rows.view(np.uint32),
+        slots=np.zeros(4 << (places - 1).bit_length(), np.int32),
+        held=np.zeros((places, 2 * HELD), np.int64),
+        count=np.zeros(places, np.int64),
+        used=np.array([0, 0, _NO_GAPS], np.int64),
+        clock=np.array([0, LONG_AGO, LONG_AGO, LONG_AGO], np.int64),
+        on=bounds is not None,
+        one_sided=bounds is not None and bounds.one_sided,
+        keep=0 if bounds is None else bounds.keep,
+        most=0 if bounds is None else bounds.players,
+    )
+
+
+def new_flows(seed: int, capacity: int = 1 << 10, bounds: Bounds | None = None) -> Flows:
+    """An empty table; with bounds one that cannot grow for ever.
 
     The seed keeps strangers from choosing addresses that collide; no result depends on it.
     """
@@ -73,6 +123,7 @@ def new_flows(seed: int, capacity: int = 1 << 10) -> Flows:
         spans=stream_gaps.new_spans(),
         used=np.zeros(3, np.int64),
         seed=seed,
+        waiting=new_waiting(bounds),
     )
 
 
@@ -91,6 +142,57 @@ def with_more_room(flows: Flows) -> Flows:
     if flows.used[GAPS_USED] == len(flows.gaps):
         flows = flows._replace(gaps=_doubled(flows.gaps))
     return flows._replace(spans=stream_gaps.with_more_spans(flows.spans))
+
+
+def without_silent(flows: Flows) -> Flows:
+    """A bounded table without the flows that were not seen since the last time, and without what only they needed."""
+    used = int(flows.used[FLOWS_USED])
+    stays = (flows.halves[:used, FLAGS] & SEEN) != 0
+    kept = int(stays.sum())
+    rows = np.zeros((_room(kept), ROW_WORDS), np.int64)
+    rows[:kept] = flows.rows[:used][stays]
+    halves = rows.view(np.uint32)
+    ends, halves[:kept, CLIENT] = _renumbered(flows.ends, halves[:kept, CLIENT])
+    gaps, numbers = _renumbered(flows.gaps, halves[:kept, FLAGS] >> 8)
+    _give_gaps_back(flows, halves[:kept, FLAGS] >> 8)
+    halves[:kept, FLAGS] = halves[:kept, FLAGS] & STATE_FLAGS | numbers << 8
+    taken = np.array([kept, len(ends), len(gaps)], np.int64)
+    fresh = flows._replace(
+        rows=rows,
+        halves=halves,
+        slots=np.zeros(len(rows) * 4, np.int32),
+        ends=_with_room(ends),
+        end_slots=np.zeros(_room(len(ends)) * 4, np.int32),
+        gaps=_with_room(gaps),
+        used=taken,
+    )
+    _place_flows(fresh.rows, fresh.slots, kept, flows.seed)
+    _place_ends(fresh.ends, fresh.end_slots, len(ends), flows.seed)
+    return fresh
+
+
+def _give_gaps_back(flows: Flows, stay: npt.NDArray[np.integer[Any]]) -> None:
+    """Let the lists of gaps of all flows but those that stay serve others."""
+    gone = np.setdiff1d(np.arange(flows.used[GAPS_USED]), stay.astype(np.int64) - 1)
+    stream_gaps.give_back_all(flows.spans, flows.gaps[gone].reshape(-1, stream_gaps.HEAD_WORDS))
+
+
+def _renumbered(table: Ints, numbers: npt.NDArray[np.integer[Any]]) -> tuple[Ints, npt.NDArray[np.uint32]]:
+    """The rows that are named, in their order, and their names anew; a row's name is its place + 1, 0 names none."""
+    named = np.unique(numbers[numbers > 0])
+    anew = np.searchsorted(named, numbers).astype(np.uint32) + np.uint32(1)
+    return table[named.astype(np.int64) - 1], np.where(numbers > 0, anew, 0).astype(np.uint32)
+
+
+def _room(used: int) -> int:
+    """A power of two with room for as many more, at least 1,024."""
+    return 1 << max(10, (2 * used).bit_length())
+
+
+def _with_room(table: Ints) -> Ints:
+    larger = np.zeros((_room(len(table)), table.shape[1]), np.int64)
+    larger[: len(table)] = table
+    return larger
 
 
 def _doubled(array: Ints) -> Ints:
@@ -118,6 +220,16 @@ class FlowPointers(NamedTuple):
 
 
 @part
+def _gap_pointers(flows: Flows) -> GapPointers:
+    return GapPointers(
+        pointer_to(flows.gaps),
+        pointer_to(flows.spans.words),
+        pointer_to(flows.spans.used),
+        stream_gaps.most_words(len(flows.spans.words)),
+    )
+
+
+@part
 def flow_pointers(flows: Flows) -> FlowPointers:
     """The table for a kernel's parts."""
     return FlowPointers(
@@ -126,17 +238,33 @@ def flow_pointers(flows: Flows) -> FlowPointers:
         pointer_to(flows.slots),
         pointer_to(flows.ends),
         pointer_to(flows.end_slots),
-        GapPointers(
-            pointer_to(flows.gaps),
-            pointer_to(flows.spans.words),
-            pointer_to(flows.spans.used),
-            stream_gaps.most_words(len(flows.spans.words)),
-        ),
+        _gap_pointers(flows),
         pointer_to(flows.used),
         flows.seed,
         len(flows.slots) - 1,
         len(flows.end_slots) - 1,
         len(flows.rows),
+        len(flows.ends),
+        len(flows.gaps),
+    )
+
+
+@part
+def waiting_pointers(flows: Flows) -> FlowPointers:
+    """The place of flows that have proven nothing, as if it were a table: what is done to a flow is done to both."""
+    waiting = flows.waiting
+    return FlowPointers(
+        pointer_to(waiting.rows),
+        pointer_to(waiting.halves),
+        pointer_to(waiting.slots),
+        pointer_to(flows.ends),
+        pointer_to(flows.end_slots),
+        _gap_pointers(flows),
+        pointer_to(waiting.used),
+        flows.seed,
+        len(waiting.slots) - 1,
+        len(flows.end_slots) - 1,
+        len(waiting.rows),
         len(flows.ends),
         len(flows.gaps),
     )
@@ -190,14 +318,14 @@ def lacks_room(flows: FlowPointers) -> bool:
 
 
 @part
-def flow_row(flows: FlowPointers, a_hi: int, a_lo: int, b_hi: int, b_lo: int, ports: int) -> int:
-    """The row of a flow, added when it is new."""
+def slot_of(flows: FlowPointers, a_hi: int, a_lo: int, b_hi: int, b_lo: int, ports: int) -> int:
+    """The slot that names the row of a flow, or the empty one where its name would stand."""
     mask = flows.slot_mask
     slot = _flow_hash(flows.seed, a_hi, a_lo, b_hi, b_lo, ports) & mask
     while True:
         row = np.int64(flows.slots[slot]) - 1
         if row < 0:
-            break
+            return slot
         if (
             flows.rows[row * ROW_WORDS + PORTS] == ports
             and flows.rows[row * ROW_WORDS + A_LO] == a_lo
@@ -205,17 +333,63 @@ def flow_row(flows: FlowPointers, a_hi: int, a_lo: int, b_hi: int, b_lo: int, po
             and flows.rows[row * ROW_WORDS + A_HI] == a_hi
             and flows.rows[row * ROW_WORDS + B_HI] == b_hi
         ):
-            return row
+            return slot
         slot = (slot + 1) & mask
+
+
+@part
+def flow_row(flows: FlowPointers, a_hi: int, a_lo: int, b_hi: int, b_lo: int, ports: int) -> int:
+    """The row of a flow, added when it is new."""
+    slot = slot_of(flows, a_hi, a_lo, b_hi, b_lo, ports)
+    row = np.int64(flows.slots[slot]) - 1
+    if row >= 0:
+        return row
     row = flows.used[FLOWS_USED]
     flows.used[FLOWS_USED] = row + 1
+    write_key(flows, slot, row, a_hi, a_lo, b_hi, b_lo, ports)
+    return row
+
+
+@part
+def write_key(flows: FlowPointers, slot: int, row: int, a_hi: int, a_lo: int, b_hi: int, b_lo: int, ports: int) -> None:
+    """Let a free row be that of a flow."""
     flows.slots[slot] = row + 1
     flows.rows[row * ROW_WORDS + A_HI] = a_hi
     flows.rows[row * ROW_WORDS + A_LO] = a_lo
     flows.rows[row * ROW_WORDS + B_HI] = b_hi
     flows.rows[row * ROW_WORDS + B_LO] = b_lo
     flows.rows[row * ROW_WORDS + PORTS] = ports
-    return row
+
+
+@part
+def empty_slot_of(flows: FlowPointers, row: int) -> None:
+    """Take a row's name out of the slots; those behind it move up, so that each is still found from its hash on."""
+    mask = flows.slot_mask
+    place = row * ROW_WORDS
+    hole = slot_of(
+        flows,
+        flows.rows[place + A_HI],
+        flows.rows[place + A_LO],
+        flows.rows[place + B_HI],
+        flows.rows[place + B_LO],
+        flows.rows[place + PORTS],
+    )
+    probe = (hole + 1) & mask
+    while flows.slots[probe] != 0:
+        place = (np.int64(flows.slots[probe]) - 1) * ROW_WORDS
+        home = _flow_hash(
+            flows.seed,
+            flows.rows[place + A_HI],
+            flows.rows[place + A_LO],
+            flows.rows[place + B_HI],
+            flows.rows[place + B_LO],
+            flows.rows[place + PORTS],
+        )
+        if ((probe - home) & mask) >= ((probe - hole) & mask):
+            flows.slots[hole] = flows.slots[probe]
+            hole = probe
+        probe = (probe + 1) & mask
+    flows.slots[hole] = 0
 
 
 @part
@@ -372,8 +546,8 @@ def _expect(flows: FlowPointers, row: int, side: int, expected: int, end: int) -
 def _remember_gap(flows: FlowPointers, row: int, side: int, start: int, length: int) -> None:
     flags = np.int64(flows.halves[row * ROW_HALVES + FLAGS])
     if (flags >> 8) == 0:
-        if flows.used[GAPS_USED] == _MOST_GAPS:
-            flows.gaps.used[stream_gaps.FORGOTTEN] += 1
+        if flows.used[GAPS_USED] >= _MOST_GAPS:
+            flows.gaps.used[stream_gaps.FORGOTTEN] += flows.used[GAPS_USED] == _MOST_GAPS
             return
         flows.used[GAPS_USED] += 1
         flags |= flows.used[GAPS_USED] << 8

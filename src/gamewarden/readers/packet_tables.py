@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from gamewarden.contracts import Bounds
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.readers.byte_sources import ByteSource, Origin, Window
 from gamewarden.readers.layout import NULLS
@@ -125,6 +126,7 @@ class TableStream:
         *,
         include_empty: bool = False,
         only_up: bool = False,
+        bounds: Bounds | None = None,
     ) -> None:
         """Look at the head of the source; nothing else is read yet.
 
@@ -138,6 +140,7 @@ class TableStream:
         self._clock = Clock(clock.format, zone or clock.zone)
         self._include_empty = include_empty
         self._only_up = only_up
+        self._bounded = bounds is not None
         self._frames = _reader_for(origin)
 
     @property
@@ -166,7 +169,7 @@ class TableStream:
             report.read += frame.height
             report.delivered += good.height
             if good.height:
-                yield _batch(good, actors)
+                yield _batch(good, {} if self._bounded else actors)
         if report.examples and not report.delivered:
             raise ReadError(f"{self._origin.name}: no row can be read; {'; '.join(report.lines()[1:])}")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from gamewarden.contracts import Bounds
 from gamewarden.errors import ReadError
 from gamewarden.readers.byte_sources import Origin
 from gamewarden.readers.capture_blocks import looks_like_capture
@@ -29,12 +30,14 @@ def open_packets(
     only_up: bool = False,
     mapping: str | Path | Mapping[str, Any] | PacketMapping | None = None,
     zone: str | None = None,
+    bounds: Bounds | None = None,
 ) -> "CaptureStream | TableStream":
     """The packets of a capture (pcap, pcapng) or a packet table (CSV, JSON Lines, Parquet), gzipped or not.
 
     What it is, its first bytes say. `-` is standard input; packets are delivered as they arrive. The stream's `report`
     has `counts`, `problem` (where reading had to stop) and `lines()`, all of it for people.
     `server_ports` and `accounts` speak of captures, `mapping` of packet tables, `zone` of times that name none.
+    With `bounds` memory has a limit however long it goes on; a dictionary of actors then speaks for its batch alone.
 
     Raises:
         ReadError: the source or the account table cannot be read.
@@ -44,10 +47,12 @@ def open_packets(
         parse_zone(zone)
     origin = Origin(str(source))
     if not looks_like_capture(origin.head()):
-        return TableStream(origin, _mapping(mapping), zone, include_empty=include_empty, only_up=only_up)
+        return TableStream(origin, _mapping(mapping), zone, include_empty=include_empty, only_up=only_up, bounds=bounds)
     from gamewarden.readers.captures import CaptureStream
 
-    return CaptureStream(origin, server_ports, _accounts(accounts, zone), include_empty=include_empty, only_up=only_up)
+    return CaptureStream(
+        origin, server_ports, _accounts(accounts, zone), include_empty=include_empty, only_up=only_up, bounds=bounds
+    )
 
 
 def is_capture(source: Path) -> bool:

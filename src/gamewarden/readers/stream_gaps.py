@@ -50,6 +50,13 @@ def with_more_spans(spans: Spans) -> Spans:
     return spans._replace(words=words)
 
 
+def give_back_all(spans: Spans, heads: Ints) -> None:
+    """Let the lists of directions that nobody follows any more serve others."""
+    for place, size in heads[heads[:, COUNT] > 0][:, [PLACE, SIZE]].tolist():
+        spans.words[place] = spans.used[_FREE + size]
+        spans.used[_FREE + size] = place + 1
+
+
 class GapPointers(NamedTuple):
     """Heads and lists inside a kernel."""
 
