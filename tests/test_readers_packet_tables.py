@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamewarden.errors import ConfigError, ReadError, WriteError
-from gamewarden.readers.packet_tables import PacketMapping, _whole_lines
+from gamewarden.readers.byte_sources import Gunzipped
+from gamewarden.readers.packet_tables import PacketMapping
 from gamewarden.readers.packets import open_packets
+from gamewarden.readers.row_blocks import LONGEST_ROW, RowBlocks
 from gamewarden.world.pcap import write_pcap
 
 DATA = os.environ.get("GAMEWARDEN_DATA")
@@ -173,13 +175,95 @@ def test_a_mapping_that_says_something_unknown_is_refused(tmp_path, text, messag
         PacketMapping.from_toml(written(tmp_path, text, "m.toml"))
 
 
-@given(st.text(alphabet='a"\n,', max_size=60))
-def test_a_block_of_lines_never_ends_inside_quotes(text):
-    data = text.encode()
-    size = _whole_lines(data)
+class Drops:
+    """Bytes that come in pieces of a given size."""
 
-    assert data[:size].count(b'"') % 2 == 0
-    assert size == 0 or data[size - 1 : size] == b"\n"
+    live = False
+    problem = None
+
+    def __init__(self, data, piece):
+        self._data, self._piece = data, piece
+
+    def read_into(self, room):
+        piece = self._data[: min(self._piece, len(room))]
+        room[: len(piece)] = piece
+        self._data = self._data[len(piece) :]
+        return len(piece)
+
+
+class Counting(RowBlocks):
+    """Counts the bytes that were looked at, each time."""
+
+    looked_at = 0
+
+    def _whole(self, chunk):
+        self.looked_at += len(chunk)
+        return super()._whole(chunk)
+
+
+def cut(data, piece, *, quotes=True):
+    left_out = []
+    blocks = Counting(Drops(data, piece), lambda reason, begins: left_out.append((reason, begins)), quotes=quotes)
+    return list(blocks), left_out, blocks.looked_at
+
+
+@given(st.text(alphabet='a"\n,', max_size=60), st.integers(1, 20))
+def test_blocks_end_outside_of_quotes_and_hold_every_line_that_is_not_left_out(text, piece):
+    data = text.encode()
+    blocks, left_out, _ = cut(data, piece)
+
+    assert all(block.endswith(b"\n") for block in blocks[:-1])
+    assert all(block.count(b'"') % 2 == 0 for block in blocks)
+    assert sum(map(len, blocks)) + sum(len(begins) for _, begins in left_out) <= len(data)
+    assert b"".join(blocks).count(b"a") + sum(begins.count(b"a") for _, begins in left_out) == data.count(b"a")
+
+
+def test_how_the_bytes_come_does_not_change_which_rows_there_are():
+    data = b'ann,1,1,1\n"b\nea",2,1,2\nc"x,3,1,3\ndan,4,1,4\n' * 5 + b'e"'
+
+    told = [(b"".join(blocks), left_out) for blocks, left_out, _ in (cut(data, piece) for piece in (1, 2, 3, 7, 1000))]
+
+    assert told == [told[0]] * 5
+
+
+HOSTILE = {
+    "an unclosed quote": lambda size: b'"' + b"ann,1,1,1\n" * (size // 10),
+    "quotes that open in every line": lambda size: b'a"b\n' * (size // 4),
+    "no line end": lambda size: b"x" * size,
+    "empty lines": lambda size: b"\n" * size,
+    "one unclosed quote after the other": lambda size: (b'"' + b"x\n" * 300_000) * (size // 600_000),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_twice_the_bytes_are_not_looked_at_four_times(kind):
+    once, twice = (cut(HOSTILE[kind](size), 1 << 18)[2] for size in (3_000_000, 6_000_000))
+
+    assert twice <= 2.5 * once
+    assert twice <= 3 * 6_000_000
+
+
+def test_a_row_beyond_the_longest_is_left_out_and_reading_goes_on():
+    blocks, left_out, _ = cut(b"x" * (3 * LONGEST_ROW) + b"\nann,1,1,1\n", 1 << 16)
+
+    assert b"".join(blocks) == b"ann,1,1,1\n"
+    assert [reason for reason, _ in left_out] == ["longer than 1 MiB"]
+
+
+def test_members_of_a_gzip_that_hold_nothing_cost_the_same_each():
+    class CountingGunzip(Gunzipped):
+        fed = 0
+
+        def _unpack(self, most):
+            self.fed += min(len(self._pending), 1 << 14)
+            return super()._unpack(most)
+
+    def fed(members):
+        packed = CountingGunzip(Drops(gzip.compress(b"") * members + gzip.compress(b"end"), 1 << 20), "empty")
+        assert packed.read_into(memoryview(bytearray(10))) == 3
+        return packed.fed
+
+    assert fed(20_000) <= 2.5 * fed(10_000)
 
 
 def test_codes_of_actors_stay_the_same_over_many_batches(tmp_path):

@@ -1,8 +1,10 @@
 """Packet tables to packets: CSV, JSON Lines and Parquet with actor, at, up and size, each bad row counted by reason."""
 
+import codecs
 import csv
 import io
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,17 +14,26 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gamewarden.contracts import Bounds
 from gamewarden.errors import ConfigError, ReadError
-from gamewarden.readers.byte_sources import ByteSource, Origin, Window
+from gamewarden.outside import visible
+from gamewarden.readers.byte_sources import Origin
 from gamewarden.readers.layout import NULLS
 from gamewarden.readers.packet_schema import SCHEMA
+from gamewarden.readers.row_blocks import RowBlocks
+from gamewarden.readers.tally import shorten
 from gamewarden.readers.times import NO_ZONE, Clock
+from gamewarden.tables import PARQUET_FAULTS, first_line
 
 _WANTED = ("actor", "at", "up", "size")
 _BATCH_ROWS = 1 << 16
 _LARGEST = 2**31 - 1
+_MOST_COLUMNS = 4096
+_SHOWN = 400  # letters of what a source says, at most
+_TIMES = ("at", "from", "until")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Frames = Iterator[pl.DataFrame]
 
@@ -48,8 +59,8 @@ class PacketMapping:
         """
         try:
             return cls.from_dict(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise ConfigError(f"{path}: cannot be read as TOML ({error})") from error
+        except (OSError, ValueError, RecursionError) as error:
+            raise ConfigError(f"{path}: cannot be read as TOML ({first_line(error)})") from error
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], name: str = "mapping") -> "PacketMapping":
@@ -65,9 +76,25 @@ class PacketMapping:
         _refuse_others(time, ("format", "zone"), f"{name}: [time]")
         if "column" in up:
             columns["up"] = up["column"]
-        means = up.get("is")
-        up_is = None if means is None else tuple(map(str, means if isinstance(means, list) else [means]))
-        return cls({ours: str(theirs) for ours, theirs in columns.items()}, up_is, Clock(**time))
+        for part, said in (("columns", columns), ("time", time)):
+            _refuse_no_text(said, f"{name}: [{part}]")
+        return cls(columns, _meanings(up.get("is"), name), Clock(**time))
+
+
+def _meanings(means: object, name: str) -> tuple[str, ...] | None:
+    if means is None:
+        return None
+    said = means if isinstance(means, list) else [means]
+    for one in said:
+        if not isinstance(one, str | int):
+            raise ConfigError(f"{name}: [up] is = {str(one)[:40]!r}; it takes text, a number, or a list of them")
+    return tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in said)
+
+
+def _refuse_no_text(values: Mapping[str, Any], name: str) -> None:
+    for key, value in values.items():
+        if not isinstance(value, str):
+            raise ConfigError(f"{name}: {key} = {str(value)[:40]!r}; it takes text in quotes")
 
 
 def _section(values: Mapping[str, Any], part: str, name: str) -> dict[str, Any]:
@@ -92,6 +119,11 @@ class TableReport:
     left_out: dict[str, int] = field(default_factory=dict)
     examples: dict[str, str] = field(default_factory=dict)
     problem: str | None = None
+
+    def leave_out_row(self, reason: str, begins: bytes) -> None:
+        """Count a row that did not become one of a table."""
+        self.read += 1
+        self.leave_out(reason, 1, f"row {self.read} ({begins[:60]!r})")
 
     @property
     def counts(self) -> dict[str, int]:
@@ -163,13 +195,13 @@ class TableStream:
         """
         report = self.report = TableReport()
         wanted = {ours: self._mapping.column(ours) for ours in _WANTED}
-        actors: dict[str, int] = {}
+        actors = _Actors()
         for frame in self._frames(self._origin, wanted, report):
             good = self._good_rows(frame)
             report.read += frame.height
             report.delivered += good.height
             if good.height:
-                yield _batch(good, {} if self._bounded else actors)
+                yield _batch(good, _Actors() if self._bounded else actors)
         if report.examples and not report.delivered:
             raise ReadError(f"{self._origin.name}: no row can be read; {'; '.join(report.lines()[1:])}")
 
@@ -177,7 +209,7 @@ class TableStream:
         moments = self._clock.read(frame["at"])
         if NO_ZONE in moments.faults:
             seen = frame["at"][int(moments.faults[NO_ZONE].argmax())]
-            raise ReadError(f"{self._origin.name}: the time {str(seen)!r} has no zone; name it with --zone")
+            raise ReadError(f"{self._origin.name}: the time {str(seen)[:40]!r} has no zone; name it with --zone")
         size = frame["size"].cast(pl.String).str.strip_chars().cast(pl.Int64, strict=False)
         read = pl.DataFrame(
             {"actor": frame["actor"].cast(pl.String), "at": moments.at, "up": self._up(frame["up"]), "size": size}
@@ -209,7 +241,7 @@ class TableStream:
     def _leave_out(self, reason: str, frame: pl.DataFrame, rows: pl.Series) -> None:
         if rows.any():
             first = int(rows.arg_true()[0])
-            values = ", ".join(f"{column}={frame[column][first]!r}" for column in frame.columns)
+            values = ", ".join(f"{column}={shorten(frame[column][first])}" for column in frame.columns)
             self.report.leave_out(reason, int(rows.sum()), f"row {self.report.read + first + 1} ({values})")
 
     def _up(self, texts: pl.Series) -> pl.Series:
@@ -221,13 +253,29 @@ class TableStream:
         return plain.replace_strict(known, default=None, return_dtype=pl.Boolean)
 
 
-def _batch(good: pl.DataFrame, actors: dict[str, int]) -> pa.RecordBatch:
-    """Rows as Arrow; codes of actors stay the same from batch to batch."""
-    encoded = good["actor"].to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.string()).dictionary_encode()
-    codes = [actors.setdefault(actor, len(actors)) for actor in encoded.dictionary.to_pylist()]
-    indices = np.array(codes, np.int32)[encoded.indices.to_numpy()]
+class _Actors:
+    """Codes of actors that stay the same from batch to batch; the dictionary grows by those that are new."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+        self._names = pa.array([], pa.string())
+
+    def coded(self, actors: pl.Series) -> pa.DictionaryArray:
+        """The actors of a batch."""
+        encoded = actors.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.string()).dictionary_encode()
+        known = len(self._codes)
+        codes = [self._codes.setdefault(actor, len(self._codes)) for actor in encoded.dictionary.to_pylist()]
+        if len(self._codes) > known:
+            new = pa.array(codes, pa.int32())
+            self._names = pa.concat_arrays([self._names, encoded.dictionary.filter(pc.greater_equal(new, known))])
+        indices = np.array(codes, np.int32)[encoded.indices.to_numpy()]
+        return pa.DictionaryArray.from_arrays(pa.array(indices), self._names, safe=False)
+
+
+def _batch(good: pl.DataFrame, actors: _Actors) -> pa.RecordBatch:
+    """Rows as Arrow."""
     columns = [
-        pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(list(actors), pa.string()), safe=False),
+        actors.coded(good["actor"]),
         pa.array(good["at"].to_physical().to_numpy()).view(SCHEMA.field("at").type),
         pa.array(good["up"].to_numpy()),
         pa.array(good["size"].cast(pl.Int32).to_numpy()),
@@ -260,61 +308,68 @@ def frames_of(origin: Origin, columns: Sequence[str]) -> Frames:
 
 def _csv_frames(origin: Origin, wanted: Mapping[str, str], report: TableReport) -> Frames:
     with origin.opened() as source:
-        blocks = _line_blocks(source)
-        header = next(blocks, b"").lstrip(b"\xef\xbb\xbf")
-        names = next(csv.reader(io.StringIO(header.decode("utf-8", "replace"))), [])
+        blocks = RowBlocks(source, report.leave_out_row, quotes=True)
+        names = _header(blocks.first_line(origin.name), origin.name)
         _require(wanted, names, origin.name)
         for block in blocks:
-            yield _csv_frame(block, names, wanted)
+            yield _csv_frame(block, names, wanted, report)
         report.problem = source.problem
 
 
-def _csv_frame(block: bytes, names: list[str], wanted: Mapping[str, str]) -> pl.DataFrame:
+def _header(line: bytes, name: str) -> list[str]:
+    text = line.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace").rstrip("\r\n")
+    try:
+        names = next(csv.reader([text]), [])
+    except csv.Error as error:
+        raise ReadError(f"{name}: its first line names no columns ({error}); it begins {text[:40]!r}") from error
+    if len(names) > _MOST_COLUMNS:
+        raise ReadError(f"{name}: has {len(names):,} columns; a packet table has up to {_MOST_COLUMNS:,}")
+    return names
+
+
+def _csv_frame(block: bytes, names: list[str], wanted: Mapping[str, str], report: TableReport) -> pl.DataFrame:
     unique = [f"column_{place}" for place in range(1, len(names) + 1)]  # their names may repeat
     places = [names.index(theirs) for theirs in wanted.values()]
-    frame = pl.read_csv(
-        block,
-        has_header=False,
-        schema=dict.fromkeys(unique, pl.String),
-        columns=[unique[place] for place in sorted(set(places))],
-        encoding="utf8-lossy",
-        null_values=list(NULLS),
-        truncate_ragged_lines=True,
-    )
+    try:
+        frame = pl.read_csv(
+            b"".join((",".join(unique).encode(), b"\n", block)),  # so that no row says how many columns there are
+            infer_schema=False,
+            columns=[unique[place] for place in sorted(set(places))],
+            encoding="utf8-lossy",
+            null_values=list(NULLS),
+            truncate_ragged_lines=True,
+        )
+    except pl.exceptions.PolarsError:
+        return _odd_csv_frame(block, places, wanted, report)
     return frame.select(pl.col(unique[place]).alias(ours) for ours, place in zip(wanted, places, strict=True))
 
 
-def _line_blocks(source: ByteSource) -> Iterator[bytes]:
-    """First the first line, then as many whole lines at a time as are there."""
-    window = Window(source)
-    size = 0
-    first = True
+def _odd_csv_frame(block: bytes, places: list[int], wanted: Mapping[str, str], report: TableReport) -> pl.DataFrame:
+    """Rows that a fast reader gives up, read one by one: a quote in the middle of a field is a letter."""
+    rows = csv.reader(io.StringIO(block.decode("utf-8", "replace"), newline=""))
+    kept: list[list[str | None]] = []
     while True:
-        data = window.take(window.left)
-        size = data.find(b"\n") + 1 if first else _whole_lines(data)
-        if size:
-            first = False
-            window.start += size
-            yield data[:size]
-        elif not window.fill():
+        try:
+            row = next(rows)
+        except StopIteration:
             break
-    if data:
-        yield data
+        except csv.Error as error:
+            report.leave_out_row(f"that cannot be read ({error})", b"")
+            continue
+        if row:
+            kept.append([_value(row[place]) if place < len(row) else None for place in places])
+    return pl.DataFrame(kept, schema=dict.fromkeys(wanted, pl.String), orient="row")
 
 
-def _whole_lines(data: bytes) -> int:
-    """Length of the rows that are complete: a line end inside quotes ends no row."""
-    size = data.rfind(b"\n") + 1
-    while size and data.count(b'"', 0, size) % 2:
-        size = data.rfind(b"\n", 0, size - 1) + 1
-    return size
+def _value(text: str) -> str | None:
+    return None if text in {"", *NULLS} else text
 
 
 def _json_frames(origin: Origin, wanted: Mapping[str, str], report: TableReport) -> Frames:
     with origin.opened() as source:
         seen = False
-        for block in _line_blocks(source):
-            rows = [_json_row(line, report) for line in block.splitlines() if line.strip()]
+        for block in RowBlocks(source, report.leave_out_row, quotes=False):
+            rows = [_json_row(line, wanted, report) for line in block.splitlines() if line.strip()]
             objects = [row for row in rows if row is not None]
             if objects and not seen:
                 _require(wanted, list(objects[0]), origin.name)
@@ -326,16 +381,22 @@ def _json_frames(origin: Origin, wanted: Mapping[str, str], report: TableReport)
         report.problem = source.problem
 
 
-def _json_row(line: bytes, report: TableReport) -> dict[str, Any] | None:
+def _json_row(line: bytes, wanted: Mapping[str, str], report: TableReport) -> dict[str, Any] | None:
     try:
         row = json.loads(line, parse_float=str, parse_int=str)  # numbers stay the text they are
     except (ValueError, RecursionError):
         row = None
-    if isinstance(row, dict):
-        return row
-    report.read += 1
-    report.leave_out("that are not a JSON object", 1, f"row {report.read} ({line[:60]!r})")
-    return None
+    if not isinstance(row, dict):
+        report.leave_out_row("that are not a JSON object", line)
+        return None
+    if any(_is_torn(row.get(theirs)) for theirs in wanted.values()):
+        report.leave_out_row("with half a letter (a lone surrogate)", line)
+        return None
+    return row
+
+
+def _is_torn(value: object) -> bool:
+    return isinstance(value, str) and not value.isascii() and _SURROGATE.search(value) is not None
 
 
 def _text(value: object) -> str | None:
@@ -349,25 +410,53 @@ def _parquet(origin: Origin) -> Any:  # noqa: ANN401 - pyarrow has no types
 
     try:
         return pq.ParquetFile(origin.path)
-    except (OSError, pa.ArrowException) as error:
-        raise ReadError(f"{origin.name}: cannot be read as Parquet ({error})") from error
+    except PARQUET_FAULTS as error:
+        raise ReadError(f"{origin.name}: cannot be read as Parquet ({first_line(error)})") from error
 
 
 def _parquet_frames(origin: Origin, wanted: Mapping[str, str], _report: TableReport) -> Frames:
     with _parquet(origin) as file:
-        _require(wanted, file.schema_arrow.names, origin.name)
+        try:
+            schema = file.schema_arrow
+        except PARQUET_FAULTS as error:
+            raise ReadError(f"{origin.name}: cannot be read as Parquet ({first_line(error)})") from error
+        _require(wanted, schema.names, origin.name)
+        for ours, theirs in wanted.items():
+            _refuse_type(schema, ours, theirs, origin.name)
         names = list(dict.fromkeys(wanted.values()))
         try:
             for batch in file.iter_batches(_BATCH_ROWS, columns=names):
-                frame = pl.DataFrame(pl.from_arrow(batch))
+                batch.validate(full=True)
+                frame = pl.DataFrame({theirs: _column(batch.column(theirs)) for theirs in names})
                 yield frame.select(pl.col(theirs).alias(ours) for ours, theirs in wanted.items())
-        except (OSError, pa.ArrowException) as error:
-            raise ReadError(f"{origin.name}: cannot be read as Parquet ({error})") from error
+        except PARQUET_FAULTS as error:
+            raise ReadError(f"{origin.name}: cannot be read as Parquet ({first_line(error)})") from error
+
+
+def _refuse_type(schema: pa.Schema, ours: str, theirs: str, name: str) -> None:
+    """Only what text and numbers are made of goes on: other libraries stop at the rest, some with the process."""
+    if schema.names.count(theirs) > 1:
+        raise ReadError(f"{name}: has more than one column {visible(theirs)!r}; name the one for {ours} in a mapping")
+    kind = schema.field(theirs).type
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    known = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean, pa.types.is_null)
+    numbers = (pa.types.is_float32, pa.types.is_float64, pa.types.is_decimal128)
+    times = (pa.types.is_timestamp,) if ours in _TIMES else ()
+    if not any(fits(plain) for fits in (*known, *numbers, *times)):
+        needed = "a time, text or a number" if ours in _TIMES else "text or a number"
+        raise ReadError(f"{name}: column {visible(theirs)!r} for {ours} is {str(kind)[:60]}; it takes {needed}")
+
+
+def _column(column: pa.Array) -> pl.Series:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        column = column.cast(pa.timestamp(column.type.unit, "UTC"))  # the same moments, whatever the zone is called
+    return pl.Series(pl.from_arrow(column))
 
 
 def _require(wanted: Mapping[str, str], names: list[str], name: str) -> None:
     for ours, theirs in wanted.items():
         if theirs not in names:
-            raise ReadError(
-                f"{name}: has no column {theirs!r} for {ours}; name theirs in a mapping: {', '.join(names) or 'none'}"
-            )
+            there = visible(", ".join(names))[:_SHOWN] or "none"
+            raise ReadError(f"{name}: has no column {theirs!r} for {ours}; name theirs in a mapping: {there}")

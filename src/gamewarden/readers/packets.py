@@ -1,6 +1,6 @@
 """Any source of packets, by its name: a capture or a packet table, a file or standard input."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from gamewarden.errors import ReadError
 from gamewarden.readers.byte_sources import Origin
 from gamewarden.readers.capture_blocks import looks_like_capture
 from gamewarden.readers.packet_tables import PacketMapping, TableStream, frames_of
+from gamewarden.readers.tally import shorten
 from gamewarden.readers.times import NO_ZONE, Clock
 from gamewarden.spans import parse_zone
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from gamewarden.readers.captures import CaptureStream
     from gamewarden.readers.client_ends import Accounts
 
+_MOST_ACCOUNT_ROWS = 5_000_000  # all of them are in memory, about 300 bytes each
 _ACCOUNT_COLUMNS = ("address", "port", "from", "until", "account")
 
 
@@ -77,10 +79,21 @@ def _accounts(accounts: str | Path | pl.DataFrame | None, zone: str | None) -> "
 
     if isinstance(accounts, pl.DataFrame):
         return Accounts(_readable(accounts, zone, "account table"))
-    frames = list(frames_of(Origin(str(accounts)), _ACCOUNT_COLUMNS))
+    frames = list(_not_too_many(frames_of(Origin(str(accounts)), _ACCOUNT_COLUMNS), accounts))
     if not frames:
         raise ReadError(f"{accounts}: has a header but no rows; it should say who used which address when")
     return Accounts(_readable(pl.concat(frames), zone, str(accounts)))
+
+
+def _not_too_many(frames: Iterable[pl.DataFrame], name: str | Path) -> Iterator[pl.DataFrame]:
+    rows = 0
+    for frame in frames:
+        rows += frame.height
+        if rows > _MOST_ACCOUNT_ROWS:
+            raise ReadError(
+                f"{name}: has more than {_MOST_ACCOUNT_ROWS:,} rows; give those of the time that the capture covers"
+            )
+        yield frame
 
 
 def _readable(frame: pl.DataFrame, zone: str | None, name: str) -> pl.DataFrame:
@@ -103,7 +116,7 @@ def _readable(frame: pl.DataFrame, zone: str | None, name: str) -> pl.DataFrame:
         lost = read[column].is_null() & (raw[column].is_not_null() | (column in ("address", "account")))
         if lost.any():
             row = int(lost.arg_true()[0])
-            raise ReadError(f"{name}: row {row + 1}: {column} {raw[column][row]!r} cannot be read")
+            raise ReadError(f"{name}: row {row + 1}: {column} {shorten(raw[column][row])} cannot be read")
     return read
 
 
