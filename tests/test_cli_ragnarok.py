@@ -138,6 +138,28 @@ def test_a_table_is_told_apart_from_a_stream_and_shown(tmp_path):
     assert {"id": "0x00a7", "length": 8, "function": "walktoxy", "parts": "place@5", "version": 7} in rows
 
 
+def test_tables_on_top_of_each_other_are_shown_as_one(tmp_path):
+    (tmp_path / "table").write_text(TEXT)
+    (tmp_path / "import").write_text("// ours\n0x00a7,20,walktoxy,17\n")
+    (tmp_path / "empty").write_text("// nothing yet\n")
+
+    rows = json.loads(done("packets", *(tmp_path / name for name in ("table", "import", "empty")), "--json").stdout)
+
+    assert {"id": "0x00a7", "length": 20, "function": "walktoxy", "parts": "place@17", "version": None} in rows
+    assert ("0x0085", 11) in [(row["id"], row["length"]) for row in rows]
+
+
+def test_a_stream_is_read_with_the_table_named_last_over_the_others(folder, tmp_path):
+    (tmp_path / "import").write_text("0x00a7,9\n")
+    stream, table = folder / "bots/a.adam", tmp_path / "table"
+    table.write_text("\n".join(f"0x{number:04x},4" for number in range(1, 9)))
+
+    one = done("packets", stream, "--summary", "--packet-db", table)
+    two = done("packets", stream, "--summary", "--packet-db", table, "--packet-db", tmp_path / "import")
+
+    assert one.stderr != two.stderr
+
+
 def test_a_stream_for_machines_is_the_table_of_its_messages(folder):
     rows = json.loads(done("packets", folder / "bots/a.adam", "--json").stdout)
 
@@ -154,7 +176,8 @@ def test_a_stream_for_machines_is_the_table_of_its_messages(folder):
         (("measure", "session", "a.adam", "--packet-db", "notes.txt"), "names no packet"),
         (("packets", "a.adam", "--packet-db", "table", "--packet-version", "3"), "none up to 3"),
         (("packets", "a.adam", "--packet-version", "7"), "--packet-db"),
-        (("packets", "table", "table2"), "--packet-db"),
+        (("packets", "empty"), "is an empty packet table"),
+        (("packets", "empty", "a.adam"), "is an empty packet table"),
         (("packets", "table", "a.adam"), "--packet-db"),
         (("packets", "a.adam", "table"), "--packet-db"),
         (("packets", "notes.txt"), "--packet-db"),
@@ -166,7 +189,8 @@ def test_a_stream_for_machines_is_the_table_of_its_messages(folder):
         "no table",
         "no version",
         "packets of no table",
-        "two tables",
+        "an empty table",
+        "an empty table and a stream",
         "a table first",
         "a table last",
         "text",
@@ -177,7 +201,7 @@ def test_what_cannot_be_read_is_said_in_one_line(arguments, says, tmp_path):
     (tmp_path / "a.adam").write_bytes(ro.tick())
     (tmp_path / "notes.txt").write_text("nothing\n")
     (tmp_path / "table").write_text(TEXT)
-    (tmp_path / "table2").write_text(TEXT)
+    (tmp_path / "empty").write_text("// put your packets here\n\n")
     (tmp_path / "tap.pcap").write_bytes(pcap([]))
     named = [tmp_path / word if (tmp_path / word).exists() or word.endswith(".adam") else word for word in arguments]
 

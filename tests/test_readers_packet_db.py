@@ -75,6 +75,76 @@ def test_a_line_that_cannot_be_read_is_counted_with_its_first_example():
     assert "line 2: '0x0065'" in db.lines()[-1]
 
 
+def test_id_0_is_no_message_and_its_lines_are_counted():
+    db = parse("0x0000,10\n0x0064,55\n0x0000,4,walktoxy,2\n")
+
+    assert list(db.entries) == [0x0064]
+    assert (db.report.entries, db.report.bad) == (1, 0)
+    assert db.lines()[-1] == "2 lines are of id 0, which no message has, and do not count (first: line 1)"
+
+
+EMPTY = "// Add your own packets here; they count over those of db/packet_db.txt\n\n"
+
+
+def stack(tmp_path, *texts):
+    paths = [tmp_path / f"table {number}" for number in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text)
+    return paths
+
+
+def test_of_tables_on_top_of_each_other_the_later_line_counts(tmp_path):
+    db = read_packet_db(stack(tmp_path, TEXT, "0x00a7,20,walktoxy,17\n0x0999,4\n"))
+
+    assert db.entries[0x00A7] == Entry(0x00A7, 20, "walktoxy", (17,), None)
+    assert 0x0999 in db.entries
+    assert db.entries[0x0085] == parse(TEXT).entries[0x0085]
+    assert (db.versions, db.upto) == ((5, 7, 9), 9)
+    assert db.name == f"{tmp_path / 'table 0'} with {tmp_path / 'table 1'}"
+    assert db.report.entries == 10
+
+
+def test_a_version_is_that_of_each_table_of_a_stack(tmp_path):
+    over = "packet_ver: 8\n0x00a7,20,walktoxy,17\npacket_ver: 12\n0x00a7,30,walktoxy,27\n"
+    paths = stack(tmp_path, TEXT, over)
+
+    assert [read_packet_db(paths, version).entries[0x00A7].length for version in (7, 8, 9, 12)] == [8, 20, 20, 30]
+    with pytest.raises(ConfigError, match="none up to 3"):
+        read_packet_db(paths, 3)
+
+
+def test_an_empty_table_changes_nothing_on_top_of_another_and_says_what_it_is_alone(tmp_path):
+    whole, empty, blank = stack(tmp_path, TEXT, EMPTY, "")
+
+    assert read_packet_db([whole, empty, blank]).entries == read_packet_db(whole).entries
+    for alone in (empty, blank, [empty, blank]):
+        with pytest.raises(ReadError, match=r"empty packet table.*on top of a whole one"):
+            read_packet_db(alone)
+
+
+def test_what_is_no_table_is_not_taken_for_an_empty_one(tmp_path):
+    paths = stack(tmp_path, TEXT, "Dear diary,\ntoday the server was down.\n")
+
+    with pytest.raises(ReadError, match="table 1: names no packet"):
+        read_packet_db(paths)
+
+
+def test_each_line_of_a_table_is_read_once():
+    class Lines:
+        def __init__(self, count):
+            self.given, self._count = 0, count
+
+        def __iter__(self):
+            for number in range(self._count):
+                self.given += 1
+                yield f"0x{number % 65_535 + 1:04x},4,walktoxy,2"
+
+    lines = Lines(40_000)
+    parse_packet_db(lines, "made up")
+
+    assert lines.given == 40_000
+
+
 def test_position_zero_means_that_the_table_does_not_say():
     db = parse("0x0085,11,changedir,0\n0x00e8,8,TradeAddItem,0\n")
 

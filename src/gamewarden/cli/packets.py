@@ -34,6 +34,7 @@ def _profile_options() -> list[click.Parameter]:
 @click.option("--state", type=options.FILE, metavar="FILE", help="Keep every player's state here, and go on from it.")
 @click.option("--out", type=options.FILE, metavar="FILE", help="Write decisions here, not to standard output.")
 @click.option("--models", type=options.FILE, metavar="DIR", help="Use the traffic model in force, not Table II.")
+@click.option("--counts", type=options.FILE, metavar="FILE", help="Keep what was counted here, as JSON.")
 @click.option("--one-sided", is_flag=True, help="The tap shows no answers: judge sources without proof.")
 @options.packet_reading
 def watch(
@@ -42,6 +43,7 @@ def watch(
     state: Path | None,
     out: Path | None,
     models: Path | None,
+    counts: Path | None,
     one_sided: bool,
     reading: "Reading",
     **given: Any,  # noqa: ANN401  the options of the traffic test
@@ -58,9 +60,33 @@ def watch(
     say(*test.warnings)
     bounds = pipeline.bounds_of(current(), one_sided=one_sided)
     packets = pipeline.open_packet_source(source, reading, bounds)
-    with status_line() as status:
-        tally = _watch(packets, test, bounds, live=not source.is_file(), state=state, out=out, status=status)
+    with status_line() as status, _counted(counts, packets, status) as told:
+        tally = _watch(packets, test, bounds, live=not source.is_file(), state=state, out=out, status=told)
     say(*pipeline.remarks_of(packets), _summary(tally))
+
+
+@contextmanager
+def _counted(
+    path: Path | None,
+    packets: Any,  # noqa: ANN401  a PacketStream, which costs an import
+    status: "Callable[[Status], object]",
+) -> "Iterator[Callable[[Status], object]]":
+    """The status for people, and the counts for machines where they are wanted."""
+    if path is None:
+        yield status
+        return
+    from gamewarden.online.counts import Counts
+
+    counts, latest = Counts(path, packets), []
+
+    def told(said: "Status") -> None:
+        latest[:] = [said.tally]
+        counts.take(said.tally)
+        status(said)
+
+    yield told
+    for tally in latest:
+        counts.write(tally)
 
 
 def _profile(models: Path | None, given: dict[str, Any], reading: "Reading") -> "TrafficTest":

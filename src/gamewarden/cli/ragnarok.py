@@ -22,19 +22,25 @@ _SOURCES = click.argument("sources", nargs=-1, required=True, type=options.FILE,
 def decoding(function: Callable[..., None]) -> Callable[..., None]:
     """Adds what says how client messages are decoded, to a command that has `reading`."""
 
-    @click.option("--packet-db", type=options.FILE, metavar="FILE", help="Packet table.  [default: the thesis']")
+    @click.option(
+        "--packet-db",
+        type=options.FILE,
+        multiple=True,
+        metavar="FILE",
+        help="Packet table; given again, the later counts over the earlier.  [default: the thesis']",
+    )
     @click.option("--packet-version", type=int, metavar="N", help="Up to which version of the packet table.")
     @click.option("--strict", is_flag=True, help="End a stream at the first message that cannot be read.")
     @wraps(function)
     def command(
         *,
         reading: "Reading",
-        packet_db: Path | None,
+        packet_db: tuple[Path, ...],
         packet_version: int | None,
         strict: bool,
         **given: Any,  # noqa: ANN401  the command's own
     ) -> None:
-        if packet_version is not None and packet_db is None:
+        if packet_version is not None and not packet_db:
             raise ConfigError(
                 f"--packet-version {packet_version}: says nothing without a packet table; name it with --packet-db"
             )
@@ -99,13 +105,14 @@ def packets(
 ) -> None:
     """Say what a packet table means, or what a client did.
 
-    TABLE is a packet table of a Ragnarok server: one row an id, with its length, function and parts. STREAM is a
-    packetstream or a capture: every message in words, then each session. What a file is, its content says.
+    TABLE is a packet table of a Ragnarok server: one row an id, with its length, function and parts; of several, on top
+    of each other, the last counts. STREAM is a packetstream or a capture: every message in words, then each session.
+    What a file is, its content says.
     """
     from gamewarden import pipeline
 
-    if len(sources) == 1 and pipeline.is_packet_table(sources[0]):
-        told = pipeline.describe_table(sources[0], version)
+    if all(pipeline.is_packet_table(source) for source in sources):
+        told = pipeline.describe_table(sources, version)
         say(*told.remarks)
         present.table(told.frame)
         return

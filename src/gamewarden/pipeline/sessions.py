@@ -175,14 +175,14 @@ def character_names(path: Path) -> dict[str, str]:
     return dict(texts.iter_rows())
 
 
-def describe_table(path: Path, version: int | None = None) -> Told:
-    """What a packet table says, one row an id, up to a version.
+def describe_table(paths: Sequence[Path], version: int | None = None) -> Told:
+    """What a packet table says, or several on top of each other: one row an id, up to a version.
 
     Raises:
         ReadError: it cannot be read, or is none.
         ConfigError: it has no such version.
     """
-    db = packet_table(path, version)
+    db = packet_table(paths, version)
     rows = [
         {
             "id": f"0x{entry.id:04x}",

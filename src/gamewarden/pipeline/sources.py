@@ -48,7 +48,7 @@ class Reading:
     server_ports: tuple[int, ...] = ()  # of captures
     accounts: Path | None = None  # who used which address when, for captures
     include_empty: bool = False  # packets without payload
-    packet_db: Path | None = None  # what the messages of game clients mean; the thesis' profile without one
+    packet_db: tuple[Path, ...] = ()  # what the messages of game clients mean, the last uppermost; else the thesis' own
     packet_version: int | None = None  # up to which version of it
     strict: bool = False  # the first message that cannot be read ends its stream
     game: str | None = None  # whose client messages a packetstream or capture holds, to be read as events

@@ -2,24 +2,31 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gamewarden.errors import ReadError
 from gamewarden.readers.byte_sources import Origin, peeked
 from gamewarden.readers.capture_blocks import looks_like_capture
-from gamewarden.readers.packet_db import PacketDb, looks_like_bytes, looks_like_packet_table, read_packet_db
+from gamewarden.readers.packet_db import (
+    PacketDb,
+    looks_like_bytes,
+    looks_like_empty_table,
+    looks_like_packet_table,
+    read_packet_db,
+)
 from gamewarden.readers.packet_profile import thesis_profile
 
 if TYPE_CHECKING:
     from gamewarden.readers.record_captures import RecordCapture
     from gamewarden.readers.record_streams import RecordFile
 
+Tables: TypeAlias = PacketDb | Path | Sequence[Path] | None  # files lie on top of each other, the last uppermost
 _LOOKED_AT = 1 << 16
 
 
 def open_records(
     source: str | Path,
-    db: PacketDb | Path | None = None,
+    db: Tables = None,
     server_ports: Sequence[int] = (),
     *,
     version: int | None = None,
@@ -49,16 +56,18 @@ def open_records(
     return RecordFile(origin, table, strict=strict)
 
 
-def packet_table(db: PacketDb | Path | None, version: int | None = None) -> PacketDb:
-    """The packet table of a file, or the thesis' profile where there is none."""
+def packet_table(db: Tables, version: int | None = None) -> PacketDb:
+    """The packet table of a file, or of several on top of each other, or the thesis' profile where there is none."""
     if isinstance(db, PacketDb):
         return db
-    return thesis_profile() if db is None else read_packet_db(db, version)
+    return read_packet_db(db, version) if db else thesis_profile()
 
 
 def is_packet_table(path: Path) -> bool:
-    """Whether a file is a packet table and not a packetstream or a capture; standard input is not looked at."""
-    return path.is_file() and looks_like_packet_table(_beginning(path))
+    """Whether a file is a packet table, maybe an empty one, and not a packetstream or a capture."""
+    return path.is_file() and any(
+        looks(_beginning(path)) for looks in (looks_like_packet_table, looks_like_empty_table)
+    )
 
 
 def holds_messages(path: Path) -> bool:
@@ -77,6 +86,8 @@ def _refuse_text(path: Path) -> None:
     head = _beginning(path)
     if looks_like_packet_table(head):
         raise ReadError(f"{path}: is a packet table, not a client's messages; name it with --packet-db beside a stream")
+    if looks_like_empty_table(head):
+        raise ReadError(f"{path}: is an empty packet table, not a client's messages; name a stream or a capture")
     if not looks_like_bytes(head) and not is_packetstream(path):
         raise ReadError(
             f"{path}: is text, not a packetstream or a capture; name one of these, and a packet table with --packet-db"
