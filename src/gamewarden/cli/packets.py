@@ -77,7 +77,8 @@ def _counted(
         return
     from gamewarden.online.counts import Counts
 
-    counts, latest = Counts(path, packets), []
+    counts = Counts(path, packets)
+    latest: list[Tally] = []
 
     def told(said: "Status") -> None:
         latest[:] = [said.tally]
