@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ class Read:
 
     zone: str = _setting("", "The time zone (IANA name) of sources that write local time; empty refuses such times.")
     max_bad_share: float = _setting(0.01, "The share of bad rows above which a source is refused as a whole.")
+    earliest: str = _setting("1995-01-01", "Events dated before this are bad rows.")
+    latest: str = _setting("", "Events dated after this are bad rows; empty means a day ahead of the clock at reading.")
 
 
 @dataclass(frozen=True)
@@ -308,11 +311,35 @@ def _refuse_unknown(name: str, known: Mapping[str, object], where: str) -> None:
     raise ConfigError(f"{where} {name!r} is unknown; {hint}")
 
 
+def moment_of(text: str) -> datetime:
+    """A time such as 2026-03-01 or 2026-03-01T12:00:00Z; without a zone it is UTC.
+
+    Raises:
+        ValueError: it is none.
+    """
+    told = datetime.fromisoformat(text)
+    return told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)
+
+
+def _refuse_impossible_times(read: Read, source: str) -> None:
+    for name in ("earliest", "latest"):
+        value = getattr(read, name)
+        try:
+            moment = moment_of(value or "2026-03-01")
+        except (ValueError, OverflowError):
+            raise ConfigError(f"{source} [read] {name} = {value!r}; it is a time such as 2026-03-01") from None
+        if name == "latest" and value and moment <= moment_of(read.earliest):
+            raise ConfigError(f"{source} [read] latest = {value!r}; it must lie after earliest = {read.earliest!r}")
+    if not read.earliest:
+        raise ConfigError(f"{source} [read] earliest = ''; it is a time such as 1995-01-01")
+
+
 def _refuse_impossible(config: Config, source: str) -> None:
     parse_span(config.measure.unit)
     parse_span(config.measure.every)
     if config.read.zone:
         parse_zone(config.read.zone)
+    _refuse_impossible_times(config.read, source)
     shares = {
         "[read] max_bad_share": config.read.max_bad_share,
         "[coverage] least": config.coverage.least,

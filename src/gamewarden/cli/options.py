@@ -217,8 +217,16 @@ def table(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _reading(mapping: str | None, zone: str | None, max_bad_share: float | None) -> "Reading":
+    from gamewarden.notices import now
     from gamewarden.pipeline import Reading, limits_of
+    from gamewarden.readers.plausible import Plausible
 
     config = current()
     share = config.read.max_bad_share if max_bad_share is None else max_bad_share
-    return Reading(mapping, zone or config.read.zone or None, share, limits=limits_of(config))
+    return Reading(
+        mapping,
+        zone or config.read.zone or None,
+        share,
+        limits=limits_of(config),
+        plausible=Plausible.of(config.read, now()),
+    )

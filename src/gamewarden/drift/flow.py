@@ -20,6 +20,7 @@ Tick = Callable[[str, str], None]  # the step, and "done" before it is recorded 
 
 CONSECUTIVE = 2  # signals in a row after which the operator is called: the published rule
 MISSING = 3  # periods without X_t in a row after which the operator is called
+LATE = "late"  # the record that opens a period again
 TURNED_OVER = 4  # periods after which a new model has learned from nothing but what is doubted
 
 
@@ -33,7 +34,7 @@ class Period:
     @property
     def name(self) -> str:
         """How the history calls it."""
-        return f"{self.since:%Y-%m-%dT%H:%M:%SZ}"
+        return f"{self.since.year:04}-{self.since:%m-%dT%H:%M:%SZ}"
 
 
 @dataclass(frozen=True)
@@ -162,16 +163,25 @@ class Doubted:
 
 
 def by_period(records: Iterable[Record]) -> dict[str, dict[str, Record]]:
-    """The steps that are done of each period, in the order of the history."""
+    """The steps that are done of each period, in the order in which the history came to them."""
     found: dict[str, dict[str, Record]] = {}
     for record in records:
-        found.setdefault(record["period"], {})[record["step"]] = record
+        _note(found, record)
     return found
+
+
+def _note(found: dict[str, dict[str, Record]], record: Record) -> None:
+    """One step more; a period that is opened again for late events has its work before it again."""
+    steps = found.setdefault(record["period"], {})
+    if record["step"] == LATE:
+        for name in _AGAIN if record["only_scored"] else STEPS:
+            steps.pop(name, None)
+    steps[record["step"]] = record
 
 
 def standing_doubts(records: Iterable[Record]) -> list[Doubted]:
     """The periods whose scores are not to be trusted; a model that took over has scored its period again."""
-    found = by_period(records)
+    found = dict(sorted(by_period(records).items()))
     begins = [datetime.fromisoformat(period) for period in found]
     return [
         Doubted(since, until, steps["score"]["model"], says)
@@ -196,6 +206,7 @@ class Ledger:
         self._history = history
         self._by_period: dict[str, dict[str, Record]] = {}
         self._quiet: str | None = None
+        self._watched = ""
         for record in history.records:
             self._take(record)
 
@@ -213,9 +224,21 @@ class Ledger:
         """When the latest period began that had an X_t within its limits and whose scores could be trusted."""
         return None if self._quiet is None else datetime.fromisoformat(self._quiet)
 
+    def passed(self, period: Period) -> bool:
+        """Whether the chart has gone on: this period or a later one was watched with events in it."""
+        return period.name <= self._watched
+
+    def open_again(self, period: Period) -> None:
+        """Events came late: score the period anew, and watch it if the chart has not gone on without it."""
+        only_scored = self.passed(period)
+        scored = only_scored and "score" in self.of(period.name)
+        self.append({"period": period.name, "step": LATE, "only_scored": only_scored, "scored": scored})
+
     def _take(self, record: Record) -> None:
         self.standing = self.standing.after(record)
-        self._by_period.setdefault(record["period"], {})[record["step"]] = record
+        _note(self._by_period, record)
+        if record["step"] == "watch" and self.of(record["period"]).get("score", {}).get("events", 1):
+            self._watched = max(self._watched, record["period"])
         if record["step"] == "watch" and record["x"] is not None and not outside(record) and not doubts_in(record):
             self._quiet = record["period"]
 
@@ -236,7 +259,7 @@ class Day:
     def run(self) -> None:
         """Do every step that is not recorded yet."""
         for name, step in _STEPS:
-            if name not in self.recorded:
+            if name not in self.recorded and (name in _SCORING or not self.only_scored):
                 found = step(self)
                 if found is not None:
                     self.tick(name, "done")
@@ -247,6 +270,16 @@ class Day:
     def recorded(self) -> Mapping[str, Record]:
         """The steps of this period that are done."""
         return self.ledger.of(self.period.name)
+
+    @property
+    def late(self) -> Record:
+        """How the period was opened again, if it was."""
+        return self.recorded.get(LATE, {})
+
+    @property
+    def only_scored(self) -> bool:
+        """Whether the chart has gone on without these events: nothing is decided by them."""
+        return bool(self.late.get("only_scored"))
 
     @property
     def model(self) -> str:
@@ -346,6 +379,8 @@ def auc_words(validated: Record) -> str:
 
 
 def _rescore(day: Day) -> Record | None:
+    if day.only_scored:
+        return _score(day) if day.late["scored"] else None
     promoted = day.recorded.get("promote")
     if promoted is None:
         return None
@@ -431,3 +466,5 @@ _STEPS: tuple[tuple[str, Callable[[Day], Record | None]], ...] = (
     ("done", _done),
 )
 STEPS = tuple(name for name, _ in _STEPS)
+_SCORING = ("score", "rescore", "done")  # of a period that the chart has passed
+_AGAIN = ("rescore", "done")  # likewise, where it had been scored

@@ -24,6 +24,12 @@ def _changed(record: Record) -> str:
     return f"Somebody put {record['model']} into force instead of {record['instead_of']}; the chart begins anew."
 
 
+def _late(record: Record) -> str:
+    if record["only_scored"]:
+        return "Events of this period came late: it is scored, and what was decided since stays."
+    return "Events of this period came late: it is taken up again."
+
+
 def _watched(record: Record) -> str:
     notes = f"{_silent(record)}{' Marked: a ban wave.' if record['ban_wave'] else ''}{_doubted(record)}"
     match record["status"]:
@@ -95,6 +101,7 @@ def _notified(record: Record) -> str:
 _TELLERS: Mapping[str, Callable[[Record], str]] = {
     "begin": _begun,
     "changed": _changed,
+    "late": _late,
     "watch": _watched,
     "causes": _explained,
     "retrain": _retrained,

@@ -11,7 +11,7 @@ import polars as pl
 from gamewarden.config import Config, Maintain
 from gamewarden.contracts import Model
 from gamewarden.drift import ewma
-from gamewarden.drift.flow import Day, History, Ledger, Period, Policy, Tick, by_period, no_tick, standing_doubt
+from gamewarden.drift.flow import LATE, Day, History, Ledger, Period, Policy, Tick, by_period, no_tick, standing_doubt
 from gamewarden.drift.story import story
 from gamewarden.errors import ReadError
 from gamewarden.evaluation.control_plots import NEW_MODEL, plot_control_chart
@@ -20,12 +20,15 @@ from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.periods import Calendar
 from gamewarden.pipeline.scoring import event_model
 from gamewarden.pipeline.sources import limits_of
-from gamewarden.pipeline.upkeep import BY, EPOCH, LakeHands
+from gamewarden.pipeline.upkeep import BY, EPOCH, LakeHands, content_of
+from gamewarden.readers.plausible import Plausible
 from gamewarden.spans import parse_span
 from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
+from gamewarden.store.stretches import Stretches
 from gamewarden.store.upkeep import Upkeep
 from gamewarden.tables import TIME
+from gamewarden.words import counted
 
 PERIODS: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "period": TIME,
@@ -83,20 +86,24 @@ def maintain(task: Upkept, tick: Tick = no_tick, stop: Callable[[], bool] = lamb
     """
     model = event_model(task.models, task.detector)
     place = Upkeep(task.models, model.card.detector)
-    new = 0
+    new = late = 0
     with place.alone():
         history = place.history()
         ledger = Ledger(history, policy_of(task.config.maintain))
-        left = list(_left(task, model, history, ledger))
-        hands = _hands(task, model, place, _begun(history) or left[0]) if left else None
-        for period in left:
+        stretches = _stretches(task)
+        periods = _periods(task, _calendar(task, model), stretches, _begun(history))
+        hands = _hands(task, model, place, _begun(history) or periods[0], stretches) if periods else None
+        for period in _due(periods, stretches, ledger):
             if hands is None or stop():
                 break
+            if _came_late(ledger, period, stretches):
+                ledger.open_again(period)
+                late += 1
             _notice_other_model(task, model.card.detector, ledger, period)
             Day(period, hands, ledger, tick).run()
             new += 1
     frame = table_of(history.records)
-    return Maintained(model.card.detector, frame, new, tuple(_remarks(frame, new)))
+    return Maintained(model.card.detector, frame, new, tuple(_remarks(frame, new, late)))
 
 
 def told(task: Upkept) -> list[str]:
@@ -149,23 +156,54 @@ def chart_page(frame: pl.DataFrame, title: str, sentences: Sequence[str]) -> str
         return html_page(title, (), [("What happened", happened), ("Periods", frame)], [picture])
 
 
-def _left(task: Upkept, model: Model, history: History, ledger: Ledger) -> Iterator[Period]:
-    """The periods that are over and not done, the earliest first; a missed one is caught up."""
-    calendar = _calendar(task, model)
-    span = _span(task)
-    over = task.until or calendar.holding(span[1]).since
-    first = _begun(history) or calendar.holding(max(span[0], task.since or span[0]))
-    return (period for period in calendar.from_to(first, over) if "done" not in ledger.of(period.name))
+def _due(periods: Sequence[Period], stretches: Stretches, ledger: Ledger) -> Iterator[Period]:
+    """The periods with something left to do: in order what the chart has not passed, then what came late for it."""
+    for period in periods:
+        steps = ledger.of(period.name)
+        begun = "done" not in steps and bool({"score", LATE} & steps.keys())
+        fresh = not ledger.passed(period) and ("done" not in steps or _came_late(ledger, period, stretches))
+        if begun or fresh:
+            yield period
+    yield from (one for one in periods if ledger.passed(one) and _came_late(ledger, one, stretches))
 
 
-def _span(task: Upkept) -> tuple[datetime, datetime]:
+def _came_late(ledger: Ledger, period: Period, stretches: Stretches) -> bool:
+    """Whether the lake has events of a period that was done, or passed by, without them."""
+    content, steps = content_of(stretches, period), ledger.of(period.name)
+    if content is None:
+        return False
+    if "done" not in steps:
+        return ledger.passed(period) and not {"score", LATE} & steps.keys()
+    scored = steps.get("rescore") or steps["score"]
+    # Histories from before contents were recorded tell late events only where there were none before.
+    return bool(scored["content"] != content if "content" in scored else not scored["events"])
+
+
+def _periods(task: Upkept, calendar: Calendar, stretches: Stretches, begun: Period | None) -> list[Period]:
+    """The periods that are over and have events, and as many after each as make an empty log worth a word."""
+    over = task.until or _over(task, calendar, stretches)
+    if over is None:
+        return []
+    start, _ = next(iter(stretches))
+    opened = EPOCH + timedelta(microseconds=start)
+    first = begun or calendar.holding(max(opened, task.since or opened))
+    touched = calendar.touched(stretches, over, task.config.maintain.missing)
+    return [period for period in touched if period >= first]
+
+
+def _over(task: Upkept, calendar: Calendar, stretches: Stretches) -> datetime | None:
+    """Up to when periods are over: an event that cannot be true yet does not say that time has passed."""
+    last = stretches.last_by(Plausible.of(task.config.read, task.clock()).latest)
+    return None if last is None else calendar.holding(EPOCH + timedelta(microseconds=last)).since
+
+
+def _stretches(task: Upkept) -> Stretches:
     if not Lake.is_at(task.lake):
         raise ReadError(f"{task.lake}: is not a lake; `gamewarden read FILE… --to {task.lake}` makes one")
-    span = Lake(task.lake).span
-    if span is None:
+    stretches = Lake(task.lake).stretches
+    if not stretches.parts:
         raise ReadError(f"{task.lake}: has no events yet; `gamewarden read FILE… --to {task.lake}` brings them in")
-    first, last = (EPOCH + timedelta(microseconds=micros) for micros in span)
-    return first, last
+    return stretches
 
 
 def _calendar(task: Upkept, model: Model) -> Calendar:
@@ -180,7 +218,7 @@ def _begun(history: History) -> Period | None:
     return Period(datetime.fromisoformat(first["period"]), datetime.fromisoformat(first["until"]))
 
 
-def _hands(task: Upkept, model: Model, place: Upkeep, first: Period) -> LakeHands:
+def _hands(task: Upkept, model: Model, place: Upkeep, first: Period, stretches: Stretches) -> LakeHands:
     calendar = _calendar(task, model)
     return LakeHands(
         lake=Lake(task.lake),
@@ -195,6 +233,7 @@ def _hands(task: Upkept, model: Model, place: Upkeep, first: Period) -> LakeHand
         clock=task.clock,
         limits=limits_of(task.config),
         ban_waves=frozenset(calendar.holding(moment).name for moment in task.ban_waves),
+        stretches=stretches,
     )
 
 
@@ -210,8 +249,12 @@ def _notice_other_model(task: Upkept, detector: str, ledger: Ledger, period: Per
         # From here on nothing takes over by being the newest file.
         shelf.promote(task.models, current, because="maintenance begins with it", by=BY, at=task.clock())
         ledger.append({"period": period.name, "until": period.until.isoformat(), "step": "begin", "model": current})
-    elif current != before and "score" not in ledger.of(period.name):
+    elif current != before and _nothing_decided(ledger.of(period.name)):
         ledger.append({"period": period.name, "step": "changed", "model": current, "instead_of": before})
+
+
+def _nothing_decided(steps: Mapping[str, Mapping[str, Any]]) -> bool:
+    return "score" not in steps or bool(steps.get(LATE, {}).get("only_scored"))
 
 
 def _row(period: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, object]:
@@ -238,7 +281,9 @@ def _answer(steps: Mapping[str, Mapping[str, Any]]) -> str | None:
     return "no new model could be fitted" if "retrain" in steps else None
 
 
-def _remarks(frame: pl.DataFrame, new: int) -> Iterator[str]:
+def _remarks(frame: pl.DataFrame, new: int, late: int) -> Iterator[str]:
+    if late:
+        yield f"Events of {counted(late, 'period')} came late; --explain says what was done with them"
     if not new:
         yield "No period is left to do: the last one that is over has been done."
     doubted = frame.drop_nulls("doubts")

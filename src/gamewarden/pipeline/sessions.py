@@ -159,7 +159,7 @@ def open_record_events(source: Path, reading: Reading) -> LogSource:
         raise ConfigError(f"{source}: cannot be read as {reading.game!r}; there is {', '.join(GAMES)}")
     db = packet_table(reading.packet_db, reading.packet_version)
     records = open_records(source, db, reading.server_ports, strict=reading.strict)
-    return RecordEvents(source, records, db, list(reading.server_ports), reading.strict)
+    return RecordEvents(source, records, db, list(reading.server_ports), reading.strict, plausible=reading.plausible)
 
 
 def character_names(path: Path) -> dict[str, str]:

@@ -29,6 +29,7 @@ from gamewarden.readers.lint import Lint, lint_events
 from gamewarden.readers.lint import lint as lint_file
 from gamewarden.readers.mapping import load_mapping
 from gamewarden.readers.packets import open_packets
+from gamewarden.readers.plausible import ANY_TIME, Plausible
 from gamewarden.readers.small import read_table
 from gamewarden.readers.tables import MAX_BAD_SHARE, EventFile, open_events
 from gamewarden.spans import parse_span
@@ -53,6 +54,7 @@ class Reading:
     strict: bool = False  # the first message that cannot be read ends its stream
     game: str | None = None  # whose client messages a packetstream or capture holds, to be read as events
     limits: Limits = field(default=Limits())  # how much a model and a source must have in common
+    plausible: Plausible = ANY_TIME  # the times that events can have
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ def _open_file(source: Path, reading: Reading) -> EventFile:
         zone=reading.zone,
         max_bad_share=reading.max_bad_share,
         keep_truncated=reading.keep_truncated,
+        plausible=reading.plausible,
     )
 
 
@@ -139,7 +142,7 @@ def lint(source: Path, reading: Reading) -> Lint:
     if source.is_dir():
         return lint_events(open_source(source, reading), str(source), seeing)
     mapping = None if reading.mapping is None else load_mapping(reading.mapping)
-    return lint_file(source, mapping, zone=reading.zone, detectors=seeing)
+    return lint_file(source, mapping, zone=reading.zone, detectors=seeing, plausible=reading.plausible)
 
 
 def feature_class_of(detector: str) -> type[Feature]:

@@ -25,10 +25,11 @@ from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.periods import Calendar
 from gamewarden.pipeline.sources import Told
 from gamewarden.readers.small import read_labels
-from gamewarden.spans import DAY
+from gamewarden.spans import DAY, to_micros
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
+from gamewarden.store.stretches import Stretches
 from gamewarden.store.upkeep import Upkeep
 from gamewarden.verdicts.meeting import Limits, least_of_row, whole_enough
 
@@ -55,6 +56,7 @@ class LakeHands:
     clock: Callable[[], datetime]
     limits: Limits = field(default_factory=Limits)  # how much of a period the lake must cover
     ban_waves: frozenset[str] = frozenset()  # names of periods that people called so
+    stretches: Stretches = field(default=Stretches(()))  # when the lake had events as this run began
     _models: dict[str, Model] = field(default_factory=dict, repr=False)
     _features: dict[tuple[Period, str], pl.DataFrame] = field(default_factory=dict, repr=False)
 
@@ -62,7 +64,8 @@ class LakeHands:
         """Store the period's scores under a model."""
         actors = by_actor(self._scores(period, model))
         flagged = int((actors["probability"] >= self.policy.flag).sum())
-        return {"actors": actors.height, "flagged": flagged, "events": self._seen(period).events}
+        counts = {"actors": actors.height, "flagged": flagged, "events": self._seen(period).events}
+        return {**counts, "content": content_of(self.stretches, period)}
 
     def signal(self, period: Period, model: str) -> Signal:
         """X_t, or why it is missing: nothing to compare with, a fault of the log, too few actors."""
@@ -226,9 +229,10 @@ class LakeHands:
         if span is None or not training.get("since") or not training.get("until"):
             return []
         first, last = (datetime.fromisoformat(training[name]) for name in ("since", "until"))
-        begun = max(first, EPOCH + timedelta(microseconds=span[0]))
-        periods = self.calendar.from_to(self.calendar.holding(begun), min(last, period.until))
-        return list(periods)[-_REMEMBERED:]
+        begun = self.calendar.holding(max(first, EPOCH + timedelta(microseconds=span[0])))
+        over = min(last, period.until)
+        latest = [self.calendar.before(self.calendar.holding(over), back) for back in range(_REMEMBERED, -1, -1)]
+        return [one for one in latest if one >= begun and one.until <= over][-_REMEMBERED:]
 
     def _humans(self, period: Period) -> frozenset[str]:
         """Actors whom people had called human by the period's end, and nobody a bot."""
@@ -255,20 +259,29 @@ class LakeHands:
         return tuple(silent_kinds(self._seen(period), [self._seen(one) for one in self._earlier(period)]))
 
     def _seen(self, period: Period) -> Seen:
-        stored = self.place.seen(period.name)
+        kept = self._kept_as(period)
+        stored = None if kept is None else self.place.seen(kept)
         if stored is not None:
             return Seen(stored["actors"], stored["kinds"], stored["actors_by_kind"])
         seen = seen_in(self.lake.events(period.since, period.until))
-        self.place.keep_seen(period.name, asdict(seen))
+        if kept is not None:
+            self.place.keep_seen(kept, asdict(seen))
         return seen
 
     def _scores(self, period: Period, model: str) -> pl.DataFrame:
-        stored = self.place.scores(period.name, model)
+        kept = self._kept_as(period)
+        stored = None if kept is None else self.place.scores(kept, model)
         if stored is not None:
             return stored
         scores = self._scored(model, self._measured(period, model))
-        self.place.keep_scores(period.name, model, scores)
+        if kept is not None:
+            self.place.keep_scores(kept, model, scores)
         return scores
+
+    def _kept_as(self, period: Period) -> str | None:
+        """Under which name a period's numbers are kept: another one once events came late, none without events."""
+        content = content_of(self.stretches, period)
+        return None if content is None else f"{period.name}-{content}"
 
     def _scored(self, model: str, rows: pl.DataFrame) -> pl.DataFrame:
         """SCORES, without the numbers of periods that the lake covers too little of."""
@@ -305,6 +318,11 @@ class LakeHands:
         )
         far = both.with_columns(far=(pl.col("probability_now") - pl.col("probability")).abs())
         return far.sort("far", "actor", descending=[True, False])["actor"].head(5).to_list()
+
+
+def content_of(stretches: Stretches, period: Period) -> str | None:
+    """What names all that a lake holds of a period; None where it holds nothing."""
+    return stretches.content(to_micros(period.since), to_micros(period.until))
 
 
 def recipe_like(model: Model, feature: Feature) -> Any:  # noqa: ANN401  a detector's recipe with options of its own

@@ -8,6 +8,7 @@ import polars as pl
 
 from gamewarden.readers.mapping import LogMap
 from gamewarden.readers.packed import UNREADABLE
+from gamewarden.readers.plausible import ANY_TIME, Plausible
 from gamewarden.readers.tally import Tally
 from gamewarden.readers.times import Clock, Mask
 from gamewarden.tables import EVENTS, TEXT_COLUMNS
@@ -32,6 +33,7 @@ class Conform:
     clock: Clock
     tally: Tally
     encoding: str | None = None  # of the file, where it is not UTF-8
+    plausible: Plausible = ANY_TIME
 
     def __call__(self, raw: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
         """The good rows of `raw`, which holds ROW and any of our columns, with `columns` and ROW converted."""
@@ -65,7 +67,8 @@ class Conform:
         if name == "at":
             moments = self.clock.read(text)
             missing = text.is_null().to_numpy() & ~told
-            return moments.at, {"time is missing": missing, **named, **moments.faults}, moments.notes
+            faults = {**moments.faults, **self.plausible.faults(moments.at)}
+            return moments.at, {"time is missing": missing, **named, **faults}, moments.notes
         missing = text.is_null().to_numpy() & ~told
         broken = text.str.contains("[\n\r\x00]").fill_null(False).to_numpy()
         return text, {f"{name} is missing": missing, **named, f"{name} {_BROKEN}": broken}, {}

@@ -15,6 +15,7 @@ from gamewarden.errors import ReadError
 from gamewarden.readers.conform import NOT_UTF8
 from gamewarden.readers.layout import advice
 from gamewarden.readers.mapping import IDENTITY, LogMap, near_miss
+from gamewarden.readers.plausible import ANY_TIME, Plausible
 from gamewarden.readers.tables import EventFile, Peek, peek
 from gamewarden.readers.tally import Report, rows_text
 from gamewarden.readers.times import NO_ZONE
@@ -151,6 +152,7 @@ def lint(
     detectors: Mapping[str, Needs] | None = None,
     first_rows: int = FIRST_ROWS,
     now: datetime | None = None,
+    plausible: Plausible = ANY_TIME,
 ) -> Lint:
     """Look at the first rows of a log file; whatever is wrong with the file stands in the answer.
 
@@ -166,7 +168,7 @@ def lint(
         )
     form = _form(shape)
     try:
-        file = EventFile(path, mapping, zone=zone, max_bad_share=1.0, keep_truncated=False)
+        file = EventFile(path, mapping, zone=zone, max_bad_share=1.0, plausible=plausible)
     except ReadError as error:
         return _without_reading(shape, form, mapping, detectors, _reason(error, path))
     seen = _Seen.of(file, first_rows)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from gamewarden.contracts import RecordStream, canonical_json, digest
 from gamewarden.readers.packed import Content, content_of
 from gamewarden.readers.packet_db import PacketDb
+from gamewarden.readers.plausible import ANY_TIME, Plausible
 from gamewarden.readers.record_trades import Trades, offers_nothing
 from gamewarden.tables import EVENTS, EVENTS_ARROW, TIME
 from gamewarden.words import counted
@@ -110,8 +111,16 @@ class RecordEvents:
     columns = _FILLED
     rows: int | None = None
 
-    def __init__(self, path: Path, records: ReportedRecords, db: PacketDb, *options: object) -> None:
+    def __init__(
+        self,
+        path: Path,
+        records: ReportedRecords,
+        db: PacketDb,
+        *options: object,
+        plausible: Plausible = ANY_TIME,
+    ) -> None:
         self.name = str(path)
+        self._plausible = plausible
         self._path = path
         self._records = records
         self._left_out: dict[str, int] = {}
@@ -138,7 +147,7 @@ class RecordEvents:
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The events in the order their messages came, `columns` only."""
         self._left_out = {}
-        reading = _Reading(self._left_out)
+        reading = _Reading(self._left_out, self._plausible)
         for batch in self._records.batches(_NEEDED):
             yield from reading.events(pl.DataFrame(pl.from_arrow(batch)), columns)
         yield from reading.farewells(columns)
@@ -147,8 +156,9 @@ class RecordEvents:
 class _Reading:
     """One pass: what has to be remembered from batch to batch."""
 
-    def __init__(self, left_out: dict[str, int]) -> None:
+    def __init__(self, left_out: dict[str, int], plausible: Plausible) -> None:
         self._left_out = left_out
+        self._plausible = plausible
         self._seq = 0
         self._trades = Trades()
         self._open = pl.DataFrame(schema={"stream": pl.Int32, "session": pl.Int64, "since": TIME})
@@ -159,6 +169,8 @@ class _Reading:
         texts = [name for name in ("client", "actor", "character", "function") if name in records.columns]
         rows = records.with_columns(pl.col(texts).cast(pl.String)).with_row_index("row")
         rows = self._without(rows, pl.col("at").is_null(), "a stream without tags tells no time")
+        for why, unfit in self._plausible.beyond.items():
+            rows = self._without(rows, unfit, why)
         rows = self._without(rows, pl.col("actor").is_null(), "no connect message told the account")
         rows = self._named(rows)
         yield from self._written(self._ended(rows), columns)

@@ -31,9 +31,9 @@ from gamewarden.readers.packed import (
     foreign_format,
     unpack_to_disk,
 )
+from gamewarden.readers.plausible import ANY_TIME, Plausible
 from gamewarden.readers.sameness import moved
 from gamewarden.readers.tally import Report, Tally
-from gamewarden.readers.times import EARLIEST, LATEST
 from gamewarden.tables import (
     EVENTS,
     EVENTS_ARROW,
@@ -67,8 +67,9 @@ class Peek:
 class EventFile:
     """One log file as an EventStream: read as often as needed, a batch at a time.
 
-    A row without actor, kind or a readable time is bad: left out, and counted by reason in `report`. Any other value
-    that cannot be read becomes null and is counted; its row stays. Of rows with the same seq the first counts.
+    A row without actor, kind or a readable time that can be true is bad: left out, and counted by reason in `report`.
+    Any other value that cannot be read becomes null and is counted; its row stays. Of rows with the same seq the first
+    counts.
 
     Raises:
         ReadError: it is no table, a column is missing, or more than `max_bad_share` of its rows are bad.
@@ -84,6 +85,7 @@ class EventFile:
         max_bad_share: float = MAX_BAD_SHARE,
         keep_truncated: bool = False,
         number_rows: bool = False,
+        plausible: Plausible = ANY_TIME,
     ) -> None:
         self.path = Path(path)
         self.name = str(self.path.resolve())
@@ -91,6 +93,7 @@ class EventFile:
         self.clock = self.mapping.clock(zone)
         self.max_bad_share = max_bad_share
         self.keep_truncated = keep_truncated
+        self.plausible = plausible
         self.peek = self._peeked()
         self._theirs = present_columns(self.peek, self.mapping)
         self.own_seq = "seq" in self._theirs
@@ -198,6 +201,7 @@ class EventFile:
             max_bad_share=self.max_bad_share,
             keep_truncated=self.keep_truncated,
             number_rows=True,
+            plausible=self.plausible,
         )
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -253,7 +257,7 @@ class EventFile:
         return _to_batch(frame.with_columns(numbers).drop(ROW))
 
     def _from_text(self, columns: tuple[str, ...], tally: Tally) -> Iterator[pa.RecordBatch]:
-        conform = Conform(self.mapping, self.clock, tally, self.peek.encoding)
+        conform = Conform(self.mapping, self.clock, tally, self.peek.encoding, self.plausible)
         ours = self._decoded(columns)
         wanted = list(dict.fromkeys(self._theirs[name] for name in ours))
         renamed = [pl.col(self._theirs[name]).alias(name) for name in ours]
@@ -282,7 +286,7 @@ class EventFile:
         }
 
     def _from_parquet(self, columns: tuple[str, ...], tally: Tally) -> Iterator[pa.RecordBatch]:
-        conform = Conform(self.mapping, self.clock, tally)
+        conform = Conform(self.mapping, self.clock, tally, plausible=self.plausible)
         ours = self._decoded(columns)
         straight = self.mapping.renames_nothing and _fits(self._schema, ours)
         file = self._parquet([name for name in ours if name in TEXT_COLUMNS] if straight else [])
@@ -290,7 +294,7 @@ class EventFile:
         done = 0
         try:
             for batch in parquet_batches(file, wanted):
-                if straight and _is_clean(batch):
+                if straight and _is_clean(batch, self.plausible):
                     tally.rows += batch.num_rows
                     yield self._with_numbers(batch, done)
                 else:
@@ -340,13 +344,16 @@ def open_events(
     zone: str | None = None,
     max_bad_share: float = MAX_BAD_SHARE,
     keep_truncated: bool = False,
+    plausible: Plausible = ANY_TIME,
 ) -> EventFile:
     """A log file as a stream of events.
 
     Raises:
         ReadError: it is no table, or a column is missing.
     """
-    return EventFile(path, mapping, zone=zone, max_bad_share=max_bad_share, keep_truncated=keep_truncated)
+    return EventFile(
+        path, mapping, zone=zone, max_bad_share=max_bad_share, keep_truncated=keep_truncated, plausible=plausible
+    )
 
 
 def peek(path: Path, wanted: Sequence[str] = (), layout: Layout = PLAIN) -> Peek:
@@ -495,19 +502,18 @@ def _same_type(dtype: pa.DataType, name: str) -> bool:
     return bool(dtype == EVENTS_ARROW.field(name).type)
 
 
-def _is_clean(batch: pa.RecordBatch) -> bool:
+def _is_clean(batch: pa.RecordBatch, plausible: Plausible) -> bool:
     """Whether every row of a batch of our types is good, told without looking at each text."""
-    return all(_column_is_clean(name, batch.column(name)) for name in batch.schema.names)
+    return all(_column_is_clean(name, batch.column(name), plausible) for name in batch.schema.names)
 
 
-def _column_is_clean(name: str, column: pa.Array) -> bool:
+def _column_is_clean(name: str, column: pa.Array, plausible: Plausible) -> bool:
     if name in EVENTS.required and column.null_count:
         return False
     if name in TEXT_COLUMNS:
         return _text_is_clean(column.dictionary)
     if name == "at":
-        micros = column.cast(pa.int64()).to_numpy()
-        return not len(micros) or bool(micros.min() >= EARLIEST and micros.max() <= LATEST)
+        return plausible.hold(column.cast(pa.int64()).to_numpy())
     if pa.types.is_floating(column.type):
         return bool(np.isfinite(column.fill_null(0).to_numpy()).all())
     return True

@@ -26,6 +26,7 @@ from gamewarden.files import hold_alone, is_draft, make_directory, sweep_drafts,
 from gamewarden.spans import DAY, to_micros
 from gamewarden.store import manifest as manifests
 from gamewarden.store.manifest import MANIFEST, PART, Held, Known, Manifest, Part
+from gamewarden.store.stretches import Stretches
 from gamewarden.tables import (
     EVENTS,
     EVENTS_ARROW,
@@ -88,6 +89,15 @@ class Lake:
         """The first and the last moment of its events in microseconds, or nothing while it is empty."""
         parts = manifests.load(self.directory).parts
         return (min(part.since for part in parts), max(part.last for part in parts)) if parts else None
+
+    @property
+    def stretches(self) -> Stretches:
+        """When it has events.
+
+        Raises:
+            ReadError: there is no lake here, or its manifest is damaged.
+        """
+        return Stretches.of(manifests.load(self.directory).parts)
 
     def events(
         self, since: datetime | None = None, until: datetime | None = None, actors: Collection[str] | None = None

@@ -37,7 +37,7 @@ class Upkeep:
         return History(self.directory / "history.jsonl")
 
     def scores(self, period: str, model: str) -> pl.DataFrame | None:
-        """SCORES of a period under a model, if they were stored.
+        """SCORES of a period under a model, if they were stored; `period` also names what the lake then held of it.
 
         Raises:
             ReadError: the file is damaged.
