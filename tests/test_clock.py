@@ -111,12 +111,36 @@ def test_a_day_that_begins_at_one_o_clock_is_a_day():
 
 def test_periods_follow_each_other_without_a_gap():
     clock = Clock(6 * HOUR, "Australia/Lord_Howe")
-    first = clock.holding(datetime(2024, 4, 1, tzinfo=UTC))
-    walked = list(clock.from_to(first, datetime(2024, 4, 15, tzinfo=UTC)))
+    end = datetime(2024, 4, 15, tzinfo=UTC)
+    walked = clock.over([(to_micros(datetime(2024, 4, 1, tzinfo=UTC)), to_micros(end))], end)
 
     assert all(one.until == other.since for one, other in pairwise(walked))
     assert [clock.before(other) for other in walked[1:]] == walked[:-1]
-    assert clock.before(walked[-1], len(walked) - 1) == first
+    assert clock.before(walked[-1], len(walked) - 1) == walked[0]
+    assert walked[-1].until <= end < clock.before(walked[-1], -1).until
+
+
+def test_what_lies_between_two_stretches_is_leapt_over():
+    clock = Clock(DAY, "Europe/Berlin")
+    late = datetime(9970, 1, 1, 12, tzinfo=UTC)
+    stretches = [(YEAR, YEAR + HOUR), (to_micros(late), to_micros(late))]
+
+    assert [one.since.date().isoformat() for one in clock.over(stretches, late + timedelta(days=3), after=1)] == [
+        "2023-12-31",
+        "2024-01-01",
+        "9969-12-31",
+        "9970-01-01",
+    ]
+    assert len(clock.over(stretches, datetime(2025, 1, 1, tzinfo=UTC))) == 1
+
+
+@pytest.mark.parametrize("year", [2015, 2016, 2037, 2038, 2039, 2499, 2500, 5000, 9969])
+def test_days_begin_at_midnight_of_the_zone_in_any_year(year):
+    zone = ZoneInfo("Europe/Berlin")
+    for month, day in ((7, 1), (10, 30), (12, 31)):
+        midnight = datetime(year, month, day, tzinfo=zone).astimezone(UTC)
+
+        assert Clock(DAY, "Europe/Berlin").holding(midnight + timedelta(microseconds=1)).since == midnight
 
 
 def test_no_moment_is_in_no_period():

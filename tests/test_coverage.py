@@ -170,3 +170,20 @@ def test_the_share_of_an_hour_that_is_missing_is_what_is_not_covered():
     )
 
     assert gap.of(rows).to_list() == [0.75, 0.0]
+
+
+def test_adding_many_pulses_up_costs_one_look_at_each():
+    pulses = [Pulse((day, day + 1), (2, 3), (1, 1), (1, 2)) for day in range(300)]
+    one_by_one = Pulse()
+    for pulse in pulses:
+        one_by_one += pulse
+    looked = []
+
+    def watched():
+        for pulse in pulses:
+            looked.append(len(pulse.beats))
+            yield pulse
+
+    assert Pulse.total(watched()) == one_by_one
+    assert sum(looked) == 600
+    assert Pulse.total(()) == Pulse()

@@ -5,10 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from gamewarden.clock import Period
 from gamewarden.drift.causes import Cause
 from gamewarden.drift.doubts import Doubt
 from gamewarden.drift.ewma import Rules
-from gamewarden.drift.flow import Day, Ledger, Period, Policy, Retrained, Signal
+from gamewarden.drift.flow import Day, Ledger, Policy, Retrained, Signal
 from gamewarden.drift.story import story
 from gamewarden.drift.validation import Comparison, judge
 

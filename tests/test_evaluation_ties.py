@@ -121,3 +121,15 @@ def test_characters_of_one_account_are_tied():
     found = ties_of(seen_in(FrameEvents(frame), "character")).groups
 
     assert found["actor"].to_list() == ["a1", "a2"]
+
+
+def test_pairs_are_added_up_as_they_come_and_not_held_as_often_as_they_occur(monkeypatch):
+    monkeypatch.setattr(ties, "_HELD", 100)
+    pairs, held = ties._Pairs(("actor", "kind")), []
+    batch = pl.DataFrame({"actor": [f"a{who}" for who in range(40)], "kind": ["move"] * 40, "n": [1] * 40})
+    for _ in range(50):
+        pairs.add(batch)
+        held.append(sum(part.height for part in pairs._parts))
+
+    assert max(held) <= 40 + 100 + 40
+    assert pairs.total()["n"].to_list() == [50] * 40

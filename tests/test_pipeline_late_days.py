@@ -8,9 +8,8 @@ import polars as pl
 import pytest
 
 from gamewarden import pipeline
-from gamewarden.drift.flow import Period
+from gamewarden.clock import Clock, Period
 from gamewarden.pipeline.maintaining import maintain, told
-from gamewarden.pipeline.periods import Calendar
 from gamewarden.spans import DAY, HOUR, to_micros
 from gamewarden.store.history import History
 from gamewarden.store.lake import Lake
@@ -106,7 +105,7 @@ def test_a_stretch_without_events_is_not_walked_through(game, whole):
 
 def test_the_calendar_leaps_over_years_without_events():
     far = datetime(9909, 12, 1, tzinfo=UTC)
-    found = Calendar(DAY).touched([(0, 1), (to_micros(far), to_micros(far) + 1)], datetime(9999, 1, 1, tzinfo=UTC), 1)
+    found = Clock(DAY).over([(0, 1), (to_micros(far), to_micros(far) + 1)], datetime(9999, 1, 1, tzinfo=UTC), 1)
 
     assert [one.since.year for one in found] == [1970, 1970, 9909, 9909]
     assert found[2] == Period(far, far + timedelta(days=1))
@@ -221,8 +220,8 @@ def test_what_a_lake_holds_of_a_period_has_a_name_that_changes_with_late_events_
 
 
 def test_hours_of_a_day_that_lie_outside_a_part_are_not_touched_by_it():
-    calendar = Calendar(HOUR, "Asia/Kolkata")
+    calendar = Clock(HOUR, "Asia/Kolkata")
     begin = to_micros(START) + 5 * HOUR
-    touched = calendar.touched([(begin, begin + 2 * HOUR)], START + timedelta(days=2))
+    touched = calendar.over([(begin, begin + 2 * HOUR)], START + timedelta(days=2))
 
     assert [one.since for one in touched] == [START + timedelta(hours=4.5 + hour) for hour in range(3)]

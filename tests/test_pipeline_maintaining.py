@@ -381,7 +381,8 @@ def people_accused(place, day):
     """How many of the people have an alarm of 5 % or less under the model that scored the day last."""
     steps = steps_on(place, day)
     scored = steps.get("rescore") or steps["score"]
-    scores = Upkeep(place / "models", "account-day").scores(scored["period"], scored["model"])
+    kept = f"{scored['period']}-{scored['content']}"
+    scores = Upkeep(place / "models", "account-day").scores(kept, scored["model"])
     return scores.filter(pl.col("actor").str.starts_with("human") & (pl.col("alarm") <= 0.05)).height
 
 

@@ -6,7 +6,7 @@ that a clock leaves out is the moment of the jump.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -106,12 +106,21 @@ class Clock:
         """The period so many before."""
         return self._period(self._number(period) - back)
 
-    def from_to(self, first: Period, until: datetime) -> Iterator[Period]:
-        """The periods from `first` on that end by `until`."""
-        number = self._number(first)
-        while (period := self._period(number)).until <= until:
-            yield period
-            number += 1
+    def touched(self, stretches: Iterable[tuple[int, int]], after: int = 0) -> Micros:
+        """The numbers of the periods that hold a part of a stretch [first, last], and of the next `after` of each.
+
+        However far two stretches lie apart, what lies between them is not walked through.
+        """
+        ends = np.array(list(stretches), np.int64).reshape(-1, 2)
+        touched = np.unique(np.column_stack([self.numbers(ends[:, 0]), self.numbers(ends[:, 1]) + after]), axis=0)
+        spans = [np.arange(first, last + 1) for first, last in touched.tolist()]
+        return np.unique(np.concatenate([np.empty(0, np.int64), *spans]))
+
+    def over(self, stretches: Iterable[tuple[int, int]], until: datetime, after: int = 0) -> list[Period]:
+        """The periods of `touched` that end by `until`, in their order."""
+        end = to_micros(until)
+        numbers = self.touched(((first, min(last, end)) for first, last in stretches if first <= end), after)
+        return [self._period(number) for number in numbers[self.begins(numbers + 1) <= end].tolist()]
 
     def _border(self, at: pl.Expr, later: int) -> pl.Expr:
         def border(moments: pl.Series) -> pl.Series:

@@ -52,19 +52,18 @@ class Pulse:
 
     def __add__(self, other: "Pulse") -> "Pulse":
         """Both together, as if nobody were in both."""
-        return Pulse.together((self, other))
+        return Pulse.total((self, other))
 
     @classmethod
-    def together(cls, pulses: Iterable["Pulse"]) -> "Pulse":
-        """All of them, as if nobody were in two: the work of adding them one by one would grow with their square."""
-        rows: dict[int, list[int]] = {}
-        for pulse in pulses:
-            for beat, *numbers in zip(pulse.beats, pulse.active, pulse.there_before, pulse.there_after, strict=True):
-                known = rows.setdefault(beat, [0, 0, 0])
-                for place, number in enumerate(numbers):
-                    known[place] += number
-        beats = sorted(rows)
-        return cls(tuple(beats), *(tuple(rows[beat][place] for beat in beats) for place in range(3)))
+    def total(cls, pulses: Iterable["Pulse"]) -> "Pulse":
+        """All of them together, as if nobody were in two; the work grows with their beats, not with beats by pulses."""
+        parts = [np.array([getattr(pulse, name) for name in _PARTS], np.int64) for pulse in pulses]
+        together = np.concatenate([np.empty((len(_PARTS), 0), np.int64), *parts], axis=1)
+        beats, place = np.unique(together[0], return_inverse=True)
+        sums = np.zeros((len(_PARTS) - 1, len(beats)), np.int64)
+        for row, numbers in enumerate(together[1:]):
+            np.add.at(sums[row], place, numbers)
+        return cls(tuple(beats.tolist()), *(tuple(row) for row in sums.tolist()))
 
     def coverage(self) -> "Coverage":
         """When the source was there."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gamewarden.pipeline import Page
 
 _PIPE_WIDTH = 160
-_ROWS, _COLUMNS = 60, 12  # what a person can take in at once
+MOST_ROWS, _COLUMNS = 60, 12  # what a person can take in at once
 _DECIMALS = {"self_sim": 5} | dict.fromkeys(("alarm", "probability", "published", "synthetic", "lowest", "highest"), 4)
 _LARGE = 1e6  # from here on decimals say nothing
 
@@ -71,14 +71,14 @@ class Presentation:
             lay_out(frame, name)
 
 
-def lay_out(frame: "pl.DataFrame", title: str = "") -> None:
-    """Print a table for a person: what fits a screen, and a word on what does not."""
+def lay_out(frame: "pl.DataFrame", title: str = "", rows: int | None = None) -> None:
+    """Print a table for a person: what fits a screen, and a word on what does not; of `rows` where it is the head."""
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
     console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
-    shown = frame.head(_ROWS).select(_first_and_last(frame.columns))
+    shown = frame.head(MOST_ROWS).select(_first_and_last(frame.columns))
     grid = RichTable(title=Text(visible(title)) if title else None, title_justify="left", header_style="bold")
     for name, dtype in shown.schema.items():
         called = Text(visible(name.replace("_", " ")))
@@ -86,7 +86,7 @@ def lay_out(frame: "pl.DataFrame", title: str = "") -> None:
     for row in shown.iter_rows():
         grid.add_row(*(Text(visible(_cell(name, value))) for name, value in zip(shown.columns, row, strict=True)))
     console.print(grid)
-    hidden = {"rows": frame.height - shown.height, "columns": frame.width - shown.width}
+    hidden = {"rows": (frame.height if rows is None else rows) - shown.height, "columns": frame.width - shown.width}
     if more := " and ".join(f"{count:,} more {what}" for what, count in hidden.items() if count):
         say(f"{more}; --out FILE writes all")
 

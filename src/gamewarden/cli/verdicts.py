@@ -7,7 +7,7 @@ import click
 
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import Presentation, progress, say, show_page, tell
+from gamewarden.cli.show import MOST_ROWS, Presentation, lay_out, progress, say, show_page, tell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,7 +47,7 @@ def judge(
     from gamewarden import pipeline
 
     with progress("judging") as done:
-        found = pipeline.judge(
+        found = pipeline.judge_lean(
             source, models, reading, config=current(), every=every, prevalence=prevalence, progress=done
         )
     say(*found.remarks, *found.caveats, *pipeline.judgement_summary(found))
@@ -55,7 +55,10 @@ def judge(
         with progress("keeping verdicts") as done:
             recorded = pipeline.record(found, source, to, every_one=every_one, progress=done)
         say(*recorded.sentences(to))
-    present.table(found.verdicts if present.for_machines else pipeline.judgement_in_short(found))
+    if present.for_machines:
+        present.table(found.verdicts)
+    else:
+        lay_out(pipeline.judgement_in_short(found, MOST_ROWS), rows=found.rows)
 
 
 @click.command("fusion")

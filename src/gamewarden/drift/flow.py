@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
+from gamewarden.clock import Period
 from gamewarden.drift.causes import Cause
 from gamewarden.drift.doubts import Doubt
 from gamewarden.drift.ewma import Chart, Point
@@ -22,19 +23,6 @@ CONSECUTIVE = 2  # signals in a row after which the operator is called: the publ
 MISSING = 3  # periods without X_t in a row after which the operator is called
 LATE = "late"  # the record that opens a period again
 TURNED_OVER = 4  # periods after which a new model has learned from nothing but what is doubted
-
-
-@dataclass(frozen=True, order=True)
-class Period:
-    """A stretch of time [since, until) that is scored, watched and answered as one."""
-
-    since: datetime
-    until: datetime
-
-    @property
-    def name(self) -> str:
-        """How the history calls it."""
-        return f"{self.since.year:04}-{self.since:%m-%dT%H:%M:%SZ}"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ LARGEST_SHARE = 0.1  # of all accounts: a group beyond it is a market or a provi
 SMALLEST_CAP = 50  # a farm may be this large in a small log ("dozens to hundreds", NCSOFT)
 PUBLIC = 50  # accounts behind one address from which it says nothing about who they are
 FEWEST = 3  # dealings with a partner: one or two are a chance encounter
+_HELD = 1 << 20  # pairs that wait to be added up
 _KEYS = {"partner": ("actor", "other"), "address": ("actor", "ip"), "kinds": ("actor", "kind")}
 Pairs = pl.DataFrame
 Node = tuple[str, str]  # what it is (actor, address, name) and how it is called
@@ -58,21 +59,69 @@ def seen_in(events: EventStream, judged: str = "actor") -> Seen:
         return _characters(events)
     wanted = [name for name in ("actor", "kind", "other", "ip") if name in events.columns]
     usable = {name: key for name, key in _KEYS.items() if set(key) <= set(wanted)}
-    parts: dict[str, list[Pairs]] = {name: [] for name in _KEYS}
+    parts = {name: _Pairs(key) for name, key in _KEYS.items()}
     for batch in events.batches(wanted):
         frame = pl.DataFrame(pl.from_arrow(batch)).with_columns(pl.col(wanted).cast(pl.String))
         for name, key in usable.items():
-            parts[name].append(frame.drop_nulls(key[1]).group_by(key).agg(pl.len().cast(pl.Int64).alias("n")))
-    return Seen(**{name: _added(parts[name], key) for name, key in _KEYS.items()})
+            parts[name].add(frame.drop_nulls(key[1]).group_by(key).agg(pl.len().cast(pl.Int64).alias("n")))
+    return Seen(**{name: part.total() for name, part in parts.items()})
+
+
+class _Names:
+    """Names as numbers: each text is held once, however many pairs it is in."""
+
+    def __init__(self) -> None:
+        self._known = pl.DataFrame(schema={"name": pl.String, "code": pl.UInt32})
+
+    def codes(self, texts: pl.Series) -> pl.Series:
+        """The numbers of these names, new ones numbered on."""
+        asked = pl.DataFrame({"name": texts})
+        new = asked.unique(maintain_order=True).join(self._known, on="name", how="anti", maintain_order="left")
+        if new.height:
+            first = self._known.height
+            numbers = pl.int_range(first, first + new.height, dtype=pl.UInt32, eager=True)
+            self._known = pl.concat([self._known, new.with_columns(code=numbers)], rechunk=True)
+        return asked.join(self._known, on="name", how="left", maintain_order="left")["code"]
+
+    def texts(self, codes: pl.Series) -> pl.Series:
+        """The names of these numbers."""
+        return self._known["name"].gather(codes)
+
+
+class _Pairs:
+    """Pairs that are added up as they come, so that none is held as often as it occurs."""
+
+    def __init__(self, key: tuple[str, ...]) -> None:
+        self._key = key
+        self._names = {name: _Names() for name in key}
+        self._parts: list[Pairs] = [pl.DataFrame(schema=dict.fromkeys(key, pl.UInt32) | {"n": pl.Int64})]
+        self._waiting = 0
+
+    def add(self, more: Pairs) -> None:
+        """Some pairs more."""
+        self._parts.append(more.with_columns(self._names[name].codes(more[name]).alias(name) for name in self._key))
+        self._waiting += more.height
+        # Never before as many wait as are there: adding up costs no more than the pairs that came.
+        if self._waiting > max(_HELD, self._parts[0].height):
+            self._add_up()
+
+    def total(self) -> Pairs:
+        """All of them, each once."""
+        self._add_up()
+        told = [self._names[name].texts(self._parts[0][name]).alias(name) for name in self._key]
+        return self._parts[0].with_columns(told).sort(self._key)
+
+    def _add_up(self) -> None:
+        self._parts = [pl.concat(self._parts).group_by(self._key).agg(pl.col("n").sum())]
+        self._waiting = 0
 
 
 def _characters(events: EventStream) -> Seen:
-    pairs = []
+    pairs = _Pairs(("character", "actor", "kind"))
     for batch in events.batches(["character", "actor", "kind"]):
         frame = pl.DataFrame(pl.from_arrow(batch)).with_columns(pl.all().cast(pl.String)).drop_nulls("character")
-        pairs.append(frame.group_by("character", "actor", "kind").agg(pl.len().cast(pl.Int64).alias("n")))
-    nobody = dict.fromkeys(("character", "actor", "kind"), pl.String) | {"n": pl.Int64}
-    seen = pl.concat([pl.DataFrame(schema=nobody), *pairs])
+        pairs.add(frame.group_by("character", "actor", "kind").agg(pl.len().cast(pl.Int64).alias("n")))
+    seen = pairs.total()
     accounts, kinds = (seen.select("character", column, "n") for column in ("actor", "kind"))
     return Seen(
         _added([], ("actor", "other")),

@@ -57,6 +57,20 @@ class Usage:
     disordered: int = 0  # actors whose rows came out of order and were sorted first
     vocabulary: tuple[str, ...] = ()  # the kinds that counted
 
+    def __add__(self, other: "Usage") -> "Usage":
+        """Both together, of two parts of one source; whoever came out of order in both counts twice."""
+        absent = [part.absent for part in (self, other) if part.rows]
+        return Usage(
+            rows=self.rows + other.rows,
+            nameless=self.nameless + other.nameless,
+            other=self.other + other.other,
+            other_kinds=tuple(sorted({*self.other_kinds, *other.other_kinds})),
+            absent=tuple(kind for kind in absent[0] if all(kind in part for part in absent)) if absent else (),
+            told=self.told or other.told,
+            disordered=self.disordered + other.disordered,
+            vocabulary=self.vocabulary or other.vocabulary,
+        )
+
     def sentences(self) -> tuple[str, ...]:
         """What its owner should know of rows that did not count as they stood."""
         some = ", ".join(self.other_kinds[:_EXAMPLES]) + (", …" if len(self.other_kinds) > _EXAMPLES else "")

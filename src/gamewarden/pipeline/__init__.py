@@ -6,6 +6,7 @@ a model become scores, and scores become a list of accounts to look at, each wit
 
 from gamewarden.pipeline.account_tables import Asked, fit_table
 from gamewarden.pipeline.budgeting import budget_alone, budget_of_models, budget_of_scores, costs_of_models
+from gamewarden.pipeline.by_period import judge_lean
 from gamewarden.pipeline.comparing import Difference, compare, compare_on
 from gamewarden.pipeline.evaluating import (
     FEATURE_TRIED,
@@ -109,6 +110,7 @@ __all__ = [
     "instead_of_players",
     "is_packet_table",
     "judge",
+    "judge_lean",
     "judgement_in_short",
     "judgement_summary",
     "limits_of",

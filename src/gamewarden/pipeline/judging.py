@@ -1,8 +1,10 @@
 """From a source and a shelf of models to one verdict an actor and period, with all it rests on."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import polars as pl
 
@@ -19,7 +21,7 @@ from gamewarden.pipeline.wholes import PROMISE, unranked
 from gamewarden.spans import DAY, parse_span, span_text
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
-from gamewarden.tables import EVIDENCE, check
+from gamewarden.tables import EVIDENCE, VERDICTS, check
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.combining import combine
 from gamewarden.verdicts.fusion_model import NAME as FUSION
@@ -62,6 +64,20 @@ class Judgement:
         """The operating points."""
         return self.rules.points
 
+    @property
+    def rows(self) -> int:
+        """How many verdicts there are."""
+        return self.verdicts.height
+
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """VERDICTS as they are held: all at once."""
+        yield self.verdicts
+
+    def grounds(self, verdicts: pl.DataFrame) -> "Judgement":
+        """What some of the verdicts rest on: it is all here."""
+        del verdicts
+        return self
+
 
 def judge(
     source: Path,
@@ -86,7 +102,7 @@ def judge(
     _refuse_tables(found, source)
     heard = hear(found, source, reading, progress)
     found, features = list(heard.models), heard.features
-    fusion, why_not = _fusion_of(models, found, every)
+    fusion, why_not = fusion_of(models, found, every)
     rules = rules_of(policy, reading, supposed, fusion, every)
     cut, points = rules.cut, rules.points
     scores, verdicts = judged(features, found, fusion, rules)
@@ -162,25 +178,64 @@ def speakers_of(models: Sequence[Model]) -> dict[str, Speaker]:
     }
 
 
-def judgement_in_short(judgement: Judgement) -> pl.DataFrame:
-    """The verdicts for a person: the most suspect first, with the operating point each reaches."""
-    verdicts = judgement.verdicts.with_columns(judgement.points.reached(judgement.verdicts))
+class Verdicts(Protocol):
+    """A judgement, however its verdicts are held."""
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """Who judged."""
+
+    @property
+    def fusion(self) -> FusionModel | None:
+        """What the scores were fused with."""
+
+    @property
+    def rules(self) -> Rules:
+        """What the verdicts depend on beside."""
+
+    @property
+    def points(self) -> Points:
+        """The operating points."""
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What has to stand beside every verdict."""
+
+    @property
+    def rows(self) -> int:
+        """How many verdicts there are."""
+
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """VERDICTS, a piece at a time; no actor and period is in two."""
+
+    def grounds(self, verdicts: pl.DataFrame) -> Judgement:
+        """What some verdicts of one piece rest on."""
+
+
+def judgement_in_short(judgement: Verdicts, most: int | None = None) -> pl.DataFrame:
+    """The verdicts for a person: the most suspect first, with the operating point each reaches; `most` at the most."""
     order = pl.col("point").replace_strict({CONSERVATIVE: 0, PROGRESSIVE: 1, NEITHER: 2}, default=3)
-    return verdicts.sort(order, "alarm", "actor", "since", nulls_last=True)
+    first: list[pl.DataFrame] = []
+    for verdicts in judgement.pieces():
+        told = pl.concat([*first, verdicts.with_columns(judgement.points.reached(verdicts))])
+        ordered = told.sort(order, "alarm", "actor", "since", nulls_last=True)
+        first = [ordered if most is None else ordered.head(most)]
+    return first[0] if first else pl.DataFrame(schema=dict(VERDICTS.columns) | {"point": pl.String})
 
 
-def judgement_summary(judgement: Judgement) -> tuple[str, ...]:
+def judgement_summary(judgement: Verdicts) -> tuple[str, ...]:
     """How many periods reach which point, and how the detectors were fused."""
-    point = judgement.points.reached(judgement.verdicts)
-    count = {name: int((point == name).sum()) for name in (CONSERVATIVE, PROGRESSIVE)}
+    count: Counter[str | None] = Counter()
+    for verdicts in judgement.pieces():
+        count.update(dict(judgement.points.reached(verdicts).value_counts().iter_rows()))
     reached = (
-        f"Of {point.len():,} periods {count[CONSERVATIVE]:,} reach the conservative point, {count[PROGRESSIVE]:,} more "
-        f"the progressive one, and {point.null_count():,} have too little evidence to say."
+        f"Of {count.total():,} periods {count[CONSERVATIVE]:,} reach the conservative point, {count[PROGRESSIVE]:,} "
+        f"more the progressive one, and {count[None]:,} have too little evidence to say."
     )
     return (f"{counted(len(judgement.models), 'model')}; {_how(judgement)}.", reached)
 
 
-def _how(judgement: Judgement) -> str:
+def _how(judgement: Verdicts) -> str:
     """How the answers of the models became one."""
     first = judgement.models[0]
     if judgement.fusion is not None:
@@ -210,7 +265,7 @@ def _cut(fusion: FusionModel | None, every: int | None, policy: Config, reading:
     return Clock(every or parse_span(policy.measure.every), reading.zone or "UTC")
 
 
-def _fusion_of(models: Path, found: Sequence[Model], every: int | None) -> tuple[FusionModel | None, tuple[str, ...]]:
+def fusion_of(models: Path, found: Sequence[Model], every: int | None) -> tuple[FusionModel | None, tuple[str, ...]]:
     """The fusion in force where it can be used, and what has to be said of it."""
     stored = next((one for one in shelf.in_force(models) if one.detector == FUSION), None)
     if stored is None:

@@ -1,6 +1,7 @@
 """The periods of a source in which it speaks as the log did that a vocabulary was learned from."""
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -29,36 +30,54 @@ def only_alike(told: Told, feature: SelfSimilarity | Actions, stream: Any, limit
     """
     if told.shows is None or feature.vocabulary is None or feature.shares is None:
         return told
-    spells, counts = _spells(feature, stream)
-    alike = [spell for spell in spells if spell.fits(limits)]
-    if not alike:
-        missing = {kind for spell in spells for kind in spell.missing}
-        return replace(told, shows={kind: n for kind, n in told.shows.items() if n or kind not in missing})
-    if not any(spell.missing or not spell.fits(limits) for spell in spells):
-        return told
-    strange = [spell for spell in spells if not spell.fits(limits)]
-    frame = _without_kinds(_without_periods(told.frame, strange, feature), alike, feature)
-    remarks = [spell.sentence(rows) for spell in strange if (rows := _inside(told.frame, spell))]
-    seen = dict(
-        counts.filter(pl.col("since").is_in([s.since for s in alike]))
-        .group_by("kind")
-        .agg(pl.col("n").sum())
-        .iter_rows()
-    )
-    missed = {kind for spell in alike for kind in spell.missing}
-    promised = {kind: 0 for kind, count in told.shows.items() if not count and kind not in missed}
-    return replace(told, frame=frame, remarks=(*told.remarks, *remarks), shows=promised | seen)
+    return Likeness.of(feature, stream, limits).applied(told)
 
 
-def _spells(feature: SelfSimilarity | Actions, stream: Any) -> tuple[list[Spell], pl.DataFrame]:  # noqa: ANN401  of events
-    every, zone = (feature.every, feature.zone) if isinstance(feature, SelfSimilarity) else (DAY, None)
-    counts = kinds_by_period(whole_of(stream), every, zone)
-    learned = learned_by(feature)
-    spells = [
-        Spell.of(since, until, dict(part.select("kind", "n").iter_rows()), learned)
-        for (since, until), part in counts.partition_by(_PERIOD, as_dict=True, maintain_order=True).items()
-    ]
-    return spells, counts
+@dataclass(frozen=True)
+class Likeness:
+    """In which periods of a whole source it speaks as the log did that a vocabulary was learned from."""
+
+    feature: SelfSimilarity | Actions
+    alike: Sequence[Spell]
+    strange: Sequence[Spell]
+    seen: Mapping[str, int]  # events by kind in the periods that are alike
+
+    @classmethod
+    def of(cls, feature: SelfSimilarity | Actions, stream: Any, limits: Limits) -> "Likeness":  # noqa: ANN401  of events
+        """One look at all events of a source."""
+        every, zone = (feature.every, feature.zone) if isinstance(feature, SelfSimilarity) else (DAY, None)
+        counts = kinds_by_period(whole_of(stream), every, zone)
+        learned = learned_by(feature)
+        spells = [
+            Spell.of(since, until, dict(part.select("kind", "n").iter_rows()), learned)
+            for (since, until), part in counts.partition_by(_PERIOD, as_dict=True, maintain_order=True).items()
+        ]
+        alike = [spell for spell in spells if spell.fits(limits)]
+        strange = [spell for spell in spells if not spell.fits(limits)]
+        inside = counts.filter(pl.col("since").is_in([spell.since for spell in alike]))
+        return cls(feature, alike, strange, dict(inside.group_by("kind").agg(pl.col("n").sum()).iter_rows()))
+
+    def applied(self, told: Told) -> Told:
+        """FEATURES of the source or of a part of it, without what it did not show, and what it can show."""
+        shows = self.shown(told.shows or {})
+        if not self.alike or not (self._missed or self.strange):
+            return replace(told, shows=shows)
+        frame = _without_kinds(_without_periods(told.frame, self.strange, self.feature), self.alike, self.feature)
+        remarks = [spell.sentence(rows) for spell in self.strange if (rows := _inside(told.frame, spell))]
+        return replace(told, frame=frame, remarks=(*told.remarks, *remarks), shows=shows)
+
+    def shown(self, shows: Mapping[str, int]) -> Mapping[str, int]:
+        """What the source can show as far as it is alike; where no period is, without what went missing."""
+        if not self.alike:
+            missing = {kind for spell in self.strange for kind in spell.missing}
+            return {kind: n for kind, n in shows.items() if n or kind not in missing}
+        if not (self._missed or self.strange):
+            return shows
+        return {kind: 0 for kind, count in shows.items() if not count and kind not in self._missed} | dict(self.seen)
+
+    @property
+    def _missed(self) -> set[str]:
+        return {kind for spell in self.alike for kind in spell.missing}
 
 
 def _ends_in(spell: Spell) -> pl.Expr:
@@ -71,7 +90,7 @@ def _inside(frame: pl.DataFrame, spell: Spell) -> int:
     return frame.filter(_ends_in(spell)).height
 
 
-def _without_periods(frame: pl.DataFrame, strange: list[Spell], feature: SelfSimilarity | Actions) -> pl.DataFrame:
+def _without_periods(frame: pl.DataFrame, strange: Sequence[Spell], feature: SelfSimilarity | Actions) -> pl.DataFrame:
     """Chunks of such periods are left out; a day stays, without a self-similarity, and so without a score."""
     for spell in strange:
         if isinstance(feature, Actions):
@@ -84,7 +103,7 @@ def _without_periods(frame: pl.DataFrame, strange: list[Spell], feature: SelfSim
     return frame
 
 
-def _without_kinds(frame: pl.DataFrame, alike: list[Spell], feature: SelfSimilarity | Actions) -> pl.DataFrame:
+def _without_kinds(frame: pl.DataFrame, alike: Sequence[Spell], feature: SelfSimilarity | Actions) -> pl.DataFrame:
     """The numbers of a kind are null in the periods in which it went missing."""
     columns = {kind: name for name, kind in ROLES.items()}
     for spell in alike:

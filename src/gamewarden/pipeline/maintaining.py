@@ -8,16 +8,16 @@ from typing import Any
 
 import polars as pl
 
+from gamewarden.clock import Clock, Period
 from gamewarden.config import Config, Maintain
 from gamewarden.contracts import Model
 from gamewarden.drift import ewma
-from gamewarden.drift.flow import LATE, Day, History, Ledger, Period, Policy, Tick, by_period, no_tick, standing_doubt
+from gamewarden.drift.flow import LATE, Day, History, Ledger, Policy, Tick, by_period, no_tick, standing_doubt
 from gamewarden.drift.story import story
 from gamewarden.errors import ReadError
 from gamewarden.evaluation.control_plots import NEW_MODEL, plot_control_chart
 from gamewarden.notices import Notices, now
 from gamewarden.pipeline.measuring import feature_of
-from gamewarden.pipeline.periods import Calendar
 from gamewarden.pipeline.scoring import event_model
 from gamewarden.pipeline.sources import limits_of
 from gamewarden.pipeline.upkeep import BY, EPOCH, LakeHands, content_of
@@ -179,7 +179,7 @@ def _came_late(ledger: Ledger, period: Period, stretches: Stretches) -> bool:
     return bool(scored["content"] != content if "content" in scored else not scored["events"])
 
 
-def _periods(task: Upkept, calendar: Calendar, stretches: Stretches, begun: Period | None) -> list[Period]:
+def _periods(task: Upkept, calendar: Clock, stretches: Stretches, begun: Period | None) -> list[Period]:
     """The periods that are over and have events, and as many after each as make an empty log worth a word."""
     over = task.until or _over(task, calendar, stretches)
     if over is None:
@@ -187,11 +187,11 @@ def _periods(task: Upkept, calendar: Calendar, stretches: Stretches, begun: Peri
     start, _ = next(iter(stretches))
     opened = EPOCH + timedelta(microseconds=start)
     first = begun or calendar.holding(max(opened, task.since or opened))
-    touched = calendar.touched(stretches, over, task.config.maintain.missing)
+    touched = calendar.over(stretches, over, task.config.maintain.missing)
     return [period for period in touched if period >= first]
 
 
-def _over(task: Upkept, calendar: Calendar, stretches: Stretches) -> datetime | None:
+def _over(task: Upkept, calendar: Clock, stretches: Stretches) -> datetime | None:
     """Up to when periods are over: an event that cannot be true yet does not say that time has passed."""
     last = stretches.last_by(Plausible.of(task.config.read, task.clock()).latest)
     return None if last is None else calendar.holding(EPOCH + timedelta(microseconds=last)).since
@@ -206,8 +206,8 @@ def _stretches(task: Upkept) -> Stretches:
     return stretches
 
 
-def _calendar(task: Upkept, model: Model) -> Calendar:
-    return Calendar(parse_span(task.config.maintain.period), getattr(feature_of(model.feature), "zone", None))
+def _calendar(task: Upkept, model: Model) -> Clock:
+    return Clock(parse_span(task.config.maintain.period), getattr(feature_of(model.feature), "zone", None) or "UTC")
 
 
 def _begun(history: History) -> Period | None:

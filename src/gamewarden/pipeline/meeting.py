@@ -14,11 +14,11 @@ from gamewarden.pipeline.prevalence import at_share
 from gamewarden.pipeline.sources import Told
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.meeting import (
+    Far,
     Limits,
     Meeting,
+    Partly,
     coverage_remarks,
-    far_refusal,
-    far_remarks,
     least_of_row,
     only_covered,
     origin_remarks,
@@ -48,15 +48,20 @@ def say(model: Model, shown: Told, limits: Limits) -> Said:
         return Said(model, model.score(shown.frame.clear()), refusal=refusal)
     told, least = model.score(shown.frame), least_of_row(model.feature.name, model.card.training, limits)
     scores = whole_enough(told, least)
-    if refusal := far_refusal(name, scores, limits):
+    far = Far.of(scores)
+    if refusal := far.refusal(name, limits):
         return Said(model, scores.clear(), refusal=refusal)
-    remarks = (
-        *origin_remarks(name, model.card.training),
+    return Said(model, scores, caveats_of(model, met, Partly.of(told, least), far))
+
+
+def caveats_of(model: Model, met: Meeting | None, partly: Partly, far: Far) -> tuple[str, ...]:
+    """What stands beside every word of a model."""
+    return (
+        *origin_remarks(model.card.id, model.card.training),
         *(met.remarks() if met is not None else ()),
-        *coverage_remarks(told, least, "scored"),
-        *far_remarks(name, scores),
+        *partly.remarks("scored"),
+        *far.remarks(model.card.id),
     )
-    return Said(model, scores, remarks)
 
 
 def meeting_of(model: Model, shown: Told) -> Meeting | None:

@@ -13,7 +13,7 @@ from gamewarden.contracts import Model, Progress, Recipe, canonical_json, digest
 from gamewarden.detectors.calibration import short_options
 from gamewarden.errors import ReadError
 from gamewarden.files import names_kept_together
-from gamewarden.pipeline.judging import Judgement, Rules, evidence_behind, rows_behind
+from gamewarden.pipeline.judging import Judgement, Rules, Verdicts, evidence_behind, rows_behind
 from gamewarden.pipeline.sessions import session_sources
 from gamewarden.pipeline.shelving import Kept
 from gamewarden.store import manifest, verdicts
@@ -23,6 +23,7 @@ from gamewarden.verdicts.periods import KEY, Clock, periods_of
 from gamewarden.verdicts.points import CONSERVATIVE, PROGRESSIVE
 
 _Key = tuple[Any, ...]
+_AT_ONCE = 20_000  # verdicts whose grounds are held together
 
 
 @dataclass(frozen=True)
@@ -41,23 +42,27 @@ class Recorded:
 
 
 def record(
-    judgement: Judgement, source: Path, to: Path, *, every_one: bool = False, progress: Progress = no_progress
+    judgement: Verdicts, source: Path, to: Path, *, every_one: bool = False, progress: Progress = no_progress
 ) -> Recorded:
     """Keep the verdicts that reach an operating point, or every one, each with all it rests on.
 
     Raises:
         WriteError: the directory cannot be written.
     """
-    point = judgement.points.reached(judgement.verdicts)
-    told = judgement.verdicts.with_columns(point)
-    chosen = told if every_one else told.filter(point.is_in([CONSERVATIVE, PROGRESSIVE]))
-    grounds = _Grounds(judgement, chosen, source_of(source))
-    new = 0
+    held = source_of(source)
+    new = kept = 0
     with names_kept_together():
-        for verdict in chosen.iter_rows(named=True):
-            new += verdicts.save(grounds.document(verdict), to)
-            progress(1)
-    return Recorded(new, chosen.height - new, told.height - chosen.height)
+        for piece in judgement.pieces():
+            point = judgement.points.reached(piece)
+            told = piece.with_columns(point)
+            chosen = told if every_one else told.filter(point.is_in([CONSERVATIVE, PROGRESSIVE]))
+            for some in chosen.iter_slices(_AT_ONCE):
+                grounds = _Grounds(judgement.grounds(some), some, held)
+                for verdict in some.iter_rows(named=True):
+                    new += verdicts.save(grounds.document(verdict), to)
+                    progress(1)
+            kept += chosen.height
+    return Recorded(new, kept - new, judgement.rows - kept)
 
 
 def source_of(source: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, cast
 import polars as pl
 
 from gamewarden import detectors
+from gamewarden.clock import Clock, Period
 from gamewarden.config import Maintain
 from gamewarden.contracts import Feature, Model
 from gamewarden.drift import retraining, validation
@@ -16,13 +17,12 @@ from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, sil
 from gamewarden.drift.correlation import agreement, by_actor
 from gamewarden.drift.doubts import Doubt, Look, doubts, faults
 from gamewarden.drift.doubts import Rules as TrustRules
-from gamewarden.drift.flow import Period, Retrained, Signal
+from gamewarden.drift.flow import Retrained, Signal
 from gamewarden.drift.seeing import seen_in
 from gamewarden.errors import FitError, MeasureError, ReadError
 from gamewarden.notices import Notices
 from gamewarden.pipeline.measuring import feature_of, measured
 from gamewarden.pipeline.meeting import only_whole
-from gamewarden.pipeline.periods import Calendar
 from gamewarden.pipeline.sources import Told
 from gamewarden.readers.small import read_labels
 from gamewarden.spans import DAY, to_micros
@@ -47,7 +47,7 @@ class LakeHands:
     lake: Lake
     models: Path
     place: Upkeep
-    calendar: Calendar
+    calendar: Clock
     first: Period  # nothing before it is looked at
     policy: Maintain
     labels: Path | None

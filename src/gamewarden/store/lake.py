@@ -270,7 +270,7 @@ class LakeEvents:
         """
         try:
             pulse = self._known.pulse()
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             pulse = None
         return (pulse or Pulse.of(self._all.batches(("actor", "at", "kind")))).coverage()
 
@@ -278,6 +278,19 @@ class LakeEvents:
     def _all(self) -> "LakeEvents":
         """The whole lake, whatever part of it this is."""
         return LakeEvents(self._directory, self._held, -(1 << 62), 1 << 62, None)
+
+    def between(self, since: int, until: int) -> "LakeEvents":
+        """The events of [since, until) in microseconds, of the lake as it was when this was opened."""
+        return LakeEvents(self._directory, self._held, since, until - 1, None)
+
+    def of(self, actors: Collection[str]) -> "LakeEvents":
+        """Those of these actors only."""
+        return LakeEvents(self._directory, self._held, self._earliest, self._latest, actors)
+
+    @property
+    def stretches(self) -> Stretches:
+        """When there are events."""
+        return Stretches.of(tuple(self._parts))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows, `columns` only.

@@ -80,7 +80,7 @@ class Manifest:
             ValueError: a part says what is no pulse.
         """
         told = [part.pulse for part in self.parts if part.pulse is not None]
-        return Pulse.together(map(Pulse.from_dict, told)) if len(told) == len(self.parts) else None
+        return Pulse.total(map(Pulse.from_dict, told)) if len(told) == len(self.parts) else None
 
     def with_source(self, known: Known, parts: tuple[Part, ...], *, instead_of: int | None = None) -> "Manifest":
         """The manifest with a source more, or with one source's rows replaced."""

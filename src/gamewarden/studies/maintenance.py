@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from gamewarden.clock import Period
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.detectors.logistic import AccountDay
 from gamewarden.drift import retraining, validation
@@ -22,7 +23,7 @@ from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, sil
 from gamewarden.drift.correlation import agreement, by_actor
 from gamewarden.drift.doubts import Doubt, Look, doubts
 from gamewarden.drift.doubts import Rules as TrustRules
-from gamewarden.drift.flow import Day, Ledger, Period, Policy, Record, Retrained, Signal, distrust, doubts_in
+from gamewarden.drift.flow import Day, Ledger, Policy, Record, Retrained, Signal, distrust, doubts_in
 from gamewarden.drift.seeing import seen_in
 from gamewarden.evaluation.control_plots import NEW_MODEL, plot_control_chart, plot_policies
 from gamewarden.evaluation.metrics import auc

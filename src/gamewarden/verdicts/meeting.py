@@ -5,7 +5,7 @@ how many of its rows lie near those it learned from are measured; below stated l
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import polars as pl
@@ -170,27 +170,52 @@ def said_once(lines: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     return tuple(line.replace(_MODEL, ", ".join(models)) for line, models in named.items())
 
 
-def far_refusal(model: str, scores: pl.DataFrame, limits: Limits) -> str | None:
-    """Why a model does not judge rows most of which lie beyond what it learned from, or nothing."""
-    judged = scores.drop_nulls("probability")
-    share, worst = _far(judged)
-    if judged["actor"].n_unique() >= CROWD and 1 - share < limits.near:
-        return (
-            f"{model} cannot judge this source: {share:.0%} of its {judged.height:,} rows lie far beyond what the "
-            f"model learned from, most by {worst}; fit a model on this source"
-        )
-    return None
+@dataclass(frozen=True)
+class Far:
+    """How many rows a model has judged, and how many of them lie beyond what it learned from, by which number."""
 
+    judged: int = 0
+    some: frozenset[str] = frozenset()  # of the actors, as many as make a crowd
+    by: Mapping[str, int] = field(default_factory=dict)
 
-def far_remarks(model: str, scores: pl.DataFrame) -> Iterator[str]:
-    """How many rows lie beyond what a model learned from."""
-    judged = scores.drop_nulls("probability")
-    share, worst = _far(judged)
-    if share:
-        yield (
-            f"{judged['far'].count():,} of {judged.height:,} rows lie far beyond what {model} learned from, most by "
-            f"{worst}; no more than watching follows from them"
-        )
+    @classmethod
+    def of(cls, scores: pl.DataFrame) -> "Far":
+        """From SCORES."""
+        judged = scores.drop_nulls("probability")
+        counts = judged["far"].drop_nulls().value_counts()
+        return cls(judged.height, frozenset(judged["actor"].unique().head(CROWD)), dict(counts.iter_rows()))
+
+    def __add__(self, other: "Far") -> "Far":
+        """Both together."""
+        by = {name: self.by.get(name, 0) + other.by.get(name, 0) for name in {*self.by, *other.by}}
+        some = self.some if len(self.some) >= CROWD else self.some | other.some
+        return Far(self.judged + other.judged, some, by)
+
+    @property
+    def _rows(self) -> int:
+        return sum(self.by.values())
+
+    @property
+    def _worst(self) -> str:
+        return min(self.by, key=lambda name: (-self.by[name], name), default="")
+
+    def refusal(self, model: str, limits: Limits) -> str | None:
+        """Why a model does not judge rows most of which lie beyond what it learned from, or nothing."""
+        share = self._rows / self.judged if self.judged else 0.0
+        if len(self.some) >= CROWD and 1 - share < limits.near:
+            return (
+                f"{model} cannot judge this source: {share:.0%} of its {self.judged:,} rows lie far beyond what the "
+                f"model learned from, most by {self._worst}; fit a model on this source"
+            )
+        return None
+
+    def remarks(self, model: str) -> Iterator[str]:
+        """How many rows lie beyond what a model learned from."""
+        if self._rows:
+            yield (
+                f"{self._rows:,} of {self.judged:,} rows lie far beyond what {model} learned from, most by "
+                f"{self._worst}; no more than watching follows from them"
+            )
 
 
 def least_covered(training: Mapping[str, object], limits: Limits) -> float:
@@ -221,23 +246,38 @@ def only_covered(rows: pl.DataFrame, least: float) -> pl.DataFrame:
 
 def coverage_remarks(rows: pl.DataFrame, least: float, what: str) -> Iterator[str]:
     """Which periods a source covers too little of to be scored, or to be learned from."""
-    partly = rows.filter(pl.col(COVERED) < least) if COVERED in rows.columns else rows.clear()
-    if not partly.height:
-        return
-    periods = partly.select("since", "until", COVERED).unique().sort("since")
-    named = [f"{_period(since, until)} ({covered:.0%})" for since, until, covered in periods.head(_NAMED).iter_rows()]
-    more = f" and {periods.height - _NAMED:,} more" if periods.height > _NAMED else ""
-    yield (
-        f"the source covers only part of {', '.join(named)}{more}: {partly.height:,} rows are not {what}; read the "
-        "missing hours too, or lower [coverage] least"
-    )
+    return Partly.of(rows, least).remarks(what)
 
 
-def _far(judged: pl.DataFrame) -> tuple[float, str]:
-    """The share of rows that lie far, and by which number most of them do."""
-    far = judged["far"].drop_nulls()
-    worst = far.value_counts(sort=True).sort("count", "far", descending=[True, False])["far"][0] if far.len() else ""
-    return (far.len() / judged.height if judged.height else 0.0), worst
+@dataclass(frozen=True)
+class Partly:
+    """How many rows are of periods that a source covers too little of, and which periods these are."""
+
+    rows: int = 0
+    periods: frozenset[tuple[datetime, datetime, float]] = frozenset()
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, least: float) -> "Partly":
+        """From rows that may say how much of their period is covered."""
+        if COVERED not in rows.columns:
+            return cls()
+        partly = rows.filter(pl.col(COVERED) < least).select("since", "until", COVERED)
+        return cls(partly.height, frozenset(partly.unique().iter_rows()))
+
+    def __add__(self, other: "Partly") -> "Partly":
+        """Both together."""
+        return Partly(self.rows + other.rows, self.periods | other.periods)
+
+    def remarks(self, what: str) -> Iterator[str]:
+        """Which periods are not scored, or not learned from."""
+        if not self.rows:
+            return
+        named = [f"{_period(since, until)} ({part:.0%})" for since, until, part in sorted(self.periods)[:_NAMED]]
+        more = f" and {len(self.periods) - _NAMED:,} more" if len(self.periods) > _NAMED else ""
+        yield (
+            f"the source covers only part of {', '.join(named)}{more}: {self.rows:,} rows are not {what}; read the "
+            "missing hours too, or lower [coverage] least"
+        )
 
 
 def _period(since: datetime, until: datetime) -> str:

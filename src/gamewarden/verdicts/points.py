@@ -73,6 +73,12 @@ class Points:
         )
         return check(rows.with_columns(streak=self._streak()), VERDICTS, "verdicts")
 
+    def streak_after(self, before: pl.Expr) -> pl.Expr:
+        """The streak of one period more, after one of `before`: the same as counted over all of them at once."""
+        judged = pl.col("alarm").is_not_null()
+        said = (judged & self._says_bot()).fill_null(False)
+        return pl.when(judged & ~said).then(0).otherwise(before + said.cast(pl.Int64)).cast(pl.Int64)
+
     def _says_bot(self) -> pl.Expr:
         return (pl.col("alarm") <= self.progressive) | (pl.col("agree") >= 1)
 

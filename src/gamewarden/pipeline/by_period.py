@@ -1,0 +1,314 @@
+"""Judging a lake a period at a time: measured, scored, fused and judged, and nothing kept of it but the verdicts.
+
+A verdict rests on the rows of its own period, and a row scores the same alone as in a crowd. So the numbers are those
+of judging everything at once; what is said of the whole source is added up from period to period.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from gamewarden.clock import Clock
+from gamewarden.config import Config
+from gamewarden.contracts import Model, Progress, no_progress, shown_by
+from gamewarden.coverage import Coverage
+from gamewarden.errors import ModelError
+from gamewarden.features.self_similarity import SelfSimilarity, Usage
+from gamewarden.pipeline.doubting import doubted
+from gamewarden.pipeline.judging import Judgement, Rules, fusion_of, judge, judged, rules_of
+from gamewarden.pipeline.likeness import Likeness
+from gamewarden.pipeline.measuring import feature_of
+from gamewarden.pipeline.meeting import caveats_of, meeting_of
+from gamewarden.pipeline.reaching import beside_the_list, reach_of
+from gamewarden.pipeline.scoring import load_models, seeing, zone_remarks
+from gamewarden.pipeline.sources import Reading, Told, Watched
+from gamewarden.pipeline.wholes import unranked
+from gamewarden.store.lake import Lake, LakeEvents
+from gamewarden.store.stretches import Stretches
+from gamewarden.tables import TIME, VERDICTS
+from gamewarden.verdicts.compact import Compact
+from gamewarden.verdicts.fusion_model import FusionModel
+from gamewarden.verdicts.meeting import Far, Limits, Meeting, Partly, least_of_row, said_once, whole_enough
+from gamewarden.verdicts.points import Points
+from gamewarden.verdicts.prevalence import Prevalence
+
+Span = tuple[int, int]  # [since, until) in microseconds
+
+
+def judge_lean(
+    source: Path,
+    models: Path,
+    reading: Reading,
+    *,
+    config: Config | None = None,
+    every: int | None = None,
+    prevalence: Prevalence | None = None,
+    progress: Progress = no_progress,
+) -> "Judgement | Lean":
+    """The verdicts of `judge`, in memory that grows with them alone where the source can be judged period by period.
+
+    That is so of a lake whose models all look at whole periods, or at parts that none of the periods' borders cuts.
+
+    Raises:
+        ModelError: no model judges what the source holds, it is a table without periods, or a model is damaged.
+    """
+    policy = config or Config()
+    supposed = prevalence or Prevalence.of(policy)
+    if Lake.is_at(source):
+        found = seeing(load_models(models), source, models)
+        bench = _Bench(source, models, reading, policy, supposed, every, Lake(source).events())
+        if _separable(found, bench.rules(found)[0].cut):
+            return bench.judge(found, progress)
+    return judge(source, models, reading, config=policy, every=every, prevalence=supposed, progress=progress)
+
+
+def _separable(models: Sequence[Model], cut: Clock) -> bool:
+    """Whether each period can be measured without the others."""
+    recipes = [feature_of(model.feature) for model in models]
+    return all(
+        isinstance(one, SelfSimilarity)
+        and one.vocabulary is not None
+        and cut.every % one.every == 0
+        and (one.zone or "UTC") == cut.time_zone
+        for one in recipes
+    )
+
+
+def periods_of_stretches(stretches: Stretches, cut: Clock) -> list[Span]:
+    """The periods that a stretch touches, the earliest first; whatever lies between stretches is leapt over."""
+    numbers = cut.touched(stretches)
+    return list(zip(cut.begins(numbers).tolist(), cut.begins(numbers + 1).tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Lean:
+    """The verdicts of one run, without the numbers they rest on: those are measured again where they are asked for."""
+
+    compact: Compact
+    models: tuple[Model, ...]
+    remarks: tuple[str, ...]
+    caveats: tuple[str, ...]
+    fusion: FusionModel | None
+    rules: Rules
+    _glass: "_Glass"
+
+    @property
+    def points(self) -> Points:
+        """The operating points."""
+        return self.rules.points
+
+    @property
+    def verdicts(self) -> pl.DataFrame:
+        """VERDICTS: one row an actor and period."""
+        return self.compact.table()
+
+    @property
+    def rows(self) -> int:
+        """How many verdicts there are."""
+        return self.compact.height
+
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """VERDICTS period by period."""
+        return self.compact.pieces()
+
+    def grounds(self, verdicts: pl.DataFrame) -> Judgement:
+        """What some verdicts of one period rest on, measured again for their actors alone."""
+        span = verdicts.select("since", "until").cast(pl.Int64).row(0)
+        features = self._glass.features(span, verdicts["actor"].to_list())
+        scores, _ = judged(features, self.models, self.fusion, self.rules)
+        nothing = pl.DataFrame()
+        kept = self.models, self.remarks, self.caveats, self.fusion, self.rules
+        return Judgement(verdicts, scores, features, nothing, *kept)
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """What a run of judging is given."""
+
+    source: Path
+    models: Path
+    reading: Reading
+    policy: Config
+    supposed: Prevalence
+    every: int | None
+    events: LakeEvents
+
+    def rules(self, found: Sequence[Model]) -> tuple[Rules, FusionModel | None, tuple[str, ...]]:
+        """The rules, the fusion, and what has to be said of it."""
+        fusion, why_not = fusion_of(self.models, found, self.every)
+        return rules_of(self.policy, self.reading, self.supposed, fusion, self.every), fusion, why_not
+
+    def judge(self, found: Sequence[Model], progress: Progress) -> Lean:
+        """All verdicts; a model that turns out to be a stranger here is left out, and the others judge again."""
+        glass = _Glass(self.events, tuple(found), self.reading.limits)
+        refusals = {name: why for name, met in glass.meetings.items() if met and (why := met.refusal(glass.limits))}
+        while True:
+            able = [model for model in found if model.card.id not in refusals]
+            if not able:
+                raise ModelError(f"{self.source}: {'; '.join(_in_order(found, refusals))}")
+            run = self._run(glass if len(able) == len(found) else replace(glass, models=tuple(able)), progress)
+            strange = {name: why for name, far in run.far.items() if (why := far.refusal(name, glass.limits))}
+            if not strange:
+                return self._lean(run, _in_order(found, refusals), zone_remarks(found, self.reading))
+            refusals |= strange
+
+    def _run(self, glass: "_Glass", progress: Progress) -> "_Run":
+        rules, fusion, why_not = self.rules(glass.models)
+        run = _Run(glass, rules, fusion, why_not)
+        for span in periods_of_stretches(self.events.stretches, rules.cut):
+            run.take(span, progress)
+        return run
+
+    def _lean(self, run: "_Run", refusals: Sequence[str], zones: Sequence[str]) -> Lean:
+        models, points, met = run.glass.models, run.rules.points, run.glass.meetings
+        caveats = {
+            one.card.id: caveats_of(one, met[one.card.id], run.partly[one.card.id], run.far[one.card.id])
+            for one in models
+        }
+        listed = self.policy.rank.probability
+        probable = [piece.filter(pl.col("probability") >= listed) for piece in run.verdicts.pieces()]
+        everything = pl.concat([pl.DataFrame(schema=dict(VERDICTS.columns)), *probable])
+        remarks = (
+            *run.remarks(zones),
+            *run.why_not,
+            *run.unranked.values(),
+            self.supposed.sentence,
+            *beside_the_list(everything, points, listed),
+            *reach_of(models, run.fusion, points),
+        )
+        beside = (*doubted(self.models, models, run.spans), *refusals, *said_once(caveats))
+        return Lean(run.verdicts, models, remarks, beside, run.fusion, run.rules, run.glass)
+
+
+def _in_order(models: Sequence[Model], refusals: Mapping[str, str]) -> list[str]:
+    return [refusals[model.card.id] for model in models if model.card.id in refusals]
+
+
+@dataclass(frozen=True)
+class _Glass:
+    """How models look at a lake: what each of their features makes of a part of it."""
+
+    events: LakeEvents
+    models: tuple[Model, ...]
+    limits: Limits
+
+    @cached_property
+    def recipes(self) -> dict[str, SelfSimilarity]:
+        """The features, each once."""
+        found = {repr(model.feature): feature_of(model.feature) for model in self.models}
+        return {key: one for key, one in found.items() if isinstance(one, SelfSimilarity)}
+
+    @cached_property
+    def likeness(self) -> dict[str, Likeness | None]:
+        """In which periods the whole lake speaks as the features' vocabularies; None where nobody counted kinds."""
+        asked = {key: one for key, one in self.recipes.items() if one.shares is not None}
+        known = {key: Likeness.of(one, self.events, self.limits) for key, one in asked.items()}
+        return {key: known.get(key) for key in self.recipes}
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """When the lake's sources were there."""
+        return self.events.coverage
+
+    @cached_property
+    def meetings(self) -> dict[str, Meeting | None]:
+        """Each model's vocabulary beside what the lake can show."""
+        shows = shown_by(self.events) or {}
+        told = {
+            key: Told(pl.DataFrame(), shows=shows if one is None else one.shown(shows))
+            for key, one in self.likeness.items()
+        }
+        return {model.card.id: meeting_of(model, told[repr(model.feature)]) for model in self.models}
+
+    def features(self, span: Span, actors: Sequence[str] | None = None) -> dict[str, pl.DataFrame]:
+        """FEATURES of a period by the model's id, of everybody or of these actors."""
+        tables = {key: self.told(key, self.measured(key, span, actors)[0]).frame for key in self.recipes}
+        return {model.card.id: tables[repr(model.feature)] for model in self.models}
+
+    def measured(
+        self, key: str, span: Span, actors: Sequence[str] | None = None, progress: Progress = no_progress
+    ) -> tuple[pl.DataFrame, Usage]:
+        """What a feature measures in a period."""
+        recipe, part = self.recipes[key], self.events.between(*span)
+        if actors is not None and recipe.by == "account":
+            part = part.of(actors)
+        return recipe.measure_with_usage(Watched(part, progress))
+
+    def told(self, key: str, frame: pl.DataFrame) -> Told:
+        """FEATURES with the share that is covered of each row's time, without what the lake did not show."""
+        seen = Told(frame.with_columns(self.coverage.of(frame)), shows=shown_by(self.events))
+        likeness = self.likeness[key]
+        return seen if likeness is None else likeness.applied(seen)
+
+
+@dataclass
+class _Run:
+    """One pass over the periods, and all that is kept of it."""
+
+    glass: _Glass
+    rules: Rules
+    fusion: FusionModel | None
+    why_not: tuple[str, ...]
+    verdicts: Compact = field(default_factory=Compact)
+    far: dict[str, Far] = field(default_factory=dict)
+    partly: dict[str, Partly] = field(default_factory=dict)
+    usage: dict[str, Usage] = field(default_factory=dict)
+    said: dict[str, list[str]] = field(default_factory=dict)  # of periods that are not measured, by feature
+    unranked: dict[str, str] = field(default_factory=dict)
+    spans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema={"since": TIME, "until": TIME}))
+    _streaks: pl.DataFrame = field(
+        default_factory=lambda: pl.DataFrame(schema={"actor": pl.String, "before": pl.Int64})
+    )
+
+    def __post_init__(self) -> None:
+        self.far = {model.card.id: Far() for model in self.glass.models}
+        self.partly = {model.card.id: Partly() for model in self.glass.models}
+        self.usage = {key: Usage() for key in self.glass.recipes}
+        self.said = {key: [] for key in self.glass.recipes}
+
+    def take(self, span: Span, progress: Progress) -> None:
+        """Judge one period."""
+        tables = {key: self._table(key, span, progress) for key in self.glass.recipes}
+        features = {model.card.id: tables[repr(model.feature)] for model in self.glass.models}
+        for model in self.glass.models:
+            self._weigh(model, features[model.card.id])
+        scores, verdicts = judged(features, self.glass.models, self.fusion, self.rules)
+        for model in self.glass.models:
+            for line in unranked(scores, [model], self.rules.cut):
+                self.unranked.setdefault(model.card.id, line)
+        self.spans = pl.concat([self.spans, scores.select("since", "until").unique()]).unique()
+        if verdicts.height:
+            self.verdicts.add(self._with_streaks(verdicts))
+
+    def remarks(self, zones: Sequence[str]) -> tuple[str, ...]:
+        """What the lake and the features have to say."""
+        lines = (
+            line
+            for key, recipe in self.glass.recipes.items()
+            for line in (*getattr(recipe, "warnings", ()), *self.usage[key].sentences(), *self.said[key], *zones)
+        )
+        return tuple(dict.fromkeys(lines))
+
+    def _table(self, key: str, span: Span, progress: Progress) -> pl.DataFrame:
+        frame, usage = self.glass.measured(key, span, progress=progress)
+        told = self.glass.told(key, frame)
+        self.usage[key] += usage
+        self.said[key] += told.remarks
+        return told.frame
+
+    def _weigh(self, model: Model, rows: pl.DataFrame) -> None:
+        least = least_of_row(model.feature.name, model.card.training, self.glass.limits)
+        told = model.score(rows)
+        self.partly[model.card.id] += Partly.of(told, least)
+        self.far[model.card.id] += Far.of(whole_enough(told, least))
+
+    def _with_streaks(self, verdicts: pl.DataFrame) -> pl.DataFrame:
+        """The verdicts with how long each actor's row of periods is that say bot, those before counted too."""
+        known = verdicts.drop("streak").join(self._streaks, on="actor", how="left", maintain_order="left")
+        counted = known.with_columns(streak=self.rules.points.streak_after(pl.col("before").fill_null(0)))
+        latest = pl.concat([self._streaks, counted.select("actor", before="streak")])
+        self._streaks = latest.unique("actor", keep="last")
+        return counted.select(verdicts.columns)
