@@ -429,6 +429,8 @@ class _Filter:
         self._parts = [part for part in known.parts if part.source in same] if source.own_seq else []
         self._directory = directory
         self._loaded: dict[str, pl.DataFrame] = {}
+        self._touching: list[Part] = []
+        self._old: _Rows | None = None
 
     def new_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that are not in the lake."""
@@ -445,15 +447,13 @@ class _Filter:
         old = self._old_rows(batch)
         if old is None:
             return None
-        rows = _fingerprints(batch)
-        there = rows.join(old, on=["seq", "row"], how="left", maintain_order="left")["there"].fill_null(False)
-        taken = rows["seq"].is_in(old["seq"].implode()).fill_null(False)
+        taken, there = old.has(_fingerprints(batch))
         self._conflicts += int((taken & ~there).sum())
         if self._conflicts:
             self.note = f"{self._conflicts:,} rows share their seq with rows of other values: both are kept"
-        return (~there).to_numpy()
+        return ~there
 
-    def _old_rows(self, batch: pa.RecordBatch) -> pl.DataFrame | None:
+    def _old_rows(self, batch: pa.RecordBatch) -> "_Rows | None":
         span = pc.min_max(batch.column("seq")).as_py()
         if span["min"] is None:
             return None
@@ -465,15 +465,39 @@ class _Filter:
             and part.first_seq <= span["max"]
             and part.last_seq >= span["min"]
         ]
-        return pl.concat([self._load(part) for part in touching]).unique() if touching else None
+        if not touching:
+            return None
+        if touching != self._touching:  # in a source without any order every batch touches all parts: the same ones
+            self._touching, self._old = touching, _Rows(pl.concat([self._load(part) for part in touching]))
+        return self._old
 
     def _load(self, part: Part) -> pl.DataFrame:
-        # 17 bytes a row of a source that comes again under its name with other content; nothing otherwise.
+        # 16 bytes a row, twice, of a source that comes again under its name with other content; nothing otherwise.
         if part.file not in self._loaded:
             batches = parquet_batches(_open(self._directory / part.file, SCHEMA.names), SCHEMA.names)
-            frames = [_fingerprints(batch).drop_nulls().with_columns(there=pl.lit(True)) for batch in batches]
+            frames = [_fingerprints(batch).drop_nulls() for batch in batches]
             self._loaded[part.file] = pl.concat(frames)
         return self._loaded[part.file]
+
+
+class _Rows:
+    """Rows of a lake by seq and fingerprint, to be looked up."""
+
+    def __init__(self, rows: pl.DataFrame) -> None:
+        ordered = rows.unique().sort("seq", "row")
+        self._seq, self._row = ordered["seq"].to_numpy(), ordered["row"].to_numpy()
+
+    def has(self, rows: pl.DataFrame) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Of each row, whether its seq is there, and whether it is there with all its values."""
+        given = rows["seq"].is_not_null().to_numpy()
+        seq, row = rows["seq"].fill_null(0).to_numpy(), rows["row"].to_numpy()
+        first, end = np.searchsorted(self._seq, seq, "left"), np.searchsorted(self._seq, seq, "right")
+        taken = given & (end > first)
+        there = np.zeros(len(seq), np.bool_)
+        for step in range(int((end - first).max(initial=0))):  # rows of one seq: as many as there were versions of it
+            place = np.minimum(first + step, len(self._row) - 1)
+            there |= taken & (first + step < end) & (self._row[place] == row)
+        return taken, there
 
 
 class _Writers:
