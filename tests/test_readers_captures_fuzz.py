@@ -38,6 +38,7 @@ from gamewarden.readers import capture_counts as counts
 from gamewarden.readers import capture_headers, captures
 from gamewarden.readers import capture_kernel as kernel
 from gamewarden.readers.byte_sources import Window
+from tunnel_bytes import TAPS, TUNNELS
 
 CASES = int(os.environ.get("GAMEWARDEN_FUZZ", "2000"))
 BUSY = (0, 1, 4, 8, 16, 0x7F, 0x80, 0xFF)
@@ -80,6 +81,11 @@ FRAMES = [
     ethernet(ipv6(udp(50003, 3724, 9), protocol=17), 0x86DD, tags=bytes.fromhex("88a8000581000006")),
 ]
 IP_FRAMES = [frame[14:] for frame in FRAMES[:7]]
+WRAPPED = [
+    ethernet(wrap(packet, version), kind)
+    for _, kind, wrap in TUNNELS.values()
+    for packet, version in ((FRAMES[2][14:], 4), (FRAMES[11][22:], 6))
+]
 SIMPLE = block(3, struct.pack("<I", len(FRAMES[0])) + FRAMES[0])
 SEEDS = [
     pcap(FRAMES),
@@ -99,6 +105,11 @@ SEEDS = [
     + SIMPLE
     + block(0xBAD, b"x" * 9)
     + enhanced(FRAMES[2], face=1),
+    pcap(WRAPPED),
+    section()
+    + b"".join(interface(link) for link, _ in TAPS.values())
+    + b"".join(enhanced(wrap(IP_FRAMES[2], 4), face=face) for face, (_, wrap) in enumerate(TAPS.values()))
+    + enhanced(TAPS["nflog"][1](FRAMES[11][22:], 6), face=[*TAPS].index("nflog")),
 ]
 
 
@@ -253,6 +264,9 @@ def exactly(data):
 def digest_of_cases(last):
     """Of what is read from damaged captures, and from each packet cut at each byte."""
     cuts = [pcap([frame], captured=size) for frame in FRAMES for size in range(1, min(len(frame), 130))]
+    cuts += [pcap(WRAPPED, captured=size) for size in range(1, 180)]
+    for link, wrap in TAPS.values():
+        cuts += [pcap([wrap(IP_FRAMES[2], 4)], link, captured=size) for size in range(1, 130)]
     digest = hashlib.sha256()
     for data in [*map(mutated, range(last)), *cuts]:
         digest.update(repr(exactly(data)).encode())
