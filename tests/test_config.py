@@ -60,3 +60,12 @@ def test_any_bytes_as_warden_toml_give_settings_or_one_line(tmp_path_factory, da
         line = str(error)
 
     assert "\n" not in line.strip()
+
+
+@pytest.mark.parametrize("said", ["players = 0", "unproven = -1", "unproven = 99999999", 'keep = "soon"'])
+def test_bounds_of_a_watch_that_bound_nothing_are_refused(tmp_path, said):
+    path = tmp_path / "warden.toml"
+    path.write_text(f"[watch]\n{said}\n")
+
+    with pytest.raises(ConfigError):
+        load_config(path)

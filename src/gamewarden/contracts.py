@@ -127,7 +127,8 @@ class PacketStream(Protocol):
     """Packets of any number, in the source's order, the same rows at every reading of a file.
 
     Batches have the columns `actor` dictionary<int32, string>, `at` timestamp[us, UTC], `up` bool and `size` int32,
-    none of them null. Within one reading a code of `actor` always means the same actor: dictionaries only grow.
+    none of them null. Within one reading a code of `actor` always means the same actor: dictionaries only grow; a
+    stream with bounds forgets, and there a dictionary speaks for its own batch.
     """
 
     @property
