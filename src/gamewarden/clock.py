@@ -51,7 +51,7 @@ class Period:
     @property
     def name(self) -> str:
         """How the history calls it."""
-        return f"{self.since:%Y-%m-%dT%H:%M:%SZ}"
+        return f"{self.since.year:04}-{self.since:%m-%dT%H:%M:%SZ}"  # strftime pads no year
 
 
 @dataclass(frozen=True)
