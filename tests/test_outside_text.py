@@ -139,6 +139,7 @@ def cases(place):
         "reproduce cornelissen": [refused],
         "score": [(lake, "--models", models), (place / "accounts.csv", "--models", tables)],
         "verify": [(place / "verdicts", "--models", models, "--source", lake), (nowhere,)],
+        "warm": [(NASTY,)],
         "watch": [(place / "packets.parquet",), (nowhere,)],
         "world": [(place / f"small{NASTY_FILE}", "--accounts", 2), (labels / NASTY_FILE, "--accounts", 2)],
     }

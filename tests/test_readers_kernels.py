@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from gamewarden import readers
-from gamewarden.readers import kernels
+from gamewarden import kernels, readers
 
 ROOM = Path(readers.__file__).parent
 MODULES = [

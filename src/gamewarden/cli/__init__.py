@@ -16,6 +16,7 @@ from gamewarden.cli import (
     settings,
     shelf,
     verdicts,
+    warming,
     worlds,
 )
 from gamewarden.cli.asides import asides_as_remarks
@@ -31,7 +32,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Models": (shelf.model,),
     "How good is it": (evaluating.evaluate, worlds.reproduce),
     "Is it still true": (maintenance.maintain, maintenance.backtest),
-    "Settings": (settings.config,),
+    "Settings": (settings.config, warming.warm),
 }
 
 

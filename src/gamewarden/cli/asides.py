@@ -21,6 +21,9 @@ _FOR_PROGRAMMERS = (
     EncodingWarning,
 )
 
+# Where matplotlib keeps its list of fonts, and that it looks for them: it finds a place by itself.
+_ON_ITS_OWN_FILES = ("matplotlib", "matplotlib.font_manager")
+
 
 @contextmanager
 def asides_as_remarks() -> Iterator[None]:
@@ -45,8 +48,11 @@ class _Said(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """What a library wrote to a log."""
-        if record.name != "matplotlib.font_manager":  # it looks for fonts, which takes a moment
-            self._say(f"Remark by {record.name.partition('.')[0]}: {record.getMessage()}")
+        library = record.name.partition(".")[0]
+        if library == "gamewarden":
+            self._say(record.getMessage())
+        elif record.name not in _ON_ITS_OWN_FILES:
+            self._say(f"Remark by {library}: {record.getMessage()}")
 
     def warning(self, message: Warning | str, category: type[Warning], filename: str, *_where: object) -> None:
         """What Python would have printed."""

@@ -8,7 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -136,6 +136,17 @@ def hand_over(json: str) -> None:
 def fall_silent() -> None:
     """The reader of our output has gone: nothing is left to say, not even at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Within it answers and remarks go nowhere: a command is run for something else than what it says."""
+    with (
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8") as nowhere,
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
+    ):
+        yield
 
 
 def one_under_the_other(frames: "Iterable[pl.DataFrame]") -> "pl.DataFrame":

@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from gamewarden.kernels import kernel
 
 Floats = NDArray[np.float64]
 Order = NDArray[np.int64]
@@ -17,7 +18,7 @@ def alternating(bot: NDArray[np.bool_]) -> Order:
     return np.array(turns, dtype=np.int64)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def train(shown: Floats, target: Floats, order: Order, network: Any, limits: Any) -> Any:  # noqa: ANN401  tuples of arrays and numbers
     """Change the weights of `network` in place until the error of an epoch is small; the epochs and the last error.
 

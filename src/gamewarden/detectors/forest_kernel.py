@@ -2,14 +2,14 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from gamewarden.detectors.calibration import Floats
+from gamewarden.kernels import kernel
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def walk(
     rows: Floats,
     starts: NDArray[np.int64],
@@ -33,7 +33,7 @@ def walk(
             decisions[row] += value[node]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def expect(
     inner: NDArray[np.int64],
     left: NDArray[np.int64],
@@ -48,7 +48,7 @@ def expect(
         expected[inner[at]] = both / (count[one] + count[other])
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def follow(
     rows: Floats,
     starts: NDArray[np.int64],
@@ -75,7 +75,7 @@ def follow(
                 node = step
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def share_out(
     rows: Floats,
     _starts: NDArray[np.int64],
@@ -127,7 +127,7 @@ def share_out(
             _add_leaf(value[leaf], asked, way, share, agrees, sums, rest, parts[row])
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _add_leaf(
     value: float,
     asked: int,
@@ -161,7 +161,7 @@ def _add_leaf(
         parts[way[at]] += outside * (1.0 - share[at]) * _weighed(rest, order - 1, asked)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _weighed(sums: Floats, order: int, asked: int) -> float:
     """The coefficients, each times s! (k - s - 1)! / k!."""
     weight, total = 1.0 / asked, 0.0

@@ -8,9 +8,9 @@ suffice. An interval from one cell into the next belongs to the one chunk that h
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gamewarden.kernels import kernel
 from gamewarden.spans import SECOND
 
 Ints = NDArray[np.int64]
@@ -74,14 +74,11 @@ class State(NamedTuple):
     done_own: Records
 
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
-_compiled = njit(**_OPTIONS)
+_compiled = kernel
 # Streaming allocates nothing, so it goes without reference counts, and its path for every row is one function to the
 # compiler.
-_WITHOUT_COUNTS: dict[str, Any] = {**_OPTIONS, "_nrt": False}
-_INLINED: dict[str, Any] = {**_WITHOUT_COUNTS, "inline": "always"}
-_streaming = njit(**_WITHOUT_COUNTS)
-_inlined = njit(**_INLINED)
+_streaming = kernel(_nrt=False)
+_inlined = kernel(_nrt=False, inline="always")
 
 
 @_streaming

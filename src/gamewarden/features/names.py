@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
+
+from gamewarden.kernels import kernel
 
 _BLOCK = 256  # look-ups made together, so that their cache misses overlap
 _STRIDE = 1 << 14  # rows a call of the kernel, which bounds how many new texts one call can bring
@@ -118,7 +119,7 @@ def _frozen(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return data
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _hash(data: NDArray[np.uint8], begin: int, end: int) -> np.uint64:
     value = np.uint64(end - begin) * _PRIME
     for place in range(begin, end):
@@ -127,7 +128,7 @@ def _hash(data: NDArray[np.uint8], begin: int, end: int) -> np.uint64:
     return value * _PRIME
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _same(texts: _Texts, row: int, known: _Known, number: int) -> bool:
     begin, size = texts.offsets[row], texts.offsets[row + 1] - texts.offsets[row]
     start = known.offsets[number]
@@ -139,7 +140,7 @@ def _same(texts: _Texts, row: int, known: _Known, number: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _append(texts: _Texts, row: int, known: _Known, number: int) -> None:
     begin, size = texts.offsets[row], texts.offsets[row + 1] - texts.offsets[row]
     start = known.offsets[number]
@@ -148,7 +149,7 @@ def _append(texts: _Texts, row: int, known: _Known, number: int) -> None:
     known.offsets[number + 1] = start + size
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _intern(texts: _Texts, found: NDArray[np.int32], first: int, known: _Known, count: int) -> int:
     """Find the numbers of the rows from `first` on; the new count of different texts."""
     mask = np.uint64(len(known.table) - 1)
@@ -168,7 +169,7 @@ def _intern(texts: _Texts, found: NDArray[np.int32], first: int, known: _Known, 
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _resolve(texts: _Texts, row: int, known: _Known, count: int, value: np.uint64, entry: int) -> int:  # noqa: PLR0917 - one look-up
     """Walk the table from where the hash points, whose entry is at hand, to the text or to a free place."""
     mask = np.uint64(len(known.table) - 1)
@@ -187,7 +188,7 @@ def _resolve(texts: _Texts, row: int, known: _Known, count: int, value: np.uint6
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _spread(texts: _Texts, count: int, size: int) -> NDArray[np.int64]:
     """A larger table for the same texts."""
     table = np.zeros(size, np.int64)

@@ -10,6 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from gamewarden.kernels import kernel
+
 Ints = NDArray[np.int64]
 States = NDArray[Any]
 State = Any  # a row of such an array
@@ -162,7 +164,7 @@ def _apply(state: State, rows: Rows, row: int, at: int, timed: bool) -> None:  #
         _mark(state.face, at, timed)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def fold(states: States, rows: Rows, paper: bool) -> None:  # noqa: FBT001 - as above
     """Add a batch to the counters of its sessions."""
     for row in range(len(rows.slot)):

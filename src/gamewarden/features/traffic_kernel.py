@@ -7,8 +7,9 @@ two phases a block of packets, so that the waits for memory overlap.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from gamewarden.kernels import kernel
 
 NEVER = np.int64(np.iinfo(np.int64).min)  # no packet yet
 
@@ -119,7 +120,7 @@ class Known(NamedTuple):
     text: Bytes
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def fold(  # noqa: PLR0917 - compiled code takes no keywords here
     packets: Packets,
     begin: int,
@@ -174,7 +175,7 @@ def fold(  # noqa: PLR0917 - compiled code takes no keywords here
     return count, finished, counted, backwards, refused
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _count(player, at, size, limits):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - a record has no type
     """Take one packet in; 1 if its time went backwards."""
     backwards = 0
@@ -211,7 +212,7 @@ def _count(player, at, size, limits):  # type: ignore[no-untyped-def]  # noqa: A
     return backwards
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _restart(player):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - a record has no type
     """Forget the window under way."""
     player.packets = 0
@@ -224,7 +225,7 @@ def _restart(player):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - 
     player.sizes_over_2 = 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel(inline="always")
 def _vote(player, limits):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - a record has no type
     """The sub-window is full: its lag-1 correlation of sizes says bot, human or nothing."""
     first = np.int64(player.first)
@@ -242,7 +243,7 @@ def _vote(player, limits):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN2
     player.position = 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _finish(player, number, limits, done):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - a record has no type
     """The window is full: three answers, one verdict, and a fresh window."""
     valid = limits.acv - player.abstained
@@ -271,7 +272,7 @@ def _finish(player, number, limits, done):  # type: ignore[no-untyped-def]  # no
     _restart(player)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _meet(  # noqa: PLR0917 - compiled code takes no keywords here
     dictionary: Dictionary, name: int, known: Known, count: int, players: NDArray[np.void], most: int
 ) -> tuple[int, int]:
@@ -300,7 +301,7 @@ def _meet(  # noqa: PLR0917 - compiled code takes no keywords here
     return count, count + 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _same(text: Bytes, begin: int, end: int, known: Known, player: int) -> bool:
     start = known.starts[player]
     if known.starts[player + 1] - start != end - begin:
@@ -311,7 +312,7 @@ def _same(text: Bytes, begin: int, end: int, known: Known, player: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _hash(text: Bytes, begin: int, end: int) -> np.uint64:
     value = np.uint64(end - begin) * _PRIME
     for place in range(begin, end):
@@ -320,7 +321,7 @@ def _hash(text: Bytes, begin: int, end: int) -> np.uint64:
     return value * _PRIME
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def spread(starts: Whole, text: Bytes, count: int, size: int) -> NDArray[np.uint64]:
     """A table of `size` places in which every name can be found."""
     table = np.zeros(size, np.uint64)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from gamewarden.kernels import kernel
 from gamewarden.world.agenda import CHAPTER, DAY, MOST_SESSIONS, Cast, first_level, meetings_of, own, plan
 from gamewarden.world.dice import Array, Number, Record, about, among, bell, chance, jit, key, unit
 from gamewarden.world.rules import (
@@ -396,7 +396,7 @@ def _begin(rules: Record, cast: Record, me: Record, account: Number) -> None:
     me.y = me.goal_y = FIELD / 2
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _play(rulebook: Array, cast: Record, account: Number, stop: Number, log: Array, players: Array) -> Number:
     rules, me, shadow = rulebook[0], players[0], players[1]
     spans = np.empty((MOST_SESSIONS * (cast.days + 1), 2))
