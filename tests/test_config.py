@@ -38,7 +38,7 @@ def test_every_setting_has_a_sentence():
             {"read": {"zone": "Mars/Base"}},
             "time zone 'Mars/Base' is unknown; write an IANA name such as Asia/Seoul or UTC",
         ),
-        ({"evaluate": {"folds": 1}}, "here [evaluate] folds = 1; it must be at least 2"),
+        ({"evaluate": {"folds": 1}}, "here [evaluate] folds = 1; it must lie from 2 to 1,000"),
     ],
 )
 def test_a_setting_we_cannot_follow_is_one_clear_line(values, line):
@@ -68,4 +68,62 @@ def test_bounds_of_a_watch_that_bound_nothing_are_refused(tmp_path, said):
     path.write_text(f"[watch]\n{said}\n")
 
     with pytest.raises(ConfigError):
+        load_config(path)
+
+
+NOT_NUMBERS = [float("nan"), float("inf"), float("-inf"), -1.0, 1e300]
+
+
+@pytest.mark.parametrize("value", NOT_NUMBERS)
+@pytest.mark.parametrize(("section", "name"), [(s, f.name) for s, f in settings() if isinstance(f.default, float)])
+def test_no_setting_takes_what_is_no_number_of_its_kind(section, name, value):
+    with pytest.raises(ConfigError) as caught:
+        config_from({section: {name: value}}, "here")
+
+    assert str(caught.value).startswith(f"here [{section}] {name} = {value}; it ")
+
+
+@pytest.mark.parametrize("value", [-1, 10**19])
+@pytest.mark.parametrize(("section", "name"), [(s, f.name) for s, f in settings() if isinstance(f.default, int)])
+def test_no_setting_takes_a_count_that_cannot_be(section, name, value):
+    with pytest.raises(ConfigError) as caught:
+        config_from({section: {name: value}}, "here")
+
+    assert str(caught.value).startswith(f"here [{section}] {name} = {value}; it ")
+
+
+@pytest.mark.parametrize("value", ["", "0s", "9" * 400 + "w", "11y", "-1d", "١d"])
+@pytest.mark.parametrize(
+    ("section", "name"),
+    [("measure", "unit"), ("measure", "every"), ("maintain", "period"), ("watch", "keep"), ("notify", "gap")],
+)
+def test_no_setting_takes_a_time_that_cannot_be(section, name, value):
+    with pytest.raises(ConfigError) as caught:
+        config_from({section: {name: value}}, "here")
+
+    assert str(caught.value).startswith(f"here [{section}] {name} = ")
+    assert len(str(caught.value)) < 300
+
+
+def test_every_default_lies_within_its_own_range():
+    config_from({name: {one.name: one.default for s, one in settings() if s == name} for name, _ in settings()}, "here")
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 100_000, "x = " + "{a=" * 5_000, ".".join("a" * 5_000) + " = 1"])
+def test_settings_nested_without_end_are_one_line(tmp_path, text):
+    path = tmp_path / "warden.toml"
+    path.write_text(text)
+
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+
+    assert str(caught.value).startswith(f"{path}: ")
+    assert len(str(caught.value)) < 500
+
+
+def test_settings_larger_than_any_are_not_parsed(tmp_path):
+    path = tmp_path / "warden.toml"
+    path.write_text("#" * (2 << 20))
+
+    with pytest.raises(ConfigError, match="2,097,152 bytes are too many for settings"):
         load_config(path)

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from gamewarden.errors import ConfigError
+from gamewarden.errors import ConfigError, short
 from gamewarden.spans import parse_span, parse_zone
 
 FILE_NAME = "warden.toml"
@@ -223,7 +223,8 @@ SECTIONS: Mapping[str, type] = {
     "watch": Watch,
     "notify": Notify,
 }
-_BORDERS = ("given", "learned")
+_LARGEST = 1 << 20  # bytes: all settings with their sentences are some thousand
+_LONGEST_NAME = 100  # letters; a longer one is a slip of nobody's finger
 # Settings that have moved: where each stood, and where it stands now.
 _MOVED = {"[evaluate] prevalence": "[population] bots"}
 
@@ -239,9 +240,14 @@ def load_config(path: Path | None) -> Config:
         if not path.exists():
             return Config()
     try:
+        size = path.stat().st_size
+        if size > _LARGEST:
+            raise ConfigError(f"{path}: {size:,} bytes are too many for settings (at most {_LARGEST:,})")
         values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ConfigError(f"{path}: is nested without end; settings are [section] and name = value") from error
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
+        raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: is not TOML ({error})") from error
     return config_from(values, str(path))
@@ -290,7 +296,7 @@ def config_text(config: Config) -> str:
 
 def _section(section: type, values: object, where: str) -> object:
     if not isinstance(values, dict):
-        raise ConfigError(f"{where}: is {values!r}, not a section; write [name] and one setting a line")
+        raise ConfigError(f"{where}: is {short(values)}, not a section; write [name] and one setting a line")
     known = {setting.name: setting for setting in fields(section)}
     for name, value in values.items():
         _refuse_unknown(name, known, f"{where}:")
@@ -298,7 +304,7 @@ def _section(section: type, values: object, where: str) -> object:
         fits = isinstance(value, wanted) or (wanted is float and isinstance(value, int))
         if not fits or isinstance(value, bool):
             raise ConfigError(
-                f"{where}: {name} = {value!r}; it takes {wanted.__name__} such as {known[name].default!r}"
+                f"{where}: {name} = {short(value)}; it takes {wanted.__name__} such as {known[name].default!r}"
             )
     return section(**values)
 
@@ -306,9 +312,50 @@ def _section(section: type, values: object, where: str) -> object:
 def _refuse_unknown(name: str, known: Mapping[str, object], where: str) -> None:
     if name in known:
         return
-    near = get_close_matches(name, known, n=1)
+    near = get_close_matches(name, known, n=1) if len(name) <= _LONGEST_NAME else []
     hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-    raise ConfigError(f"{where} {name!r} is unknown; {hint}")
+    raise ConfigError(f"{where} {short(name)} is unknown; {hint}")
+
+
+_SHARE, _COUNT = (0.0, 1.0), (0, 1_000_000_000)
+# From where to where a number may lie; one that is not named here is at least a finite one from 0 on.
+_LIMITS: Mapping[str, tuple[float, float]] = {
+    "[measure] min_windows": (1, _COUNT[1]),
+    "[measure] min_events": (1, _COUNT[1]),
+    "[measure] min_active": (1, _COUNT[1]),
+    "[evaluate] folds": (2, 1_000),
+    "[styles] hardcore_hours": (0, 24),
+    "[styles] grinder_kills": (0, 1_000_000),
+    "[styles] newbie_level": (0, 1_000_000),
+    "[verdict] agree": (1, 100),
+    "[maintain] weight": (0.01, 1),
+    "[maintain] width": (0.1, 10),
+    "[maintain] compare_with": (1, 366),
+    "[maintain] baseline": (3, 1_000),
+    "[maintain] provisional": (3, 1_000),  # two points have no deviation
+    "[maintain] window_least": (1, 1_000),
+    "[maintain] window_most": (1, 1_000),
+    "[maintain] labelled": (2, 1_000_000),
+    "[maintain] held_out": (0.05, 0.9),
+    "[maintain] share_least": (0, 1_000_000),
+    "[maintain] share_most": (0, 1_000_000),
+    "[maintain] common_actors": (3, _COUNT[1]),
+    "[maintain] missing": (1, 1_000),
+    "[maintain] consecutive": (1, 1_000),
+    "[maintain] alarm": (0.0001, 1),
+    "[maintain] alarms_most": (1, 10_000),
+    "[watch] players": (1, 100_000_000),
+    "[watch] unproven": (1, 1 << 24),
+    "[notify] most_a_day": (0, 1_000_000),
+}
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "[styles] borders": ("given", "learned"),
+    "[maintain] correlation": ("pearson", "spearman"),
+    "[maintain] transform": ("none", "fisher"),
+    "[maintain] sides": ("both", "lower"),
+    "[notify] names": ("never", "allowed"),
+}
+_SPANS = ("[measure] unit", "[measure] every", "[maintain] period", "[watch] keep", "[notify] gap")
 
 
 def moment_of(text: str) -> datetime:
@@ -335,92 +382,48 @@ def _refuse_impossible_times(read: Read, source: str) -> None:
 
 
 def _refuse_impossible(config: Config, source: str) -> None:
-    parse_span(config.measure.unit)
-    parse_span(config.measure.every)
+    for section, setting in settings():
+        name, value = f"[{section}] {setting.name}", getattr(getattr(config, section), setting.name)
+        if name in _SPANS:
+            _refuse_no_span(f"{source} {name}", value)
+        elif name in _CHOICES and value not in _CHOICES[name]:
+            raise ConfigError(f"{source} {name} = {short(value)}; it is {' or '.join(_CHOICES[name])}")
+        elif isinstance(value, int | float):
+            _refuse_outside(f"{source} {name}", value, _LIMITS.get(name, _usual(setting.default)))
     if config.read.zone:
         parse_zone(config.read.zone)
     _refuse_impossible_times(config.read, source)
-    shares = {
-        "[read] max_bad_share": config.read.max_bad_share,
-        "[coverage] least": config.coverage.least,
-        **{f"[origin] {one.name}": getattr(config.origin, one.name) for one in fields(Origin)},
-        "[rank] probability": config.rank.probability,
-        "[chunks] sure": config.chunks.sure,
-        "[chunks] flagged": config.chunks.flagged,
-        "[chunks] discount": config.chunks.discount,
-        "[verdict] progressive": config.verdict.progressive,
-        "[verdict] conservative": config.verdict.conservative,
-        "[verdict] discount": config.verdict.discount,
-    }
-    for name, share in shares.items():
-        if not 0 <= share <= 1:
-            raise ConfigError(f"{source} {name} = {share}; it is a share between 0 and 1")
-    if not 0 < config.population.bots < 1:
-        raise ConfigError(
-            f"{source} [population] bots = {config.population.bots}; it is a share above 0 and below 1, such as 0.05"
-        )
-    _refuse_impossible_upkeep(config.maintain, config.notify, source)
-    _refuse_impossible_watch(config.watch, source)
-    if config.styles.borders not in _BORDERS:
-        raise ConfigError(f"{source} [styles] borders = {config.styles.borders!r}; it is {' or '.join(_BORDERS)}")
-    if not 0 < config.budget.confidence < 100:  # noqa: PLR2004  per cent
-        raise ConfigError(
-            f"{source} [budget] confidence = {config.budget.confidence}; it lies between 0 and 100 per cent"
-        )
-    if config.evaluate.folds < 2:  # noqa: PLR2004  holding one part out needs a second one
-        raise ConfigError(f"{source} [evaluate] folds = {config.evaluate.folds}; it must be at least 2")
+    _refuse_beside_each_other(config, source)
 
 
-_CHOICES = {
-    "correlation": ("pearson", "spearman"),
-    "transform": ("none", "fisher"),
-    "sides": ("both", "lower"),
-    "names": ("never", "allowed"),
-}
+def _usual(default: Any) -> tuple[float, float]:  # noqa: ANN401  a dataclass default has the field's own type
+    """Most numbers with a point are shares; whole ones are counts."""
+    return _COUNT if isinstance(default, int) else _SHARE if default <= 1 else (0, 1e9)
 
 
-_MOST_PLAYERS, _MOST_UNPROVEN = 100_000_000, 1 << 24
+def _refuse_outside(where: str, value: float, limits: tuple[float, float]) -> None:
+    least, most = limits
+    if least <= value <= most:  # which nothing that is no number does
+        return
+    words = "is a share between 0 and 1" if limits == _SHARE else f"must lie from {least:g} to {most:,.15g}"
+    raise ConfigError(f"{where} = {value}; it {words}")
 
 
-def _refuse_impossible_watch(watch: Watch, source: str) -> None:
-    parse_span(watch.keep)
-    for name, most in (("players", _MOST_PLAYERS), ("unproven", _MOST_UNPROVEN)):
-        if not 1 <= (value := getattr(watch, name)) <= most:
-            raise ConfigError(f"{source} [watch] {name} = {value}; it must lie from 1 to {most:,}")
+def _refuse_no_span(where: str, text: str) -> None:
+    try:
+        parse_span(text)
+    except ConfigError as error:
+        raise ConfigError(f"{where} = {short(text)}; it is a length of time: {error}") from error
 
 
-def _refuse_impossible_upkeep(maintain: Maintain, notify: Notify, source: str) -> None:
-    parse_span(maintain.period)
-    parse_span(notify.gap)
-    for section, part in (("maintain", maintain), ("notify", notify)):
-        for name, choices in _CHOICES.items():
-            if (value := getattr(part, name, choices[0])) not in choices:
-                raise ConfigError(f"{source} [{section}] {name} = {value!r}; choose {' or '.join(choices)}")
-    limits: Mapping[str, tuple[float, float]] = {
-        "weight": (0.01, 1),
-        "width": (0.1, 10),
-        "sigma_floor": (0, 1),
-        "provisional": (3, maintain.baseline),
-        "compare_with": (1, 366),
-        "window_least": (1, maintain.window_most),
-        "labelled": (2, 1_000_000),
-        "held_out": (0.05, 0.9),
-        "flag": (0, 1),
-        "auc_floor": (0, 1),
-        "auc_slack": (0, 1),
-        "share_least": (0, maintain.share_most),
-        "common_actors": (3, 1_000_000_000),
-        "missing": (1, 1_000),
-        "consecutive": (1, 1_000),
-        "unknown_most": (0, 1),
-        "alarm": (0.0001, 1),
-        "alarms_most": (1, 10_000),
-        "bots_most": (0, 1),
-        "unjudged_most": (0, 1),
-        "collapsed": (0, 1),
-    }
-    for name, (least, most) in limits.items():
-        if not least <= (value := getattr(maintain, name)) <= most:
-            raise ConfigError(f"{source} [maintain] {name} = {value}; it must lie from {least} to {most}")
-    if notify.most_a_day < 0:
-        raise ConfigError(f"{source} [notify] most_a_day = {notify.most_a_day}; it must be at least 0")
+def _refuse_beside_each_other(config: Config, source: str) -> None:
+    """What a number may be because of another, or because its borders do not count."""
+    maintain, bots, sure = config.maintain, config.population.bots, config.budget.confidence
+    if not 0 < bots < 1:
+        raise ConfigError(f"{source} [population] bots = {bots}; it is a share above 0 and below 1, such as 0.05")
+    if not 0 < sure < 100:  # noqa: PLR2004  per cent
+        raise ConfigError(f"{source} [budget] confidence = {sure}; it lies between 0 and 100 per cent")
+    for small, large in (("provisional", "baseline"), ("window_least", "window_most"), ("share_least", "share_most")):
+        value, most = getattr(maintain, small), getattr(maintain, large)
+        if value > most:
+            raise ConfigError(f"{source} [maintain] {small} = {value}; it must be at most {large}, {most}")

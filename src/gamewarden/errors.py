@@ -13,6 +13,14 @@ GamewardenError         anything we say on one line; the command line exits with
 Remark                  a warning that stops nothing and that a person should read
 """
 
+_SHOWN = 80  # letters of a value that was not ours to choose
+
+
+def short(value: object) -> str:
+    """A value as an error shows it: enough of it to know it again."""
+    shown = repr(value) if not isinstance(value, str) else repr(value[: _SHOWN + 1])
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+
 
 class GamewardenError(Exception):
     """Who speaks, what was seen, what is needed: one line for a person."""

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from gamewarden.errors import ConfigError
+from gamewarden.errors import ConfigError, short
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
@@ -13,7 +13,7 @@ DAY = 24 * HOUR
 LONGEST_PERIOD = 3653 * DAY  # ten years: longer ones run out of calendar
 
 _UNITS = {"us": 1, "ms": 1_000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
-_SPAN = re.compile(r"(\d+)(us|ms|s|m|h|d|w)")
+_SPAN = re.compile(r"([0-9]{1,15})(us|ms|s|m|h|d|w)")
 # Beside the places, systems keep these: what the machine itself is set to, nothing at all, and the places once more.
 _NO_PLACE = ("localtime", "posixrules", "Factory")
 _OTHER_TREES = ("posix/", "right/")
@@ -24,14 +24,19 @@ def parse_span(text: str) -> int:
     """Microseconds of a span such as "60s".
 
     Raises:
-        ConfigError: the text is not a whole number and a unit, or the span is empty.
+        ConfigError: the text is not a whole number and a unit, or the span is empty or longer than ten years.
     """
     match = _SPAN.fullmatch(text.strip())
     if match is None or int(match[1]) == 0:
         raise ConfigError(
-            f"span {text!r} is not a whole number above 0 and a unit; write for example 60s, 15m, 1h or 1d"
+            f"span {short(text)} is not a whole number above 0 and a unit; write for example 60s, 15m, 1h or 1d"
         )
-    return int(match[1]) * _UNITS[match[2]]
+    span = int(match[1]) * _UNITS[match[2]]
+    if span > LONGEST_PERIOD:
+        raise ConfigError(
+            f"span {text!r} is longer than ten years, for which calendars have no room; write a shorter one"
+        )
+    return span
 
 
 def span_text(micros: int) -> str:
