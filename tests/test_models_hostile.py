@@ -24,6 +24,7 @@ from gamewarden.features.traffic_details import TrafficDetails
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.store import models, sealed
 from gamewarden.tables import FrameEvents, FramePackets, FrameRows
+from limits import limited
 from made_up import CHUNKS, account_days, action_chunks, action_log, labels_of
 from tables_made_up import account_table
 from traces_made_up import trace_labels, traces
@@ -204,3 +205,53 @@ def test_a_model_with_any_value_exchanged_is_refused_or_works(cases, name):
             assert evidence.height >= scores.height
             assert card_markdown(odd.card, needs=pipeline.needs_of(odd.feature))
             assert pipeline.compare(model, odd).sentences
+
+
+# --- Files that are small enough to be read and large enough to hurt
+
+HURTS = {
+    "numbers": lambda size: b"0.1," * (size // 4) + b"1",
+    "lists": lambda size: b"[]," * (size // 3) + b"1",
+    "objects": lambda size: b"{}," * (size // 3) + b"1",
+    "texts": lambda size: b'"",' * (size // 3) + b"1",
+}
+
+
+@pytest.mark.parametrize("what", HURTS)
+def test_a_model_as_large_as_models_may_be_is_refused_in_little_time_and_memory(tmp_path, what):
+    path = tmp_path / "account-day@0123456789ab.json"
+    head = b'{"format": "gamewarden-model", "version": 1, "sha256": "' + b"0" * 64 + b'", "model": {"a": ['
+    path.write_bytes(head + HURTS[what](sealed.LARGEST - 500) + b"]}}")
+
+    ended = limited("model", "show", path.stem, "--models", tmp_path)
+
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"gamewarden: {path}: ")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_model_that_is_larger_is_not_even_read(tmp_path):
+    path = tmp_path / "account-day@0123456789ab.json"
+    with path.open("wb") as file:
+        file.truncate(114 << 20)
+
+    with pytest.raises(ModelError, match=r"119,537,664 bytes are too many for a model \(at most 67,108,864\)"):
+        models.load(path)
+
+
+def test_a_model_that_nobody_could_load_is_not_saved():
+    with pytest.raises(ModelError, match="are more than any model may have"):
+        models.SEAL.text({"text": "x" * sealed.LARGEST})
+
+
+@pytest.mark.parametrize("text", ['["]",' * 50_000, '{"a":"}","b":' * 50_000])
+def test_brackets_in_quotes_hide_no_nesting(path, text):
+    path.write_text(f'{{"format": "gamewarden-model", "model": {text}')
+
+    assert refusal(path) == "FILE: brackets are nested deeper than 32; a model is flatter"
+
+
+def test_half_a_letter_in_a_model_is_one_line(path):
+    path.write_text(path.read_text().replace('"model": {', '"model": {"x": "\\ud800",', 1))
+
+    assert refusal(path).startswith("FILE: it holds what no model does")

@@ -21,7 +21,9 @@ from gamewarden.pipeline import Grounds, Reading
 from gamewarden.pipeline.recording import source_of
 from gamewarden.spans import MINUTE
 from gamewarden.store import models, sealed, verdicts
+from gamewarden.tables import TIME
 from gamewarden.verdicts.fusion import Fusion
+from limits import limited
 from made_up import action_log, labels_of
 
 
@@ -382,3 +384,54 @@ def test_a_verdict_whose_share_of_bots_was_changed_does_not_hold(place, document
 
     assert not row["holds"]
     assert told in row["says"]
+
+
+# --- Tables that take a line and would fill the memory
+
+
+def constant(rows, columns):
+    return {"rows": rows, "columns": [[f"c{at}", "Int64", 0] for at in range(columns)]}
+
+
+def one_table(values):
+    part = next(iter(values["features"].values()))
+    part["table"] = constant(1 << 20, 2_000)
+
+
+def many_tables(values):
+    part = next(iter(values["features"].values()))
+    values["features"] |= {f"x{at}": part | {"table": constant(1 << 20, 8)} for at in range(300)}
+
+
+def negative_rows(values):
+    values["scores"]["rows"] = -1
+
+
+def rows_as_text(values):
+    values["evidence"]["rows"] = "many"
+
+
+@pytest.mark.parametrize("harm", [one_table, many_tables])
+def test_a_small_document_of_huge_tables_is_refused_before_they_are_made(document, place, harm):
+    path = resealed(document, harm)
+
+    ended = limited("verify", path, "--models", place / "models", "--json")
+
+    (row,) = json.loads(ended.stdout)
+    assert path.stat().st_size < 200_000
+    assert row["holds"] is False
+    assert "are too large for a verdict (at most 8,388,608)" in row["says"]
+
+
+@pytest.mark.parametrize("harm", [negative_rows, rows_as_text])
+def test_a_table_with_a_height_that_cannot_be_is_none(document, place, harm):
+    assert "this is no table of a verdict" in said(resealed(document, harm), place)["says"]
+
+
+def test_a_constant_column_comes_back_as_it_was():
+    frame = pl.DataFrame(
+        {"n": [7] * 5, "t": [None] * 5, "w": ["a"] * 5}, schema={"n": pl.UInt8, "t": TIME, "w": pl.String}
+    )
+
+    assert verdicts.table_of(verdicts.table_values(frame), "here").equals(frame)
+    assert verdicts.table_of(verdicts.table_values(frame.clear()), "here").equals(frame.clear())

@@ -30,18 +30,22 @@ def warm() -> None:
                 with quietly():
                     root.main(["--config", f"{name}/warden.toml", *words], standalone_mode=False)
                 done(1)
-    _learn_margins()
+    _call_the_rest()
     if not SO_FAR.kept:
         raise WriteError("warm: nothing that was compiled could be kept; set NUMBA_CACHE_DIR to a directory of yours")
     tell(_outcome(len(SO_FAR.made), sorted(SO_FAR.kept)))
 
 
-def _learn_margins() -> None:
-    """The one kernel that no command but a reproduced study uses."""
+def _call_the_rest() -> None:
+    """What needs a reproduced study, or a capture of more than a thousand players."""
     import numpy as np
 
     from gamewarden.detectors.hinge import Machines
+    from gamewarden.readers.flows import new_flows, with_more_room
 
+    full = new_flows(1, capacity=1)
+    full.used[:] = 1
+    with_more_room(full)
     Machines(np.eye(4), np.array([True, True, False, False])).margins(np.ones(4, np.bool_), np.eye(4))
 
 
@@ -63,6 +67,7 @@ def _steps(place: Path) -> Iterator[list[str]]:
         yield from (["measure", feature, source] for source in (lake, log))
     yield ["measure", "traffic", packets]
     yield ["measure", "traffic", capture, "--server-port", "5121"]
+    yield ["measure", "traffic", capture, "--server-port", "5121", "--accounts", f"{streams}/accounts.csv"]
     yield ["measure", "session", f"{streams}/players"]
     yield ["measure", "session", capture, "--server-port", "5121"]
     yield ["watch", packets]

@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
+
 from gamewarden.contracts import canonical_json
 from gamewarden.errors import GamewardenError
 
-LARGEST = 256 << 20  # bytes: ten million reference humans; more is none of ours
+LARGEST = 64 << 20  # bytes: over a million reference humans, or hundreds of forests; more is none of ours
 DEEPEST = 32  # brackets within brackets: a model has about six
+MOST_PARTS = 1 << 20  # lists and objects: a forest has some thousand
 _PICKLE = "a Python pickle, which could run code"
 # What people mistake for, or disguise as, one of our files.
 _DISGUISES = {
@@ -50,10 +53,19 @@ class Seal:
     error: type[GamewardenError]
 
     def text(self, values: Mapping[str, Any], indent: int | None = 1) -> str:
-        """The content, sealed; without an indent all on one line."""
+        """The content, sealed; without an indent all on one line.
+
+        Raises:
+            GamewardenError: of this seal's kind; nobody could open it again, so large is it.
+        """
         envelope = {"format": self.format, "version": self.version, "sha256": sha256(values), self.body: values}
         separators = (",", ":") if indent is None else None
-        return json.dumps(envelope, indent=indent, separators=separators, ensure_ascii=False, allow_nan=False) + "\n"
+        text = json.dumps(envelope, indent=indent, separators=separators, ensure_ascii=False, allow_nan=False) + "\n"
+        if (size := len(text.encode())) > LARGEST:
+            raise self.error(
+                f"{self.body}: {size:,} bytes are more than any {self.body} may have (at most {LARGEST:,})"
+            )
+        return text
 
     def open(self, path: Path) -> dict[str, Any]:
         """The content of a file, unharmed.
@@ -65,9 +77,15 @@ class Seal:
         envelope = self._parse(path, self._read(path))
         self._refuse_foreign(path, envelope)
         values: dict[str, Any] = envelope[self.body]
-        if sha256(values) != envelope["sha256"]:
+        if self._digest(path, values) != envelope["sha256"]:
             raise self.error(f"{path}: its content does not fit its sha256, so it was changed or damaged; {self.again}")
         return values
+
+    def _digest(self, path: Path, values: Mapping[str, Any]) -> str:
+        try:
+            return sha256(values)
+        except (RecursionError, UnicodeEncodeError) as error:  # half of a letter, as \\ud800 writes it
+            raise self.error(f"{path}: it holds what no {self.body} does ({error}); {self.again}") from error
 
     def _read(self, path: Path) -> str:
         try:
@@ -78,6 +96,7 @@ class Seal:
         except OSError as error:
             raise self.error(f"{path}: cannot be read ({error.strerror or error})") from error
         self._refuse_disguises(path, content)
+        self._refuse_thickets(path, content)
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -91,10 +110,19 @@ class Seal:
             kind = kinds[0] if kinds else _PICKLE
             raise self.error(f"{path}: this is {kind}, not a {self.body}; a {self.body} is JSON")
 
-    def _parse(self, path: Path, text: str) -> Any:  # noqa: ANN401 - whatever stands in the file
-        if _depth(text) > DEEPEST:
-            raise self.error(f"{path}: brackets are nested deeper than {DEEPEST}; a {self.body} is flatter")
+    def _refuse_thickets(self, path: Path, content: bytes) -> None:
+        depth, parts = _brackets(content)
+        if depth > DEEPEST:
+            raise self._too_deep(path)
+        if parts > MOST_PARTS:
+            raise self.error(
+                f"{path}: {parts:,} lists and objects are too many for a {self.body} (at most {MOST_PARTS:,})"
+            )
 
+    def _too_deep(self, path: Path) -> GamewardenError:
+        return self.error(f"{path}: brackets are nested deeper than {DEEPEST}; a {self.body} is flatter")
+
+    def _parse(self, path: Path, text: str) -> Any:  # noqa: ANN401 - whatever stands in the file
         def refuse(constant: str) -> NoReturn:
             raise self.error(f"{path}: it holds {constant}, and a {self.body}'s numbers are finite")
 
@@ -110,6 +138,8 @@ class Seal:
             return json.loads(text, parse_constant=refuse, parse_float=finite, object_pairs_hook=once)
         except json.JSONDecodeError as error:
             raise self._not_json(path, text, error) from error
+        except RecursionError as error:  # brackets in quotes can hide how deep the others are
+            raise self._too_deep(path) from error
         except ValueError as error:  # a whole number of thousands of digits
             raise self.error(f"{path}: a number in it is too long to be one of a {self.body}") from error
 
@@ -155,10 +185,9 @@ def _is_old_pickle(content: bytes) -> bool:
     return bool(last == len(content.rstrip()) - 1)
 
 
-def _depth(text: str) -> int:
-    """How deep brackets are nested, quotes or not: a bound that costs no recursion."""
-    depth = deepest = 0
-    for match in re.finditer(r"[\[{\]}]", text):
-        depth += 1 if match[0] in "[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
+def _brackets(content: bytes) -> tuple[int, int]:
+    """How deep brackets are nested and how many open, those in quotes among them: a sieve before anything is parsed."""
+    letters = np.frombuffer(content, np.uint8)
+    at = letters[(letters | ord("&")) == ord("\x7f")]  # the four brackets, and Y _ y and a control of the same bits
+    steps = np.isin(at, (ord("["), ord("{"))).astype(np.int8) - np.isin(at, (ord("]"), ord("}"))).astype(np.int8)
+    return int(np.cumsum(steps, dtype=np.int64).max(initial=0)), int(np.count_nonzero(steps > 0))

@@ -21,7 +21,7 @@ _TYPES: Mapping[str, DataType] = {
     **{str(dtype): dtype for dtype in (pl.Int64, pl.Int32, pl.Int16, pl.Int8)},
     **{str(dtype): dtype for dtype in (pl.UInt64, pl.UInt32, pl.UInt16, pl.UInt8)},
 }
-MOST_ROWS, MOST_COLUMNS = 1 << 20, 1 << 16  # of a table in a document
+MOST_CELLS = 1 << 23  # of all tables of a document together: a day of 1,440 chunks of 2,000 numbers has 3 million
 _WORDS = {dtype: name for name, dtype in _TYPES.items()}
 # What a document holds, and what each must be.
 _PARTS: Mapping[str, type | tuple[type, ...]] = {
@@ -86,6 +86,7 @@ def load(path: Path) -> dict[str, Any]:
     values = SEAL.open(path)
     _look_at(path, "it", values, _PARTS)
     _look_at(path, "rules", values["rules"], _RULES)
+    _refuse_size(path, values)
     if not all(isinstance(line, str) for line in values["caveats"]):
         raise VerdictError(f"{path}: caveats holds what is no text; judge the source again")
     made = verdict_id(values)
@@ -149,11 +150,13 @@ def table_of(values: object, where: str) -> pl.DataFrame:
     Raises:
         VerdictError: they are none.
     """
+    if (_cells(values) or MOST_CELLS + 1) > MOST_CELLS:
+        raise VerdictError(f"{where}: this is no table of a verdict; judge the source again")
     try:
         height: int = values["rows"]  # type: ignore[index]
         columns: list[Any] = values["columns"]  # type: ignore[index]
-        _refuse_size(height, len(columns))
-        return pl.DataFrame([_column(str(name), word, held, height) for name, word, held in columns])
+        made = [_column(str(name), word, held, height) for name, word, held in columns]
+        return pl.DataFrame(made)
     except (KeyError, TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
         raise VerdictError(f"{where}: this is no table of a verdict; judge the source again") from error
 
@@ -182,18 +185,31 @@ def _plain(value: object) -> object:
     return time_text(value) if isinstance(value, datetime) else value
 
 
-def _refuse_size(height: object, width: int) -> None:
-    if not isinstance(height, int) or not 0 <= height <= MOST_ROWS or width > MOST_COLUMNS:
-        raise ValueError(f"{height!r} rows of {width} columns are no table of a verdict")
+def _refuse_size(path: Path, values: Mapping[str, Any]) -> None:
+    """A column whose rows are all alike is written once: what takes a line may be a table of any size."""
+    measured = [part.get("table") for part in values["features"].values() if isinstance(part, Mapping)]
+    cells = sum(_cells(table) or 0 for table in (*measured, values["scores"], values["evidence"]))
+    if cells > MOST_CELLS:
+        raise VerdictError(f"{path}: tables of {cells:,} cells are too large for a verdict (at most {MOST_CELLS:,})")
+
+
+def _cells(table: object) -> int | None:
+    """How many values a table has once it is made; None where it is no table."""
+    height = table.get("rows") if isinstance(table, Mapping) else None
+    columns = table.get("columns") if isinstance(table, Mapping) else None
+    if not isinstance(height, int) or isinstance(height, bool) or height < 0 or not isinstance(columns, list):
+        return None
+    return max(height, 1) * max(len(columns), 1)
 
 
 def _column(name: str, word: str, held: Any, height: int) -> pl.Series:  # noqa: ANN401  whatever stands in the file
     dtype = _TYPES[word]
-    values = held if isinstance(held, list) else [held] * height
-    if len(values) != height:
+    values = held if isinstance(held, list) else [held] * min(height, 1)
+    if isinstance(held, list) and len(values) != height:
         raise ValueError(f"{name} has {len(values)} values")
     back = [time_of(value, name) if dtype == TIME and value is not None else value for value in values]
-    return pl.Series(name, back, dtype=dtype, strict=True)
+    made = pl.Series(name, back, dtype=dtype, strict=True)
+    return made if len(made) == height else made.new_from_index(0, height)
 
 
 def _look_at(path: Path, where: str, values: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
