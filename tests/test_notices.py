@@ -79,6 +79,16 @@ def test_account_names_are_left_out_unless_they_are_allowed(tmp_path, clock, inb
     assert inbox[1]["message"] == "It is missing. Most affected: u0000001, u0000002."
 
 
+def test_a_name_in_a_message_hides_nothing_and_calls_nobody(tmp_path, clock, inbox):
+    names = ["\x1b]0;t\x07", "\u202eabc", "@everyone", "[/x]", "<b>:cat:"]
+
+    notices(tmp_path, clock, names="allowed").send("missing", "Kind a\x9bb is gone.\nLook.", names)
+
+    assert inbox[0]["message"] == (
+        r"Kind a\x9bb is gone." "\n" r"Look. Most affected: \x1b]0;t\x07, \u202eabc, ＠everyone, [/x], <b>:cat:."
+    )
+
+
 def test_the_same_reason_is_held_back_for_six_hours_also_after_a_restart(tmp_path, clock, inbox):
     assert notices(tmp_path, clock).send("invalid", "one") == "sent"
     clock.now += timedelta(hours=5, minutes=59)

@@ -201,6 +201,43 @@ def test_json_steers_nothing_and_says_the_same(text):
         assert (read[0] if isinstance(read, list) else read) == {f"name{text}": text}
 
 
+LISTED = ["[/x]", "a$\\foo$", ":cat:", "\x1b]0;title\x07", "\x9b2J", "\u202eabc"]
+
+
+@pytest.fixture(scope="module")
+def called(tmp_path_factory):
+    """A synthetic game in which six accounts are called something that used to be obeyed."""
+    place = tmp_path_factory.mktemp("called")
+    done("world", place, "--accounts", 40, "--days", 1, "--seed", 5)
+    events, labels = pl.read_parquet(place / "events.parquet"), pl.read_csv(place / "labels.csv")
+    names = dict(zip(events["actor"].unique(maintain_order=True), LISTED, strict=False))
+    events.with_columns(pl.col("actor").replace(names)).write_parquet(place / "log.parquet")
+    labels.with_columns(pl.col("actor").replace(names)).write_parquet(place / "labels.parquet")
+    done(
+        "fit", "self-similarity", place / "log.parquet", "--labels", place / "labels.parquet", "--to", place / "models"
+    )
+    return place
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_an_account_of_any_name_is_explained_and_drawn_under_it(called, name):
+    words = ("explain", name, called / "log.parquet", "--models", called / "models")
+
+    told, drawn, missed = (
+        typed(*words),
+        typed(*words, "--plot", called / "drawn.svg"),
+        typed("explain", f"no{name}", *words[2:]),
+    )
+
+    assert (told.code, drawn.code, missed.code) == (0, 0, 1)
+    assert visible(name) in told.out
+    assert missed.err.endswith(f"has no event of actor {f'no{name}'!r}\n")
+    for ended in (told, drawn, missed):
+        assert steering_in(ended.out + ended.err) == set()
+        assert "🐱" not in ended.out + ended.err
+    assert steering_in((called / "drawn.svg").read_text(encoding="utf-8")) == set()
+
+
 def test_a_page_shows_what_a_browser_would_obey():
     assert escape("<b>\u202e\x9b") == "&lt;b&gt;\\u202e\\x9b"
 

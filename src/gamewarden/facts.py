@@ -1,13 +1,16 @@
 """What a value from a file must be before it is believed: the test, and the words for it."""
 
 import math
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import datetime
+from functools import cache
 from itertools import pairwise
-from typing import Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from gamewarden.errors import ConfigError, ModelError
+from gamewarden.errors import ConfigError, ModelError, short
 from gamewarden.spans import LONGEST_PERIOD, parse_zone
 from gamewarden.styles import STYLES, Styles
 
@@ -21,6 +24,14 @@ class Fact:
 
     holds: _Check
     words: str
+
+
+_HALVES = re.compile("[\ud800-\udfff]")  # of letters, which JSON can write and nothing else can
+_LATEST = 253_402_300_799_999_999  # microseconds: the last of the year 9999, where calendars end
+Count: TypeAlias = Annotated[int, Fact(lambda v: whole(v), "a whole number from 0 on")]  # noqa: PLW0108  it stands below
+Moment: TypeAlias = Annotated[
+    int, Fact(lambda v: _whole_64(v) and abs(v) <= _LATEST, "a time in microseconds since 1970")
+]
 
 
 def same_keys(
@@ -213,6 +224,66 @@ def _rule(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(part, str | bool) or finite(part) for part in value.values())
 
 
+def misfit(kind: Any, value: object, where: str) -> str | None:  # noqa: ANN401  a class or what a field is declared as
+    """Where a value from JSON is not what a dataclass, or the type of a field, says it is; None where all fits.
+
+    A row is a list, a mapping an object by text. A number is finite, and a whole one fits into 64 bits; `Annotated`
+    with a Fact says more.
+    """
+    shape, parts = get_origin(kind), get_args(kind)
+    if shape is Annotated:
+        return None if parts[1].holds(value) else f"{where} is {short(value)}, not {parts[1].words}"
+    if shape in (Union, UnionType):
+        found = [misfit(part, value, where) for part in parts if part is not NoneType]
+        return None if None in found or (value is None and NoneType in parts) else found[0]
+    if shape is tuple:
+        inside = enumerate(value) if isinstance(value, list) else None
+        return _first_misfit(parts[0], inside, where, value, "a list")
+    if shape is Mapping:
+        return _first_misfit(parts[1], value.items() if isinstance(value, dict) else None, where, value, "an object")
+    if kind in _PLAIN:
+        return None if _PLAIN[kind].holds(value) else f"{where} is {short(value)}, not {_PLAIN[kind].words}"
+    return _misfit_of_fields(kind, value, where)
+
+
+def _first_misfit(kind: Any, inside: Any, where: str, value: object, words: str) -> str | None:  # noqa: ANN401  as above
+    if inside is None:
+        return f"{where} is {short(value)}, not {words}"
+    return next((wrong for at, part in inside if (wrong := misfit(kind, part, f"{where}[{short(at)}]"))), None)
+
+
+def _misfit_of_fields(kind: Any, value: object, where: str) -> str | None:  # noqa: ANN401  as above
+    wanted, needed = _declared(kind)
+    if not isinstance(value, dict):
+        return f"{where} is {short(value)}, not an object"
+    if odd := sorted(needed - value.keys()) or sorted(value.keys() - wanted.keys()):
+        return f"{where} {'lacks' if odd[0] in needed else 'holds'} {short(odd[0])}"
+    return next(
+        (wrong for name, part in value.items() if (wrong := misfit(wanted[name], part, f"{where}.{name}"))), None
+    )
+
+
+@cache
+def _declared(kind: Any) -> tuple[Mapping[str, Any], frozenset[str]]:  # noqa: ANN401  as above
+    """The fields of a dataclass or a named tuple, and those that have no default."""
+    wanted = get_type_hints(kind, include_extras=True)
+    if is_dataclass(kind):
+        missing = {one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING}
+    else:
+        missing = set(kind._fields)
+    return {name: wanted[name] for name in wanted if name in missing or hasattr(kind, name)}, frozenset(missing)
+
+
+def _whole_64(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+
+
+_PLAIN: Mapping[Any, Fact] = {
+    str: Fact(lambda v: isinstance(v, str) and not _HALVES.search(v), "a text"),
+    bool: Fact(lambda v: isinstance(v, bool), "true or false"),
+    int: Fact(_whole_64, "a whole number of 64 bits"),
+    float: Fact(finite, f"a finite number within ±{LARGEST:g}"),
+}
 TEXT = Fact(text, "a text")
 NUMBER = Fact(finite, f"a finite number within ±{LARGEST:g}")
 POSITIVE = Fact(lambda v: finite(v) and v >= SMALLEST, f"a finite number above {SMALLEST:g}")

@@ -14,6 +14,7 @@ from typing import Any
 
 from gamewarden.config import Notify
 from gamewarden.files import write_text
+from gamewarden.outside import visible
 from gamewarden.spans import parse_span
 
 TITLE = "gamewarden"
@@ -48,9 +49,10 @@ class Notices:
         return outcome
 
     def _body(self, text: str, names: Sequence[str]) -> str:
+        shown = "\n".join(map(visible, text.split("\n")))
         if self.policy.names != "allowed" or not names:
-            return text
-        return f"{text} Most affected: {', '.join(names[:_MOST_NAMES])}."
+            return shown
+        return f"{shown} Most affected: {', '.join(map(_harmless, names[:_MOST_NAMES]))}."
 
     def _held_back(self, sent: Sequence[Mapping[str, str]], reason: str) -> str | None:
         today = [one for one in sent if self.clock() - datetime.fromisoformat(one["at"]) < _DAY]
@@ -80,6 +82,11 @@ class Notices:
         write_text(self.state, json.dumps([*kept, {"reason": reason, "at": self.clock().isoformat()}]) + "\n")
 
 
+def _harmless(name: str) -> str:
+    """A player's name in a chat: nothing hidden in it, and nobody called by it (@everyone)."""
+    return visible(name).replace("@", "＠")
+
+
 def _deliver(addresses: Sequence[str], body: str) -> str:
     try:
         import apprise
@@ -91,6 +98,10 @@ def _deliver(addresses: Sequence[str], body: str) -> str:
         unknown = sum(not posts.add(address) for address in addresses)
         if unknown:
             return f"nobody told: {unknown} of {len(addresses)} addresses are none that apprise knows"
-        return "sent" if posts.notify(body=body, title=TITLE) else "could not be sent"
+        return (
+            "sent"
+            if posts.notify(body=body, title=TITLE, body_format=apprise.NotifyFormat.TEXT)
+            else "could not be sent"
+        )
     except Exception as error:  # noqa: BLE001  more than a hundred services' plug-ins: none may end the maintenance
         return f"could not be sent ({type(error).__name__})"

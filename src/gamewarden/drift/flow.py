@@ -15,6 +15,7 @@ from gamewarden.drift.doubts import Doubt
 from gamewarden.drift.ewma import Chart, Point
 from gamewarden.drift.ewma import Rules as ChartRules
 from gamewarden.drift.validation import Verdict
+from gamewarden.errors import ReadError, short
 
 Record = Mapping[str, Any]
 Tick = Callable[[str, str], None]  # the step, and "done" before it is recorded or "recorded" after
@@ -195,8 +196,15 @@ class Ledger:
         self._by_period: dict[str, dict[str, Record]] = {}
         self._quiet: str | None = None
         self._watched = ""
-        for record in history.records:
-            self._take(record)
+        for number, record in enumerate(history.records, 1):
+            try:
+                self._take(record)
+                datetime.fromisoformat(record["period"])
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise ReadError(
+                    f"maintenance: record {number} of its history holds what it never writes ({short(str(error))}); "
+                    "put a copy of the history back"
+                ) from error
 
     def append(self, record: Record) -> None:
         """One record more, safe before this returns."""

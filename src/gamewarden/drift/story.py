@@ -3,12 +3,20 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from gamewarden.drift.flow import Record, auc_words, distrust, doubts_in, outside
+from gamewarden.errors import ReadError, short
 
 
 def story(records: Iterable[Record]) -> Iterator[str]:
     """One line a step that says something; periods in which nothing happened are one line."""
-    for record in records:
-        if told := _TELLERS.get(record["step"], _nothing)(record):
+    for number, record in enumerate(records, 1):
+        try:
+            told = _TELLERS.get(record["step"], _nothing)(record)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ReadError(
+                f"maintenance: record {number} of its history holds what it never writes ({short(str(error))}); "
+                "put a copy of the history back"
+            ) from error
+        if told:
             yield f"{record['period'][:10]}  {told}"
 
 

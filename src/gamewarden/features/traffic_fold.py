@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gamewarden.contracts import canonical_json
 from gamewarden.errors import MeasureError, ReadError
+from gamewarden.facts import Count, misfit
 from gamewarden.features.traffic_kernel import (
     DONE,
     PLAYER,
@@ -50,14 +51,21 @@ _MAGIC = b"gamewarden traffic state 1\n"
 class Tally(NamedTuple):
     """What a fold has seen so far."""
 
-    players: int = 0
-    packets: int = 0  # taken in, either way
-    counted: int = 0  # client packets
-    decisions: int = 0
-    bots: int = 0  # decisions that say bot
-    backwards: int = 0  # times that went backwards
-    refused: int = 0  # client packets of players for whom there was no place
-    forgotten: int = 0  # players that were silent for too long
+    players: Count = 0
+    packets: Count = 0  # taken in, either way
+    counted: Count = 0  # client packets
+    decisions: Count = 0
+    bots: Count = 0  # decisions that say bot
+    backwards: Count = 0  # times that went backwards
+    refused: Count = 0  # client packets of players for whom there was no place
+    forgotten: Count = 0  # players that were silent for too long
+
+
+class _Head(NamedTuple):
+    """What stands before the arrays of a state, beside the profile."""
+
+    tally: Tally
+    note: Mapping[str, str | Count]
 
 
 @dataclass(slots=True)
@@ -177,7 +185,7 @@ class Fold:
             ReadError: these are not the bytes of a state, or the state is of another profile.
         """
         head, records, starts, text = _parts(state)
-        if head["test"] != json.loads(canonical_json(test.to_dict())):
+        if head.get("test") != json.loads(canonical_json(test.to_dict())):
             raise ReadError("the state was made with another profile of the traffic test; use that one, or start anew")
         self = cls(test, most)
         self.tally = Tally(**head["tally"])
@@ -356,10 +364,41 @@ def _parts(state: bytes) -> tuple[dict[str, Any], NDArray[np.void], Whole, NDArr
     if _seal(content) != said:
         raise ReadError("the state is damaged: its digest does not fit; restore it, or remove it to start anew")
     body = io.BytesIO(content)
-    head = json.loads(body.readline())
-    records, starts, text = (np.lib.format.read_array(body, allow_pickle=False) for _ in range(3))
+    head = _head(body.readline())
+    try:
+        records, starts, text = (_array(body) for _ in range(3))
+    except (ValueError, TypeError, EOFError, OverflowError) as error:
+        raise _contradicts() from error
     _refuse_misfits(head, records, starts, text)
     return head, records, starts, text
+
+
+def _head(line: bytes) -> dict[str, Any]:
+    try:
+        head: dict[str, Any] = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _contradicts() from error
+    if misfit(
+        _Head, {name: part for name, part in head.items() if name != "test"} if isinstance(head, dict) else head, "it"
+    ):
+        raise _contradicts()
+    return head
+
+
+def _array(body: io.BytesIO) -> NDArray[Any]:
+    """The next array, if as many bytes follow as it claims."""
+    begin = body.tell()
+    version = np.lib.format.read_magic(body)
+    shape, _, dtype = np.lib.format.read_array_header_1_0(body) if version == (1, 0) else ((-1,), False, None)
+    if len(shape) != 1 or dtype is None or not 0 <= shape[0] * dtype.itemsize <= len(body.getbuffer()) - body.tell():
+        raise ValueError("an array of another size than its bytes")
+    body.seek(begin)
+    array: NDArray[Any] = np.lib.format.read_array(body, allow_pickle=False)
+    return array
+
+
+def _contradicts() -> ReadError:
+    return ReadError("the state contradicts itself; restore it, or remove it to start anew")
 
 
 def _refuse_misfits(head: dict[str, Any], records: NDArray[np.void], starts: Whole, text: NDArray[np.uint8]) -> None:
@@ -372,6 +411,17 @@ def _refuse_misfits(head: dict[str, Any], records: NDArray[np.void], starts: Who
         and text.shape == (starts[-1],)
         and starts[0] == 0
         and bool((np.diff(starts) >= 0).all())
+        and _are_names(starts, text)
     )
     if not fits:
-        raise ReadError("the state contradicts itself; restore it, or remove it to start anew")
+        raise _contradicts()
+
+
+def _are_names(starts: Whole, text: NDArray[np.uint8]) -> bool:
+    """Whether the bytes between the starts are texts, which Arrow believes without looking."""
+    names = pa.Array.from_buffers(pa.large_string(), len(starts) - 1, [None, pa.py_buffer(starts), pa.py_buffer(text)])
+    try:
+        names.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True

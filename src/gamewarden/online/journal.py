@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gamewarden.features.traffic import TrafficTest
 
 _SAMPLE = 1024  # packets by which a source is recognised
+LARGEST = 1 << 30  # bytes of a state: ten million players
 
 
 class Origin:
@@ -83,7 +84,7 @@ class Journal:
                 )
             return Fold(test, most), {}
         fold, note = load_state(self.state, test, most)
-        if "out" not in note or present < note["out"]:
+        if not isinstance(note.get("out"), int) or present < note["out"]:
             raise ReadError(
                 f"{self.state}: the state knows {note.get('out', 'no')} bytes of decisions, but {self.out} has "
                 f"{present}; name the file it was made with, or remove both to start anew"
@@ -160,8 +161,13 @@ def load_state(path: Path, test: "TrafficTest", most: int = MOST_PLAYERS) -> tup
         ReadError: the file cannot be read, is damaged, or was made with another profile.
     """
     try:
-        return Fold.from_bytes(path.read_bytes(), test, most)
+        size = path.stat().st_size
+        state = path.read_bytes() if size <= LARGEST else b""
     except OSError as error:
         raise ReadError(f"{path}: cannot be read ({error.strerror or error}); name another file") from error
+    if size > LARGEST:
+        raise ReadError(f"{path}: {size:,} bytes are too many for a state (at most {LARGEST:,}); name another file")
+    try:
+        return Fold.from_bytes(state, test, most)
     except ReadError as error:
         raise ReadError(f"{path}: {error}") from error

@@ -14,7 +14,7 @@ from gamewarden.contracts import canonical_json, digest
 from gamewarden.errors import ReadError
 from gamewarden.files import make_directory, sync_name, unwritable
 
-LARGEST = 1 << 30  # bytes; a period writes some kilobytes
+LARGEST = 128 << 20  # bytes; a period writes some kilobytes
 _FIRST = "0" * 12
 
 
@@ -60,11 +60,12 @@ class History:
 
     def _load(self) -> None:
         try:
-            content = self.path.read_bytes() if self.path.exists() else b""
+            size = self.path.stat().st_size if self.path.exists() else 0
+            if size > LARGEST:
+                raise ReadError(f"{self.path}: {size:,} bytes are too many for a history (at most {LARGEST:,})")
+            content = self.path.read_bytes() if size else b""
         except OSError as error:
             raise ReadError(f"{self.path}: cannot be read ({error.strerror or error})") from error
-        if len(content) > LARGEST:
-            raise ReadError(f"{self.path}: {len(content):,} bytes are too many for a history (at most {LARGEST:,})")
         self._whole = content.rfind(b"\n") + 1
         for number, line in enumerate(content[: self._whole].splitlines(), 1):
             self._take(line, number)

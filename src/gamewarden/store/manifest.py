@@ -7,16 +7,19 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from gamewarden.coverage import Pulse
-from gamewarden.errors import ReadError, WriteError
+from gamewarden.errors import ReadError, WriteError, short
+from gamewarden.facts import Count, Moment, misfit
 from gamewarden.files import hold_with_others, is_alone, write_text
 
 MANIFEST = "lake.json"
 FORMAT = 1
+LARGEST = 128 << 20  # bytes: a hundred thousand parts
 # Also keeps a manifest from a stranger inside its own directory, and our broom off files that are not ours.
 EARLIER = re.compile(r"\.earlier-\d+\.json")  # a manifest that was replaced while somebody was reading by it
 PART = re.compile(r"day=(\d{4}-\d\d-\d\d)/part-[0-9a-f]{12}-\d{4,}\.parquet")
@@ -28,15 +31,15 @@ class Known:
 
     name: str
     digest: str
-    size: int
+    size: Count
     ends_with_newline: bool
     recipe: str
     own_seq: bool
     columns: tuple[str, ...]
-    rows: int
+    rows: Count
     last_seq: int | None
     earlier: tuple[str, ...] = ()  # digests it had before it grew
-    kinds: Mapping[str, int] | None = None  # how many rows of each kind, 0 where the mapping only promises it
+    kinds: Mapping[str, Count] | None = None  # how many rows of each kind, 0 where the mapping only promises it
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,10 @@ class Part:
     """One Parquet file: rows of one day from one source, in the source's order."""
 
     file: str
-    source: int  # its place among the manifest's sources
-    rows: int
-    since: int  # microseconds of the earliest row
-    last: int  # and of the latest
+    source: Count  # its place among the manifest's sources
+    rows: Count
+    since: Moment  # microseconds of the earliest row
+    last: Moment  # and of the latest
     first_seq: int | None
     last_seq: int | None
     pulse: Mapping[str, str] | None = None  # how many actors were active when
@@ -148,9 +151,14 @@ def _hold(path: Path) -> int:
 def _read(handle: int, path: Path) -> Manifest:
     try:
         with open(handle, "rb", closefd=False) as file:
-            return _parsed(file.read(), path)
+            content = file.read(LARGEST + 1)
     except OSError as error:
         raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
+    if len(content) > LARGEST:
+        raise ReadError(
+            f"{path}: {path.stat().st_size:,} bytes are too many for what a lake holds (at most {LARGEST:,})"
+        )
+    return _parsed(content, path)
 
 
 @lru_cache(maxsize=4)
@@ -230,26 +238,27 @@ def still_read(directory: Path) -> set[str]:
 def _from_values(values: Any, path: Path) -> Manifest:  # noqa: ANN401 - whatever JSON holds
     if not isinstance(values, Mapping) or values.get("format") != FORMAT:
         raise _damaged(path, f"its format is not {FORMAT}")
-    try:
-        sources = tuple(
-            Known(**{**one, "columns": tuple(one["columns"]), "earlier": tuple(one["earlier"])})
-            for one in values["sources"]
-        )
-        parts = tuple(Part(**one) for one in values["parts"])
-        wrong = [part for part in parts if not PART.fullmatch(part.file) or not 0 <= part.source < len(sources)]
-    except (KeyError, TypeError) as error:
-        raise _damaged(path, f"it lacks {error}") from error
-    if wrong:
-        raise _damaged(path, f"{wrong[0].file!r} is no part of a lake")
-    if not all(_counts(one.kinds) for one in sources):
-        raise _damaged(path, "a source's kinds are no counts by kind")
+    if missing := [name for name in ("sources", "parts") if name not in values]:
+        raise _damaged(path, f"it lacks {missing[0]!r}")
+    if wrong := misfit(Manifest, {name: part for name, part in values.items() if name != "format"}, "it"):
+        raise _damaged(path, wrong)
+    sources = tuple(
+        Known(**{**one, "columns": tuple(one["columns"]), "earlier": tuple(one.get("earlier", ()))})
+        for one in values["sources"]
+    )
+    parts = tuple(Part(**one) for one in values["parts"])
+    strange = [part for part in parts if not _is_part(part) or part.source >= len(sources)]
+    if strange:
+        raise _damaged(path, f"{short(strange[0].file)} is no part of a lake")
     return Manifest(sources, parts)
 
 
-def _counts(kinds: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
-    if kinds is None:
-        return True
-    return isinstance(kinds, Mapping) and all(isinstance(count, int) and count >= 0 for count in kinds.values())
+def _is_part(part: Part) -> bool:
+    """Whether its name is one of ours, its day one of the calendar, and its times one after the other."""
+    try:
+        return bool(PART.fullmatch(part.file)) and bool(date.fromisoformat(part.day)) and part.since <= part.last
+    except ValueError:
+        return False
 
 
 def _damaged(path: Path, why: str) -> ReadError:

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gamewarden.contracts import canonical_json
-from gamewarden.errors import ModelError
+from gamewarden.errors import ModelError, short
+from gamewarden.facts import misfit
 from gamewarden.files import sync_name, unwritable
 from gamewarden.store import models
 from gamewarden.store.models import Stored
 
 HISTORY = "promotions.jsonl"
+LARGEST = 16 << 20  # bytes: fifty thousand promotions
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,19 @@ class Promotion:
     rolled_back: bool = False  # whether it took a promotion back
 
 
+@dataclass(frozen=True)
+class _Line:
+    """A promotion as the history writes it."""
+
+    at: str
+    detector: str
+    model: str
+    instead_of: str | None
+    because: str
+    by: str
+    rolled_back: bool = False
+
+
 def promotions(directory: Path) -> list[Promotion]:
     """All changes of the models in force, the first one first; none where nothing was ever promoted.
 
@@ -44,6 +59,8 @@ def promotions(directory: Path) -> list[Promotion]:
     """
     path = directory / HISTORY
     try:
+        if (size := path.stat().st_size) > LARGEST:
+            raise ModelError(f"{path}: {size:,} bytes are too many for a history of promotions (at most {LARGEST:,})")
         content = path.read_bytes()
     except FileNotFoundError:
         return []
@@ -231,9 +248,14 @@ def _lines_of(path: Path, content: bytes) -> list[Promotion]:
 def _promotion(where: str, line: bytes) -> Promotion:
     try:
         values = json.loads(line)
-        promotion = Promotion(**{**values, "at": _utc(datetime.fromisoformat(values["at"]))})
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
+    except (ValueError, RecursionError) as error:
         raise _damaged(where, "is not a promotion") from error
+    if wrong := misfit(_Line, values, "it"):
+        raise _damaged(where, wrong)
+    try:
+        promotion = Promotion(**{**values, "at": _utc(datetime.fromisoformat(values["at"]))})
+    except (ValueError, OverflowError) as error:
+        raise _damaged(where, f"is of {short(values['at'])}, which is no time") from error
     if wrong := _wrong(values, promotion):
         raise _damaged(where, wrong)
     return promotion
@@ -247,12 +269,9 @@ def _utc(at: datetime) -> datetime:
 
 def _wrong(values: Mapping[str, Any], promotion: Promotion) -> str | None:
     """What in a line cannot be, or nothing."""
-    texts = (promotion.detector, promotion.model, promotion.because, promotion.by, promotion.instead_of or "")
-    if not all(isinstance(text, str) for text in texts) or not isinstance(promotion.rolled_back, bool):
-        return "holds something else where a text or yes and no should stand"
     ids = [promotion.model, *([promotion.instead_of] if promotion.instead_of else [])]
     if any(not models.is_id(model) or model.partition("@")[0] != promotion.detector for model in ids):
-        return f"names {values['model']!r}, which is no model of {promotion.detector!r}"
+        return f"names {short(values['model'])}, which is no model of {short(promotion.detector)}"
     return None
 
 

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,22 @@ import polars as pl
 
 from gamewarden.contracts import canonical_json
 from gamewarden.errors import ReadError
+from gamewarden.facts import Count, misfit
 from gamewarden.files import hold_alone, make_directory, unwritable, whole_file, write_text
 from gamewarden.store.history import History
 from gamewarden.tables import PARQUET_FAULTS, SCORES, check, first_line, write_parquet
 
 DIRECTORY = "maintenance"
-_SEEN = {"actors", "kinds", "actors_by_kind"}
 _UNSAFE = re.compile(r"[^A-Za-z0-9@-]")
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the log of a period held, as it is written."""
+
+    actors: Count
+    kinds: Mapping[str, Count]
+    actors_by_kind: Mapping[str, Count]
 
 
 class Upkeep:
@@ -64,9 +74,10 @@ class Upkeep:
             return None
         except (OSError, ValueError, RecursionError):
             found = None
-        if not isinstance(found, dict) or found.keys() != _SEEN:
+        if misfit(_Seen, found, "it"):
             raise ReadError(f"{path}: is damaged; delete it and it is made again")
-        return found
+        seen: Mapping[str, Any] = found
+        return seen
 
     def keep_seen(self, period: str, values: Mapping[str, Any]) -> None:
         """Store what the log of a period held."""
