@@ -1,0 +1,111 @@
+"""What is right, to be spoiled: a small lake, models of every kind, verdicts and maintenance, made once and kept.
+
+The kit is the same whenever it is made, so that a case's number means the same input again.
+"""
+
+import json
+import shutil
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from gamewarden.cli import root
+from gamewarden.detectors.account_table import AccountTableDetector
+from gamewarden.detectors.actions import TwoStage
+from gamewarden.detectors.sessions import SessionAngle
+from gamewarden.detectors.traffic import TrafficDetector
+from gamewarden.features.account_table import AccountTable
+from gamewarden.features.session import Sessions
+from gamewarden.features.traffic_details import TrafficDetails
+from gamewarden.pipeline import maintaining
+from gamewarden.store import models
+from gamewarden.tables import FramePackets, FrameRows
+from made_up import CHUNKS, action_chunks, labels_of
+from packets_made_up import client
+from sessions_made_up import session_rows
+from tables_made_up import account_table
+from traces_made_up import trace_labels, traces
+from upkeep_made_up import Log, make_game, task_of
+
+_NOW = datetime(2026, 3, 6, tzinfo=UTC)
+READY = "ready"  # written last: a kit without it was never finished
+
+
+@dataclass(frozen=True)
+class Kit:
+    """A directory of right files."""
+
+    place: Path
+
+    @cached_property
+    def models(self) -> dict[str, str]:
+        """The values of one model of each detector, as JSON."""
+        return {path.name: json.dumps(models.load(path)) for path in sorted((self.place / "shelf").glob("*@*.json"))}
+
+    @cached_property
+    def verdicts(self) -> list[str]:
+        """Whole documents, unsealed, as JSON."""
+        found = sorted((self.place / "verdicts").glob("verdict@*.json"))
+        return [json.dumps(json.loads(path.read_text())["verdict"]) for path in found]
+
+    def bytes_of(self, name: str) -> bytes:
+        """A right file's content."""
+        return _read(self.place / name)
+
+    def files(self, folder: str) -> dict[str, bytes]:
+        """All files below a folder, by their path from the kit on."""
+        return {str(path.relative_to(self.place)): _read(path) for path in _below(self.place / folder)}
+
+
+_KNOWN: dict[Path, bytes] = {}
+
+
+def _read(path: Path) -> bytes:
+    if path not in _KNOWN:
+        _KNOWN[path] = path.read_bytes()
+    return _KNOWN[path]
+
+
+def _below(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
+
+
+def make_kit(place: Path) -> Kit:
+    """The kit at a place; one that is there is taken as it is."""
+    if not (place / READY).exists():
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        _play(place)
+        _learn(place)
+        (place / READY).touch()
+    return Kit(place)
+
+
+def _play(place: Path) -> None:
+    """A lake of four days, judged and maintained."""
+    make_game(place, Log(days=4, bots=6, humans=8, seed=4), learned_days=3)
+    _run("judge", place / "lake", "--models", place / "models", "--to", place / "verdicts", "--all")
+    shutil.copytree(place / "models", place / "kept")
+    maintaining.maintain(task_of(place, clock=lambda: _NOW, common_actors=5, labelled=3))
+    _run("measure", "self-similarity", place / "events.parquet", "--out", place / "days.csv")
+    client([40, 60, 30] * 80, [0.3, 0.7, 2.5] * 79).write_csv(place / "packets.csv")
+    _run("watch", place / "packets.csv", "--state", place / "watch.state", "--out", place / "watch.jsonl")
+
+
+def _learn(place: Path) -> None:
+    """A model of every kind on one shelf, of which nothing was ever promoted."""
+    shelf = place / "shelf"
+    shutil.copytree(place / "kept", shelf)
+    models.save(TwoStage(CHUNKS).fit(action_chunks(), labels_of(12, 14)), shelf)
+    layouts = TrafficDetails(layouts=((19, 5),))
+    models.save(TrafficDetector(layouts).fit(layouts.measure(FramePackets(traces(0.1))), trace_labels()), shelf)
+    rows = FrameRows(account_table(30, 40))
+    table = AccountTable(label="verdict", drop=("character",)).freeze(rows)
+    models.save(AccountTableDetector(feature=table, rounds=3, runs=1).fit(table.measure(rows), labels_of(30, 40)), shelf)
+    models.save(SessionAngle(Sessions()).fit(session_rows(), labels_of(12, 14)), shelf)
+    account_table(2, 3, seed=8).drop("verdict").write_csv(place / "table.csv")
+
+
+def _run(*words: object) -> None:
+    root.main([str(word) for word in words], prog_name="gamewarden", standalone_mode=False)
