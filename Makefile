@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export GAMEWARDEN_DATA ?= $(wildcard $(abspath ../shared/data))
 
-.PHONY: demo test check bench crash clean
+.PHONY: demo test check bench crash fuzz clean
 demo: .venv/ready
 	$(BIN)/gamewarden demo
 
@@ -23,6 +23,10 @@ bench: .venv/ready
 # Hundreds of kills at file operations, for every command that writes; needs a C compiler.
 crash: .venv/ready
 	$(BIN)/python tests/crash/killing.py
+
+# An hour of hostile inputs; FUZZ_SECONDS=… or FUZZ_INPUTS=… say otherwise. What falls is kept in fuzz-corpus/.
+fuzz: .venv/ready
+	$(BIN)/python tests/fuzz --corpus fuzz-corpus
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -12,7 +12,9 @@ _SOURCES = ("ban", "appeal", "rater", "random-review", "model", "simulation", ""
 
 def labels(dice: Dice, _kit: Kit) -> Case:
     """Who is known to be a bot, or a person."""
-    optional = dice.sample(("character", "since", "until", "source", "votes", "group", "at", "family"), dice.randrange(4))
+    optional = dice.sample(
+        ("character", "since", "until", "source", "votes", "group", "at", "family"), dice.randrange(4)
+    )
     rows = [_label(dice, name, optional) for name in dice.choices(_NAMES, k=dice.choice((0, 1, 5, 14, 30)))]
     name = _file(dice, "labels")
     files = {name: _written(name, spoil_rows(rows, dice), dice)}
@@ -74,7 +76,10 @@ def profiles(dice: Dice, _kit: Kit) -> Case:
         (20, f"score {name} --models {{kit}}/shelf"),
     )
     if asked[0] == "rank" and chance(dice, 0.5):
-        asked += ["--where", dice.choice(("level>3", "level in 1,2", "grade=GOLD", f"{odd_text(dice)}=1", "level<nan", "x", "level!="))]
+        asked += [
+            "--where",
+            dice.choice(("level>3", "level in 1,2", "grade=GOLD", f"{odd_text(dice)}=1", "level<nan", "x", "level!=")),
+        ]
     return Case([*asked, *shown(dice)], files)
 
 

@@ -20,7 +20,18 @@ _MESSAGES = (
     ro.whisper,
     lambda: b"\x16\x02" + bytes(4),
 )
-_FUNCTIONS = ("walktoxy", "wanttoconnection", "actionrequest", "takeitem", "changedir", "ticksend", "wis", "tradeadditem", "x", "")
+_FUNCTIONS = (
+    "walktoxy",
+    "wanttoconnection",
+    "actionrequest",
+    "takeitem",
+    "changedir",
+    "ticksend",
+    "wis",
+    "tradeadditem",
+    "x",
+    "",
+)
 
 
 def said(dice: Dice) -> bytes:
@@ -76,8 +87,14 @@ def _line(dice: Dice) -> str:
         case 0:
             return f"packet_ver: {dice.choice((5, 7, 9, 0, 10**12))}"
         case 1:
-            return dice.choice(("// 0x0001,9,ghost,2", "packet_keys: 0x1,0x2,0x3", "packet_db_ver: default", "", "import: x"))
-    number = dice.choice(("0x0072", "0x0085", "0x00a7", "0x0096", "0x009b", "0x0190", "0x0000", "0xffff", "0x10000", "72", "0xzz"))
+            return dice.choice(
+                ("// 0x0001,9,ghost,2", "packet_keys: 0x1,0x2,0x3", "packet_db_ver: default", "", "import: x")
+            )
+    number = dice.choice(
+        ("0x0072", "0x0085", "0x00a7", "0x0096", "0x009b", "0x0190", "0x0000", "0xffff", "0x10000", "72", "0xzz")
+    )
     size = dice.choice((2, 8, 19, 26, -1, 0, 1, 65_535, 65_536, "x", ""))
-    places = ":".join(str(dice.choice((0, 2, 5, 6, 10, 14, 18, 65_535, -1, "x"))) for _ in range(dice.choice((0, 1, 2, 5, 70))))
+    places = ":".join(
+        str(dice.choice((0, 2, 5, 6, 10, 14, 18, 65_535, -1, "x"))) for _ in range(dice.choice((0, 1, 2, 5, 70)))
+    )
     return ",".join(map(str, (number, size, dice.choice(_FUNCTIONS), places)))

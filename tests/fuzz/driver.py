@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,11 @@ from typing import Any
 from fuzz.report import Report
 from fuzz.worker import CPU, MEMORY, SEED, Slot, slot_size
 
-WALL = 120  # seconds a case may take
+WALL = float(os.environ.get("FUZZ_WALL", "120"))  # seconds a case may take
 _BATCH = 100
 _RECYCLED = 20_000  # cases, after which a worker makes room for a fresh one
 _MOST_KEPT = 3  # cases of one cause
+_SAVED = 20  # seconds between two looks at what is known
 TESTS = Path(__file__).parents[1]
 
 
@@ -54,10 +55,13 @@ class Hand:
         *lines, self._half = (self._half + data).split(b"\n")
         return [line.decode() for line in lines] + ([] if data else [""])
 
-    def end(self) -> None:
-        """Nothing more is coming."""
-        self.process.stdin.close()
-        self.process.wait()
+    def end(self) -> int:
+        """Nothing more is coming; with what it ended."""
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.process.stdout.close()
+        self.slot.close()
+        return self.process.wait()
 
 
 class Run:
@@ -68,6 +72,7 @@ class Run:
         self.report = Report()
         self.selector = selectors.DefaultSelector()
         self._makers = workers
+        self._saved = time.monotonic()
 
     def through(self, batches: Iterable[list[str]]) -> Report:
         """Try all batches of cases."""
@@ -78,7 +83,18 @@ class Run:
                 for line in key.data.answers():
                     self._heard(key.data, line, source, hands)
             self._end_the_late(hands)
+            self._save(hands)
+        self.selector.close()
         return self.report
+
+    def _save(self, hands: list[Hand]) -> None:
+        """What is known so far, now and then: a long run can be looked at."""
+        if self.corpus is None or time.monotonic() < self._saved + _SAVED:
+            return
+        self._saved = time.monotonic()
+        for hand in hands:
+            self.report.count(hand.number, hand.slot.counts())
+        _gather(self.directory, self.corpus, self.report)
 
     def _hire(self, number: int) -> Hand:
         slot = self.directory / f"slot-{number}"
@@ -86,7 +102,7 @@ class Run:
             slot.write_bytes(bytes(slot_size()))
         command = [sys.executable, "-m", "fuzz.worker", str(self.directory), str(number)]
         with (self.directory / f"error-{number}").open("wb") as error:
-            process = subprocess.Popen(  # noqa: S603 - ourselves
+            process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=error, env=_environment()
             )
         hand = Hand(number, self.directory, process, Slot(slot))
@@ -119,23 +135,24 @@ class Run:
 
     def _dismiss(self, hand: Hand, hands: list[Hand]) -> None:
         self.selector.unregister(hand.process.stdout)
+        self.report.count(hand.number, hand.slot.counts())
         hand.end()
         hands.remove(hand)
-        self.report.count(hand.number, hand.slot.counts())
 
     def _replace(self, hand: Hand, hands: list[Hand]) -> None:
         """A worker has died: say of which case, and let another go on behind it."""
         self.selector.unregister(hand.process.stdout)
-        code = hand.process.wait()
         hands.remove(hand)
         name, _ = hand.slot.current()
+        if name:
+            hand.slot.count(name.partition(":")[0], 3, 0.0)
+            hand.slot.rest()
+        code = hand.end()
         if not name:
             error = (self.directory / f"error-{hand.number}").read_text(errors="replace")
             raise SystemExit(f"fuzz: a worker ended with {code} and no case in hand: {error[-2000:]}")
         trace = (self.directory / f"trace-{hand.number}").read_text(errors="replace")
         self._found(_death(name, code, trace))
-        hand.slot.count(name.partition(":")[0], 3, 0.0)
-        hand.slot.rest()
         heir = self._hire(hand.number)
         rest = hand.batch[hand.batch.index(name) + 1 :] if name in hand.batch else []
         heir.pending = [f"! {name}", *rest]
@@ -148,9 +165,8 @@ class Run:
                 hand.process.send_signal(signal.SIGABRT)
 
     def _found(self, finding: dict[str, Any]) -> None:
-        first = self.report.add(finding)
-        if first <= _MOST_KEPT and self.corpus is not None:
-            self.report.save(self.corpus)
+        if self.report.add(finding) > _MOST_KEPT:
+            shutil.rmtree(self.directory / "found" / finding["id"].replace(":", "/"), ignore_errors=True)
 
 
 def _death(name: str, code: int, trace: str) -> dict[str, Any]:
@@ -167,7 +183,12 @@ def _death(name: str, code: int, trace: str) -> dict[str, Any]:
 def _environment() -> dict[str, str]:
     """One thread a worker, the same words and zone on every machine, nobody notified."""
     threads = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-    odd = {"PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path]), "TZ": "UTC", "PYTHONHASHSEED": "0", "MPLBACKEND": "agg"}
+    odd = {
+        "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path]),
+        "TZ": "UTC",
+        "PYTHONHASHSEED": "0",
+        "MPLBACKEND": "agg",
+    }
     kept = {name: value for name, value in os.environ.items() if name != "GAMEWARDEN_NOTIFY"}
     return kept | threads | odd
 
@@ -203,14 +224,18 @@ def make_ready(directory: Path) -> None:
     """Make the kit before workers ask for it."""
     program = "import sys, pathlib; from fuzz.kit import make_kit; make_kit(pathlib.Path(sys.argv[1]))"
     command = [sys.executable, "-c", program, str(directory / "kit")]
-    done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=False)  # noqa: S603 - ourselves
+    done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"fuzz: the kit could not be made: {done.stderr[-2000:]}")
 
 
-def tried(batches: Iterable[list[str]], workers: int = 1, corpus: Path | None = None) -> Report:
-    """Try all batches; what was found is kept in the corpus."""
+def tried(
+    batches: Iterable[list[str]], workers: int = 1, corpus: Path | None = None, kit: Path | None = None
+) -> Report:
+    """Try all batches; what was found is kept in the corpus. A kit that was made before saves the making."""
     with place_to_work() as directory:
+        if kit is not None:
+            shutil.copytree(kit, directory / "kit")
         make_ready(directory)
         run = Run(directory, workers, corpus)
         report = run.through(batches)

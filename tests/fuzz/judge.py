@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 # Everything a terminal obeys or nobody can see: C0 but tab and line end, C1, directions, zero widths, halves of pairs.
-_RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]")
+_RAW = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
 _LONGEST = 4000  # letters of a line: more is no clear line
 _USAGE = 2
 
@@ -86,13 +88,20 @@ def _remarks(outcome: Outcome) -> str | None:
 
 def _lines(outcome: Outcome) -> str | None:
     ours = sum(line.startswith("gamewarden: ") for line in _said(outcome))
-    if outcome.code == 1 and not (outcome.words[:1] == ["verify"] and outcome.printed and not ours):
+    if outcome.code == 1 and not ours and _does_not_hold(outcome):
+        return None
+    if outcome.code == 1:
         last = _said(outcome)[-1:]
-        if ours != 1 or not last[0].startswith("gamewarden: ") or last[0].strip() == "gamewarden:":
+        if ours != 1 or not last or not last[0].startswith("gamewarden: ") or last[0].strip() == "gamewarden:":
             return f"exit 1 with {ours} lines of ours ({_what(outcome)})"
     elif ours:
         return f"exit {outcome.code} with a line of failure ({_what(outcome)})"
     return None
+
+
+def _does_not_hold(outcome: Outcome) -> bool:
+    """Whether `verify` says in its table that a verdict does not hold, for which it ends with 1 as well."""
+    return outcome.words[:1] == ["verify"] and (bool(outcome.printed) or "--out" in outcome.words)
 
 
 def _usage(outcome: Outcome) -> str | None:

@@ -102,7 +102,9 @@ def _learn(place: Path) -> None:
     models.save(TrafficDetector(layouts).fit(layouts.measure(FramePackets(traces(0.1))), trace_labels()), shelf)
     rows = FrameRows(account_table(30, 40))
     table = AccountTable(label="verdict", drop=("character",)).freeze(rows)
-    models.save(AccountTableDetector(feature=table, rounds=3, runs=1).fit(table.measure(rows), labels_of(30, 40)), shelf)
+    models.save(
+        AccountTableDetector(feature=table, rounds=3, runs=1).fit(table.measure(rows), labels_of(30, 40)), shelf
+    )
     models.save(SessionAngle(Sessions()).fit(session_rows(), labels_of(12, 14)), shelf)
     account_table(2, 3, seed=8).drop("verdict").write_csv(place / "table.csv")
 

@@ -86,7 +86,9 @@ def _asked(dice: Dice, _kit: Kit, name: str, data: bytes) -> Case:
         (1, f"explain ACTOR {name} --models {{kit}}/kept"),
     )
     words = [odd_text(dice) if word == "ACTOR" else word for word in words]
-    zone = perhaps(dice, 0.1, "--zone", dice.choice(("Asia/Seoul", "UTC", "localtime", "Factory", "posix/UTC", "../x", "")))
+    zone = perhaps(
+        dice, 0.1, "--zone", dice.choice(("Asia/Seoul", "UTC", "localtime", "Factory", "posix/UTC", "../x", ""))
+    )
     loose = perhaps(dice, 0.3, "--max-bad-share", dice.choice(("1", "0.5", "0", "nan")))
     return Case([*words, *zone, *loose, *shown(dice)], {name: data})
 
@@ -100,7 +102,10 @@ def parquet_bytes(rows: list[Row], dice: Dice) -> bytes:
     """Rows as a Parquet file in which each column has some type."""
     names = list(rows[0]) if rows else ["actor", "at", "kind"]
     columns = [_typed([row.get(name) for row in rows], name, dice) for name in names]
-    options = {"compression": dice.choice(("snappy", "zstd", "none", "gzip")), "row_group_size": dice.choice((1, 5, 1000))}
+    options = {
+        "compression": dice.choice(("snappy", "zstd", "none", "gzip")),
+        "row_group_size": dice.choice((1, 5, 1000)),
+    }
     options |= {"use_dictionary": chance(dice, 0.5), "version": dice.choice(("1.0", "2.6"))}
     try:
         return _parquet(names, columns, options)
@@ -110,7 +115,9 @@ def parquet_bytes(rows: list[Row], dice: Dice) -> bytes:
 
 def _parquet(names: list[str], columns: list[pa.Array], options: dict[str, Any]) -> bytes:
     out = io.BytesIO()
-    pq.write_table(pa.table(columns, names=[name.encode("utf-8", "replace").decode() for name in names]), out, **options)
+    pq.write_table(
+        pa.table(columns, names=[name.encode("utf-8", "replace").decode() for name in names]), out, **options
+    )
     return out.getvalue()
 
 
@@ -141,7 +148,9 @@ def _as_time(cells: list[Any], dice: Dice) -> pa.Array:
 
 def _as_date(cells: list[Any], dice: Dice) -> pa.Array:
     if chance(dice, 0.5):
-        return pa.array([dice.choice((20_000, 0, -1, 2**31 - 1, -(2**31), 3_000_000)) for _ in cells], pa.int32()).cast(pa.date32())
+        return pa.array([dice.choice((20_000, 0, -1, 2**31 - 1, -(2**31), 3_000_000)) for _ in cells], pa.int32()).cast(
+            pa.date32()
+        )
     days = [dice.choice((20_000, 0, -1, 10**11, -(10**11))) * 86_400_000 for _ in cells]
     return pa.array(days, pa.int64()).cast(pa.date64(), safe=False)
 
@@ -163,7 +172,9 @@ def _as_decimal(cells: list[Any], dice: Dice) -> pa.Array:
 
 
 def _as_duration(cells: list[Any], dice: Dice) -> pa.Array:
-    return pa.array([dice.choice((0, 1, -1, 2**62)) for _ in cells], pa.int64()).cast(pa.duration(dice.choice(("s", "ms", "us", "ns"))))
+    return pa.array([dice.choice((0, 1, -1, 2**62)) for _ in cells], pa.int64()).cast(
+        pa.duration(dice.choice(("s", "ms", "us", "ns")))
+    )
 
 
 def _as_clock(cells: list[Any], dice: Dice) -> pa.Array:
@@ -188,7 +199,9 @@ def _as_map(cells: list[Any], _dice: Dice) -> pa.Array:
 
 
 def _as_nothing(cells: list[Any], dice: Dice) -> pa.Array:
-    return dice.choice((pa.nulls(len(cells)), pa.nulls(len(cells), pa.string()), pa.array([chance(dice, 0.5) for _ in cells])))
+    return dice.choice(
+        (pa.nulls(len(cells)), pa.nulls(len(cells), pa.string()), pa.array([chance(dice, 0.5) for _ in cells]))
+    )
 
 
 def _as_coded(cells: list[Any], dice: Dice) -> pa.Array:
@@ -197,6 +210,17 @@ def _as_coded(cells: list[Any], dice: Dice) -> pa.Array:
 
 
 _WAYS = (
-    *(_as_text, _as_time, _as_date, _as_integer, _as_float, _as_decimal, _as_duration, _as_clock, _as_bytes, _as_nested),
+    *(
+        _as_text,
+        _as_time,
+        _as_date,
+        _as_integer,
+        _as_float,
+        _as_decimal,
+        _as_duration,
+        _as_clock,
+        _as_bytes,
+        _as_nested,
+    ),
     *(_as_map, _as_nothing, _as_coded),
 )

@@ -46,7 +46,9 @@ def spoil_bytes(data: bytes, dice: Dice, words: Sequence[bytes]) -> bytes:
 def _place(out: bytearray, dice: Dice) -> int:
     """Anywhere, and often near an end, where headers and footers are."""
     size = len(out)
-    return min(dice.choice((dice.randrange(size + 1), dice.randrange(64), size - dice.randrange(64))), size) % (size + 1)
+    return min(dice.choice((dice.randrange(size + 1), dice.randrange(64), size - dice.randrange(64))), size) % (
+        size + 1
+    )
 
 
 def _flip(out: bytearray, dice: Dice, _words: Sequence[bytes]) -> None:
@@ -83,7 +85,9 @@ def _cut(out: bytearray, dice: Dice, _words: Sequence[bytes]) -> None:
 
 def _repeat(out: bytearray, dice: Dice, _words: Sequence[bytes]) -> None:
     start = _place(out, dice)
-    out[(place := _place(out, dice)) : place] = out[start : start + dice.choice((4, 16, 80, 400))] * dice.choice((1, 2, 30))
+    out[(place := _place(out, dice)) : place] = out[start : start + dice.choice((4, 16, 80, 400))] * dice.choice(
+        (1, 2, 30)
+    )
 
 
 _BYTE_WAYS = (_flip, _flip, _set, _length, _insert, _insert, _overwrite, _delete, _cut, _repeat)
@@ -174,7 +178,7 @@ def _time(dice: Dice) -> str:
 def spoil_rows(rows: list[Row], dice: Dice) -> list[Row]:
     """Rows of a table with cells, columns and rows that are not as they were."""
     rows = [dict(row) for row in rows]
-    for _ in range(dice.choice((0, 1, 1, 2, 4))):
+    for _ in range(dice.choice((0, 0, 1, 1, 1, 2, 4))):
         if rows:
             dice.choice(_ROW_WAYS)(rows, dice)
     return rows
@@ -248,14 +252,14 @@ _ROW_WAYS = (
 
 def csv_text(rows: list[Row], dice: Dice) -> str:
     """Rows as delimited text, written in one of the ways that people write it."""
-    delimiter, end = dice.choice(",,,;\t|"), dice.choice(("\n", "\n", "\n", "\r\n", "\r"))
+    delimiter, end = dice.choice(",,,;\t|"), dice.choice(("\n",) * 8 + ("\r\n", "\r\n", "\r"))
     always = chance(dice, 0.15)
     names = list(rows[0]) if rows else ["actor", "at", "kind"]
     lines = [names, *([row.get(name, "") for name in names] for row in rows)]
     if chance(dice, 0.05):
         _tear(lines, dice)
     text = end.join(delimiter.join(_quoted(cell, delimiter, always=always) for cell in line) for line in lines)
-    before = dice.choice(("", "", "", "", "", "\ufeff", "\n" * 50, "# a remark\n", "\x00"))
+    before = dice.choice(("",) * 16 + ("\ufeff", "\ufeff", "\n" * 50, "# a remark\n", "\x00"))
     return before + text + dice.choice((end, end, "", end * 3))
 
 
@@ -289,7 +293,14 @@ def json_rows(rows: list[Row], dice: Dice) -> str:
 _ODD_LINES = (
     *("null", "true", "1", '"x"', "[]", "[{}]", "{}", "", " ", "{", "}", '{"actor":', "[" * 500, '{"a":' * 300, "NaN"),
     *('{"actor":null,"at":null,"kind":null}', '{"actor":"a","actor":"b"}', '{"":""}', '{"actor":"\\ud800"}', "{}{}"),
-    *('{"actor":{"actor":1}}', '{"at":[1,2]}', '{"at":1e999}', '{"at":' + "9" * 400 + "}", '{"kind":"\\u0000"}', "null null"),
+    *(
+        '{"actor":{"actor":1}}',
+        '{"at":[1,2]}',
+        '{"at":1e999}',
+        '{"at":' + "9" * 400 + "}",
+        '{"kind":"\\u0000"}',
+        "null null",
+    ),
 )
 
 
@@ -304,11 +315,11 @@ def _as_json(value: object, dice: Dice, *, numbers: bool) -> object:
 # JSON
 
 
-def json_text(value: object, **options: Any) -> str:  # noqa: ANN401 - as json.dumps takes them
+def json_text(value: object, **options: Any) -> str:
     """JSON in which a Raw stands as it is."""
     found: list[str] = []
 
-    def marked(part: Any) -> Any:  # noqa: ANN401 - any JSON
+    def marked(part: Any) -> Any:
         match part:
             case Raw():
                 found.append(str(part))
@@ -323,14 +334,14 @@ def json_text(value: object, **options: Any) -> str:  # noqa: ANN401 - as json.d
     return re.sub(r'"\\ue000(\d+)\\ue001"', lambda at: found[int(at[1])], text) if found else text
 
 
-def spoil_json(value: Any, dice: Dice) -> Any:  # noqa: ANN401 - any JSON
+def spoil_json(value: Any, dice: Dice) -> Any:
     """JSON with some of its parts exchanged, dropped, doubled or put elsewhere; what was given is changed."""
     for _ in range(dice.choice((1, 1, 1, 2, 4))):
         _spoil_place(value, dice)
     return value
 
 
-def _spoil_place(out: Any, dice: Dice) -> None:  # noqa: ANN401 - any JSON
+def _spoil_place(out: Any, dice: Dice) -> None:
     holder, key = _way_down(out, dice)
     if holder is None:
         return
@@ -349,7 +360,7 @@ def _spoil_place(out: Any, dice: Dice) -> None:  # noqa: ANN401 - any JSON
             holder[key] = copy.deepcopy(dice.choice(values.JSON))
 
 
-def _way_down(out: Any, dice: Dice) -> tuple[Any, Any]:  # noqa: ANN401 - any JSON
+def _way_down(out: Any, dice: Dice) -> tuple[Any, Any]:
     """A random place: what holds it, and its key or number."""
     holder, key, now = None, None, out
     while isinstance(now, dict | list) and now:
@@ -379,21 +390,17 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
-def _toml(value: Any) -> str:  # noqa: ANN401 - any TOML
+def _toml(value: Any) -> str:
     match value:
         case Raw():
             return str(value)
-        case bool():
-            return str(value).lower()
         case dict():
             return "{" + ", ".join(_settings(value)) + "}"
         case list():
             return "[" + ", ".join(map(_toml, value)) + "]"
         case str():
             return json.dumps(value)
-        case None:
-            return '""'
-    return str(value)
+    return str(value).lower()
 
 
 def odd_toml(dice: Dice) -> Raw:
@@ -402,9 +409,59 @@ def odd_toml(dice: Dice) -> Raw:
 
 
 _TOML_VALUES = (
-    *("nan", "inf", "-inf", "-nan", "0", "-1", "1", "2", "0.5", "-0.0", "1e400", "1e308", "5e-324", "9223372036854775807"),
-    *("9223372036854775808", "9" * 5000, "0xff", "0b1", "1_0", "true", "false", '""', '"x"', '"\\u0000"', '"\\u001b[31m"'),
-    *("[]", "[1]", '["a"]', "[[]]", "{}", "{a=1}", "1979-05-27", "1979-05-27T07:32:00Z", "07:32:00", "'''x'''", '"1d"', '"0s"'),
-    *('"-1d"', '"1e9d"', '"99999999999999d"', '"localtime"', '"Factory"', '"posix/UTC"', '"Europe/Berlin"', '"UTC"', "[" * 400),
+    *(
+        "nan",
+        "inf",
+        "-inf",
+        "-nan",
+        "0",
+        "-1",
+        "1",
+        "2",
+        "0.5",
+        "-0.0",
+        "1e400",
+        "1e308",
+        "5e-324",
+        "9223372036854775807",
+    ),
+    *(
+        "9223372036854775808",
+        "9" * 5000,
+        "0xff",
+        "0b1",
+        "1_0",
+        "true",
+        "false",
+        '""',
+        '"x"',
+        '"\\u0000"',
+        '"\\u001b[31m"',
+    ),
+    *(
+        "[]",
+        "[1]",
+        '["a"]',
+        "[[]]",
+        "{}",
+        "{a=1}",
+        "1979-05-27",
+        "1979-05-27T07:32:00Z",
+        "07:32:00",
+        "'''x'''",
+        '"1d"',
+        '"0s"',
+    ),
+    *(
+        '"-1d"',
+        '"1e9d"',
+        '"99999999999999d"',
+        '"localtime"',
+        '"Factory"',
+        '"posix/UTC"',
+        '"Europe/Berlin"',
+        '"UTC"',
+        "[" * 400,
+    ),
     *("{a=" * 300, "", "01", "+5", '"given"', '"learned"', '"fisher"', '"spearman"', '"lower"', '"allowed"'),
 )

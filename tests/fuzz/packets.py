@@ -43,7 +43,9 @@ def _network(dice: Dice) -> tuple[bytes, int]:
 def _frame(dice: Dice, link: int) -> bytes:
     packet, kind = _network(dice)
     if link == 1:
-        tags = dice.choice((b"", b"", b"\x81\0\0\5", b"\x88\xa8\0\5\x81\0\0\6", b"\x88\x47\0\1\1\xff", b"\x81\0\0\5" * 9))
+        tags = dice.choice(
+            (b"", b"", b"\x81\0\0\5", b"\x88\xa8\0\5\x81\0\0\6", b"\x88\x47\0\1\1\xff", b"\x81\0\0\5" * 9)
+        )
         return ethernet(packet, dice.choice((kind, kind, kind, 0x0806, 0x8864, 0x8847, 3)), tags)
     return _SHIMS.get(link, b"") + packet
 
@@ -120,7 +122,13 @@ def _capture(dice: Dice, name: str, data: bytes, words: str) -> Case:
 
 def _accounts(dice: Dice) -> list[Row]:
     return [
-        {"address": dice.choice(_ADDRESSES), "port": "", "from": "2023-11-14T00:00:00Z", "until": "", "account": f"a{number}"}
+        {
+            "address": dice.choice(_ADDRESSES),
+            "port": "",
+            "from": "2023-11-14T00:00:00Z",
+            "until": "",
+            "account": f"a{number}",
+        }
         for number in range(dice.choice((0, 1, 3)))
     ]
 
@@ -144,7 +152,12 @@ def log(dice: Dice, _kit: Kit) -> Case:
 
 def _packet(dice: Dice, number: int) -> Row:
     at = f"2026-03-01T12:{number // 60 % 60:02}:{number % 60:02}.{dice.randrange(10**6):06}Z"
-    return {"actor": dice.choice(("p", "q", "é")), "at": at, "up": dice.choice(("true", "false", "1")), "size": str(dice.choice(_SIZES))}
+    return {
+        "actor": dice.choice(("p", "q", "é")),
+        "at": at,
+        "up": dice.choice(("true", "false", "1")),
+        "size": str(dice.choice(_SIZES)),
+    }
 
 
 def _written(name: str, rows: list[Row], dice: Dice) -> bytes:

@@ -43,7 +43,9 @@ class Report:
         for counts in self.by_worker.values():
             for name, found in counts.items():
                 so_far = total.get(name, [0.0] * len(found))
-                total[name] = [a + b for a, b in zip(so_far[:-1], found[:-1], strict=True)] + [max(so_far[-1], found[-1])]
+                total[name] = [a + b for a, b in zip(so_far[:-1], found[:-1], strict=True)] + [
+                    max(so_far[-1], found[-1])
+                ]
         return {name: found for name, found in total.items() if sum(found[:4])}
 
     @property
@@ -62,7 +64,11 @@ class Report:
         out = [f"{_HEAD[0]:<14}" + "".join(f"{name:>14}" for name in _HEAD[1:])]
         out += [f"{row[0]:<14}" + "".join(f"{cell:>14,}" for cell in row[1:]) for row in self.rows()]
         for key, cause in sorted(self.causes.items(), key=lambda item: -item[1]["count"]):
-            out += ["", f"{cause['count']:,} × {key}", f"    {', '.join(cause['formats'])}: {' '.join(cause['ids'][:4])}"]
+            out += [
+                "",
+                f"{cause['count']:,} × {key}",
+                f"    {', '.join(cause['formats'])}: {' '.join(cause['ids'][:4])}",
+            ]
             out += [f"    {' '.join(cause['example']['words'])!a}", f"    {cause['example']['said'][-200:]!a}"]
         return out
 

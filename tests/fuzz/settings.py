@@ -1,18 +1,31 @@
 """Settings and mappings: TOML that people write by hand."""
 
-from gamewarden.config import SECTIONS, settings
-
 from fuzz import values
 from fuzz.case import Case, command, perhaps
 from fuzz.kit import Kit
 from fuzz.logs import events
 from fuzz.mutate import Dice, chance, csv_text, odd_text, odd_toml, spoil_bytes, toml_text
 from fuzz.packets import packet_mapping
+from gamewarden.config import SECTIONS, settings
 
 _SETTINGS = tuple((section, one.name, one.default) for section, one in settings())
 _COLUMNS = ("actor", "at", "kind", "zone", "x", "y", "level", "amount", "item", "character", "seq", "nothing")
 _FORMATS = ("auto", "unix", "unix_ms", "iso", "%Y-%m-%d %H:%M:%S.%f", "%s", "%Q", "%", "%Y" * 50, "%z", "%j %U", "")
-_ENCODINGS = ("utf-8", "cp949", "utf-16", "hex", "idna", "rot13", "utf-7", "latin-1", "x", "\x00", "undefined", "mbcs", "utf_8_sig")
+_ENCODINGS = (
+    "utf-8",
+    "cp949",
+    "utf-16",
+    "hex",
+    "idna",
+    "rot13",
+    "utf-7",
+    "latin-1",
+    "x",
+    "\x00",
+    "undefined",
+    "mbcs",
+    "utf_8_sig",
+)
 
 
 def warden(dice: Dice, _kit: Kit) -> Case:
@@ -52,9 +65,16 @@ def mapping(dice: Dice, _kit: Kit) -> Case:
         tree[dice.choice(("columns", "time", "file", "other"))] = odd_toml(dice)
     log = csv_text(events(dice), dice).encode("utf-8", "surrogatepass")
     asked = command(
-        dice, (60, "lint log.csv"), (25, "read log.csv --to lake"), (10, "measure activity log.csv"), (5, "lint {kit}/events.parquet")
+        dice,
+        (60, "lint log.csv"),
+        (25, "read log.csv --to lake"),
+        (10, "measure activity log.csv"),
+        (5, "lint {kit}/events.parquet"),
     )
-    preset = perhaps(dice, 0.03, "--map", dice.choice(("blade-and-soul", "", "\x00", "x" * 5000, "."))) or ["--map", "map.toml"]
+    preset = perhaps(dice, 0.03, "--map", dice.choice(("blade-and-soul", "", "\x00", "x" * 5000, "."))) or [
+        "--map",
+        "map.toml",
+    ]
     return Case([*asked, *preset], {"map.toml": _finished(toml_text(tree), dice), "log.csv": log})
 
 

@@ -1,21 +1,20 @@
 """What we keep ourselves: lakes, models, verdicts, and the state of watching, promoting and maintaining.
 
-A spoiled file is mostly sealed again, as someone who knows the format would, so that what stands behind the seal is met.
+A spoiled file is mostly sealed again, as someone who knows the format would: what is behind the seal is met too.
 """
 
 import json
 from typing import Any
-
-from gamewarden.contracts import canonical_json, digest
-from gamewarden.store import models as stored_models
-from gamewarden.store import verdicts as stored_verdicts
-from gamewarden.store.sealed import Seal
 
 from fuzz import values
 from fuzz.case import Case, command, shown
 from fuzz.kit import Kit
 from fuzz.logs import events, parquet_bytes
 from fuzz.mutate import Dice, chance, json_text, odd_text, pack, spoil_bytes, spoil_json, spoil_rows
+from gamewarden.contracts import canonical_json, digest
+from gamewarden.store import models as stored_models
+from gamewarden.store import verdicts as stored_verdicts
+from gamewarden.store.sealed import Seal
 from test_models_hostile import renamed
 
 _PARTS = ("lake/day=2026-03-02/", "lake/day=2026-03-03/")
@@ -44,7 +43,7 @@ def lake(dice: Dice, kit: Kit) -> Case:
     return Case(asked, files)
 
 
-def _json(tree: Any, dice: Dice) -> bytes:  # noqa: ANN401 - any JSON
+def _json(tree: Any, dice: Dice) -> bytes:
     """A JSON file of ours, spoiled as values, then perhaps as bytes."""
     text = json_text(spoil_json(tree, dice) if chance(dice, 0.9) else tree)
     data = text.encode("utf-8", "surrogatepass")
@@ -58,7 +57,9 @@ def model(dice: Dice, kit: Kit) -> Case:
     called = spoiled.get("id") if isinstance(spoiled, dict) else None
     file = f"{called}.json" if isinstance(called, str) and stored_models.is_id(called) and chance(dice, 0.95) else name
     files = {f"shelf/{file}": _sealed(stored_models.SEAL, spoiled, dice)}
-    source = {"account-table": "{kit}/table.csv", "traffic": "{kit}/packets.csv"}.get(name.partition("@")[0], "{kit}/lake")
+    source = {"account-table": "{kit}/table.csv", "traffic": "{kit}/packets.csv"}.get(
+        name.partition("@")[0], "{kit}/lake"
+    )
     asked = command(
         dice,
         (30, "model list --models shelf"),
@@ -77,12 +78,14 @@ def model(dice: Dice, kit: Kit) -> Case:
     return Case([*asked, *(["--json"] if asked[1] in {"list", "show"} and chance(dice, 0.3) else [])], files)
 
 
-def _sealed(seal: Seal, spoiled: Any, dice: Dice) -> bytes:  # noqa: ANN401 - any JSON
+def _sealed(seal: Seal, spoiled: Any, dice: Dice) -> bytes:
     """The content under a seal that fits it, where it can; sometimes the file is spoiled after that."""
     try:
         data = seal.text(spoiled, indent=None).encode()
     except (ValueError, TypeError, RecursionError):
-        data = json_text({"format": seal.format, "version": seal.version, "sha256": "0" * 64, seal.body: spoiled}).encode()
+        data = json_text(
+            {"format": seal.format, "version": seal.version, "sha256": "0" * 64, seal.body: spoiled}
+        ).encode()
     if chance(dice, 0.1):
         data = spoil_bytes(data, dice, values.WORDS["json"])
     return pack(data, dice) if chance(dice, 0.02) else data
@@ -94,10 +97,16 @@ def verdict(dice: Dice, kit: Kit) -> Case:
     if chance(dice, 0.95):
         spoiled = _named(spoiled)
     called = spoiled.get("id") if chance(dice, 0.9) else "verdict"
-    name = f"{called}.json" if isinstance(called, str) and called.isascii() and "/" not in called and len(called) < 90 else "v.json"
+    name = (
+        f"{called}.json"
+        if isinstance(called, str) and called.isascii() and "/" not in called and len(called) < 90
+        else "v.json"
+    )
     files = {f"verdicts/{name}".replace("\0", ""): _sealed(stored_verdicts.SEAL, spoiled, dice)}
     place = dice.choice(("verdicts", *files))
-    asked = command(dice, (55, "verify"), (40, "verify --models {kit}/kept"), (3, "verify --models {kit}/kept --source {kit}/lake"))
+    asked = command(
+        dice, (55, "verify"), (40, "verify --models {kit}/kept"), (3, "verify --models {kit}/kept --source {kit}/lake")
+    )
     return Case([asked[0], place, *asked[1:], *shown(dice)], files)
 
 
@@ -125,7 +134,9 @@ def _watched(dice: Dice, kit: Kit) -> Case:
     else:
         whole = spoil_bytes(whole, dice, (*values.WORDS["json"], b"\xff" * 8))
     files = {"st": whole, "decisions": kit.bytes_of("watch.jsonl")}
-    asked = command(dice, (3, "watch {kit}/packets.csv --state st --out decisions"), (1, "watch {kit}/packets.csv --state st"))
+    asked = command(
+        dice, (3, "watch {kit}/packets.csv --state st --out decisions"), (1, "watch {kit}/packets.csv --state st")
+    )
     return Case(asked, files)
 
 
@@ -140,7 +151,9 @@ def _promoted(dice: Dice, kit: Kit) -> Case:
         "model": name.removesuffix(".json"),
         "rolled_back": False,
     }
-    lines = [_json(right, dice) if chance(dice, 0.6) else json.dumps(right).encode() for _ in range(dice.choice((1, 1, 3)))]
+    lines = [
+        _json(right, dice) if chance(dice, 0.6) else json.dumps(right).encode() for _ in range(dice.choice((1, 1, 3)))
+    ]
     files = {f"shelf/{name}": kit.bytes_of(f"shelf/{name}"), "shelf/promotions.jsonl": b"\n".join([*lines, b""])}
     asked = command(
         dice,
@@ -165,7 +178,11 @@ def _maintained(dice: Dice, kit: Kit) -> Case:
         files[name] = dice.choice((spoil_bytes(files[name], dice, values.WORDS["parquet"]), fresh))
     task = "maintain --lake {kit}/lake --models models"
     asked = command(
-        dice, (60, f"{task} --explain"), (12, task), (6, "score {kit}/lake --models models"), (3, "rank {kit}/lake --models models")
+        dice,
+        (60, f"{task} --explain"),
+        (12, task),
+        (6, "score {kit}/lake --models models"),
+        (3, "rank {kit}/lake --models models"),
     )
     return Case(asked, files)
 

@@ -26,9 +26,11 @@ from fuzz.corpus import keep, kept
 from fuzz.formats import FORMATS, make, nth
 from fuzz.judge import Fault, Outcome, fault_of
 from fuzz.kit import Kit, make_kit
+from fuzz.plants import PLANT, PLANTS
 from gamewarden.cli import main
 
-CPU, MEMORY, LARGEST_FILE = 30, 2 << 30, 1 << 30  # seconds, bytes, bytes
+CPU = int(os.environ.get("FUZZ_CPU", "30"))  # seconds
+MEMORY, LARGEST_FILE = 2 << 30, 1 << 30  # bytes
 SLOT = struct.Struct("<64sd")  # the case in hand, and when it began
 COUNTS = struct.Struct("<6d")  # cases that ended with 0, 1, 2, with a fault; CPU-seconds; CPU-seconds of the slowest
 SEED = "seed"
@@ -47,7 +49,7 @@ _WARM = (
 
 def slot_size() -> int:
     """Bytes of what a worker shares with its driver."""
-    return SLOT.size + COUNTS.size * (len(FORMATS) + 1)
+    return SLOT.size + COUNTS.size * (len(FORMATS) + 2)
 
 
 class Slot:
@@ -56,7 +58,11 @@ class Slot:
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), slot_size())
-        self._names = [*FORMATS, SEED]
+        self._names = [*FORMATS, SEED, PLANT]
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        self._map.close()
 
     def begin(self, name: str) -> None:
         """A case begins."""
@@ -83,7 +89,8 @@ class Slot:
     def counts(self) -> dict[str, list[float]]:
         """All counts by format."""
         return {
-            name: list(COUNTS.unpack_from(self._map, SLOT.size + COUNTS.size * at)) for at, name in enumerate(self._names)
+            name: list(COUNTS.unpack_from(self._map, SLOT.size + COUNTS.size * at))
+            for at, name in enumerate(self._names)
         }
 
 
@@ -127,6 +134,8 @@ class Worker:
     def case(self, name: str) -> Case:
         """A case by its id: format and number, or a seed."""
         form, _, which = name.partition(":")
+        if form == PLANT:
+            return Case([PLANT, which])
         return kept(which) if form == SEED else make(form, int(which), self.kit)
 
     def run(self, case: Case) -> tuple[Outcome, float]:
@@ -141,22 +150,21 @@ class Worker:
         return Outcome(list(case.words), code, *self.mouths.heard(), raised), cpu
 
     def _lay_out(self, case: Case) -> None:
-        for entry in os.scandir(self.place):
-            if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path)
+        for entry in self.place.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
             else:
-                os.unlink(entry.path)
+                entry.unlink()
         for name, data in case.files.items():
             if "/" in name:
-                os.makedirs(os.path.dirname(name), exist_ok=True)
-            with open(name, "wb") as file:
-                file.write(data)
+                Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_bytes(data)
 
 
 def _called(words: list[str]) -> tuple[int | None, BaseException | None]:
     sys.argv = ["gamewarden", *words]
     try:
-        main()
+        main() if words[0] != PLANT else PLANTS[words[1]]()
     except SystemExit as ended:
         return (0 if ended.code is None else ended.code), None
     except BaseException as error:  # noqa: BLE001 - a panic of Polars is no Exception

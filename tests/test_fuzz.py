@@ -1,0 +1,146 @@
+"""Hostile inputs of every format: a fixed sample, all that was ever found, and whether the harness sees what it must.
+
+`make fuzz` runs the same harness for an hour; `python tests/fuzz --replay csv:12345` runs one case again.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fuzz import corpus, driver
+from fuzz.formats import FORMATS, make, nth
+from fuzz.judge import Outcome, fault_of
+from fuzz.kit import Kit
+from fuzz.plants import PLANTS
+
+SAMPLE = 2000
+ENDLESS = ("burn", "sleep")
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory):
+    place = tmp_path_factory.mktemp("fuzz")
+    driver.make_ready(place)
+    return Kit(place / "kit")
+
+
+def found(names, kit):
+    """Causes by the case they were found with."""
+    report = driver.tried(driver.named(names), kit=kit.place)
+    return {name: cause for cause, said in report.causes.items() for name in said["ids"]}
+
+
+def test_a_fixed_sample_of_hostile_inputs_ends_well(kit):
+    report = driver.tried(driver.numbered(0, SAMPLE, None), kit=kit.place)
+
+    assert report.inputs == SAMPLE
+    assert {name for name in report.counts if name in FORMATS} == set(FORMATS)
+    assert not report.causes, "\n".join(report.lines())
+
+
+@pytest.fixture(scope="module")
+def seeded(kit):
+    return found([f"{driver.SEED}:{name}" for name in corpus.seeds()], kit)
+
+
+@pytest.mark.parametrize("name", list(corpus.seeds()))
+def test_what_was_found_once_ends_well(name, seeded):
+    assert f"{driver.SEED}:{name}" not in seeded, seeded[f"{driver.SEED}:{name}"]
+
+
+def test_every_planted_fault_is_found_and_the_next_case_is_run(kit):
+    plants = [f"plant:{name}" for name in PLANTS if name not in ENDLESS]
+    causes = found([*plants, "settings:1"], kit)
+
+    assert set(plants) == set(causes) - {"settings:1"}
+    assert causes["plant:raise"] == "raised: KeyError < plants.py:_raise"
+    assert "SIGSEGV" in causes["plant:die"]
+    assert "MemoryError" in causes["plant:fill"]
+    assert "panicked" in causes["plant:write-past-us"]
+
+
+def test_a_case_that_burns_the_processor_is_ended_and_found(kit, monkeypatch):
+    monkeypatch.setenv("FUZZ_CPU", "1")
+
+    assert "of CPU < plants.py:_burn" in found(["plant:burn"], kit)["plant:burn"]
+
+
+def test_a_case_that_waits_for_ever_is_ended_and_found(kit, monkeypatch):
+    monkeypatch.setattr(driver, "WALL", 1)
+
+    assert "plants.py:_sleep" in found(["plant:sleep"], kit)["plant:sleep"]
+
+
+def test_a_number_makes_the_same_case_again_and_another_number_another_case(kit):
+    for name in FORMATS:
+        cases = [make(name, number, kit) for number in (1, 1, 2, 3, 4)]
+
+        assert cases[0] == cases[1]
+        assert any(other != cases[0] for other in cases[2:])
+
+
+def test_the_cases_of_a_run_are_all_different_and_hold_every_format():
+    cases = [nth(number) for number in range(5000)]
+
+    assert len(set(cases)) == 5000
+    assert {name for name, _ in cases[:150]} == set(FORMATS)
+
+
+def test_a_kept_case_comes_back_as_it_was(kit, tmp_path):
+    case = make("lake", 3, kit)
+    corpus.keep(tmp_path, "lake:3", case)
+    back = corpus.kept("lake/3", tmp_path)
+
+    assert (list(back.words), dict(back.files)) == (list(case.words), dict(case.files))
+    assert list(corpus.seeds(tmp_path)) == ["lake/3"]
+
+
+GOOD = {
+    "done": Outcome(["lint"], 0, b"all read\n"),
+    "done with a remark": Outcome(["lint"], 0, b"", b"2 rows are there twice\n"),
+    "refused": Outcome(["lint"], 1, b"", b"gamewarden: log.csv: is empty\n"),
+    "remarked and refused": Outcome(["lint"], 1, b"", b"a remark\ngamewarden: log.csv: is empty\n"),
+    "usage": Outcome(["lint"], 2, b"", b"Usage: gamewarden lint\n\nError: Missing argument\n"),
+    "does not hold": Outcome(["verify", "v.json"], 1, b"| v.json | no |\n"),
+    "json": Outcome(["lint", "--json"], 0, b'[{"a": null}]\n'),
+    "json lines": Outcome(["watch", "p.csv"], 0, b'{"a": 1}\n{"a": 2}\n'),
+}
+BAD = {
+    "silence": Outcome(["lint"], 1),
+    "two lines": Outcome(["lint"], 1, b"", b"gamewarden: one\ngamewarden: two\n"),
+    "a word after the line": Outcome(["lint"], 1, b"", b"gamewarden: one\nand another\n"),
+    "an empty line": Outcome(["lint"], 1, b"", b"gamewarden: \n"),
+    "failure that ends with 0": Outcome(["lint"], 0, b"", b"gamewarden: one\n"),
+    "a signal's number": Outcome(["lint"], 139),
+    "an escape": Outcome(["lint"], 0, b"\x1b[31m"),
+    "a direction": Outcome(["lint"], 1, b"", "gamewarden: \u202ex\n".encode()),
+    "bytes": Outcome(["lint"], 0, b"\xff"),
+    "a library's remark": Outcome(["lint"], 0, b"", b"Remark by numpy: divide by zero\n"),
+    "a library's words": Outcome(["lint"], 0, past_us=b"free(): invalid pointer\n"),
+    "memory": Outcome(["lint"], 1, b"", b"gamewarden: memory ran out; read a shorter time\n"),
+    "NaN in JSON": Outcome(["lint", "--json"], 0, b"[NaN]\n"),
+    "half a line of JSON": Outcome(["watch", "p.csv"], 0, b'{"a": 1}\n{"a"\n'),
+    "a book in a line": Outcome(["lint"], 1, b"", b"gamewarden: " + b"x" * 10_000 + b"\n"),
+    "no word on usage": Outcome(["lint"], 2),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_what_a_command_may_do_is_no_fault(name):
+    assert fault_of(GOOD[name]) is None
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_no_command_may_do_is_a_fault(name):
+    assert fault_of(BAD[name]) is not None
+
+
+def test_a_report_says_inputs_outcomes_and_causes_to_people_and_programs(kit, tmp_path):
+    driver.tried(driver.named(["settings:1", "plant:leave", "plant:raise"]), corpus=tmp_path, kit=kit.place)
+    report = json.loads((tmp_path / "report.json").read_text())
+
+    assert report["inputs"] == 3
+    assert report["findings"]["exit: exit 3"]["ids"] == ["plant:leave"]
+    assert "raised: KeyError < plants.py:_raise" in (tmp_path / "report.txt").read_text()
+    assert json.loads((Path(tmp_path) / "plant/leave/words.json").read_text()) == ["plant", "leave"]
