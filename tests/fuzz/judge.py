@@ -1,7 +1,9 @@
 """What a command may do with any input: end with 0, 1 or 2, say why in one line of ours, and send nothing raw."""
 
 import json
+import math
 import re
+import tomllib
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +39,7 @@ class Fault(NamedTuple):
 
 def fault_of(outcome: Outcome) -> Fault | None:
     """The first thing that must not be, or None."""
-    for look in (_raised, _exit, _past_us, _raw, _remarks, _lines, _usage, _json):
+    for look in (_raised, _exit, _past_us, _raw, _remarks, _lines, _usage, _json, _settings):
         if (found := look(outcome)) is not None:
             return Fault(look.__name__.strip("_").replace("_", " "), found)
     return None
@@ -121,6 +123,19 @@ def _json(outcome: Outcome) -> str | None:
     except ValueError as error:
         return f"stdout is not JSON: {_alike(str(error))} ({_what(outcome)})"
     return None
+
+
+def _settings(outcome: Outcome) -> str | None:
+    """`config` prints a warden.toml that can be read, and no number in it is none."""
+    if outcome.code != 0 or outcome.words[:1] != ["config"]:
+        return None
+    try:
+        sections = tomllib.loads(outcome.printed.decode("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        return f"config prints no TOML: {_alike(str(error))}"
+    numbers = {f"[{section}] {name}": value for section, part in sections.items() for name, value in part.items()}
+    odd = [name for name, value in numbers.items() if isinstance(value, float) and not math.isfinite(value)]
+    return f"config takes {odd[0]} that is no number" if odd else None
 
 
 def _refuse(constant: str) -> None:
