@@ -10,6 +10,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
+import polars as pl
+
+from capture_bytes import SYN, pcap, up
 from gamewarden.cli import root
 from gamewarden.detectors.account_table import AccountTableDetector
 from gamewarden.detectors.actions import TwoStage
@@ -23,6 +26,7 @@ from gamewarden.store import models
 from gamewarden.tables import FramePackets, FrameRows
 from made_up import CHUNKS, action_chunks, labels_of
 from packets_made_up import client
+from ragnarok_bytes import connect, tag, take, walk
 from sessions_made_up import session_rows
 from tables_made_up import account_table
 from traces_made_up import trace_labels, traces
@@ -90,6 +94,9 @@ def _play(place: Path) -> None:
     maintaining.maintain(task_of(place, clock=lambda: _NOW, common_actors=5, labelled=3))
     _run("measure", "self-similarity", place / "events.parquet", "--out", place / "days.csv")
     client([40, 60, 30] * 80, [0.3, 0.7, 2.5] * 79).write_csv(place / "packets.csv")
+    pl.read_parquet(place / "events.parquet").tail(30).drop("seq").write_csv(place / "more.csv")
+    (place / "net.pcap").write_bytes(pcap([up(99, 0, SYN), *(up(100 + 20 * number, 20) for number in range(9))]))
+    (place / "one.adam").write_bytes(tag(10**15) + connect() + tag(10**15) + walk(3, 4) + tag(10**15 + 10**6) + take())
     _run("watch", place / "packets.csv", "--state", place / "watch.state", "--out", place / "watch.jsonl")
 
 

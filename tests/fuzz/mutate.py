@@ -252,7 +252,7 @@ _ROW_WAYS = (
 
 def csv_text(rows: list[Row], dice: Dice) -> str:
     """Rows as delimited text, written in one of the ways that people write it."""
-    delimiter, end = dice.choice(",,,;\t|"), dice.choice(("\n",) * 8 + ("\r\n", "\r\n", "\r"))
+    delimiter, end = dice.choice(",,,,,,,,,;\t|"), dice.choice(("\n",) * 8 + ("\r\n", "\r\n", "\r"))
     always = chance(dice, 0.15)
     names = list(rows[0]) if rows else ["actor", "at", "kind"]
     lines = [names, *([row.get(name, "") for name in names] for row in rows)]

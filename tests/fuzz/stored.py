@@ -12,6 +12,7 @@ from fuzz.kit import Kit
 from fuzz.logs import events, parquet_bytes
 from fuzz.mutate import Dice, chance, json_text, odd_text, pack, spoil_bytes, spoil_json, spoil_rows
 from gamewarden.contracts import canonical_json, digest
+from gamewarden.features import traffic_fold
 from gamewarden.store import models as stored_models
 from gamewarden.store import verdicts as stored_verdicts
 from gamewarden.store.sealed import Seal
@@ -24,7 +25,7 @@ def lake(dice: Dice, kit: Kit) -> Case:
     """A lake whose manifest or parts are not as we left them."""
     files = kit.files("lake")
     if chance(dice, 0.75):
-        files["lake/lake.json"] = _json(json.loads(files["lake/lake.json"]), dice)
+        files["lake/lake.json"] = _manifest(files["lake/lake.json"], dice)
     else:
         name = dice.choice([name for name in files if name.startswith(_PARTS)])
         fresh = parquet_bytes(spoil_rows(events(dice), dice), dice)
@@ -34,13 +35,24 @@ def lake(dice: Dice, kit: Kit) -> Case:
         (50, "lint lake"),
         (15, "measure activity lake"),
         (8, "measure self-similarity lake"),
-        (15, "read {kit}/days.csv --to lake --max-bad-share 1"),
+        (15, "read {kit}/more.csv --to lake"),
         (8, "read {kit}/early.parquet --to lake"),
         (3, "rank lake --models {kit}/kept"),
         (3, "maintain --lake lake --models {kit}/models --explain"),
         (2, "judge lake --models {kit}/kept"),
     )
     return Case(asked, files)
+
+
+def _manifest(data: bytes, dice: Dice) -> bytes:
+    """A manifest spoiled anywhere, mostly in what it says of sources and parts."""
+    tree = json.loads(data)
+    if chance(dice, 0.3):
+        return _json(tree, dice)
+    for name in ("parts", "sources"):
+        if chance(dice, 0.6):
+            spoil_json(tree[name], dice)
+    return json_text(tree).encode("utf-8", "surrogatepass")
 
 
 def _json(tree: Any, dice: Dice) -> bytes:
@@ -124,20 +136,27 @@ def state(dice: Dice, kit: Kit) -> Case:
 
 def _watched(dice: Dice, kit: Kit) -> Case:
     whole = kit.bytes_of("watch.state")
-    head, end, rest = whole.partition(b"\n")
-    if chance(dice, 0.5):
-        try:
-            head = json_text(spoil_json(json.loads(head), dice)).encode("utf-8", "surrogatepass")
-        except ValueError:  # not the beginning of the file as we know it
-            head = spoil_bytes(head, dice, values.WORDS["json"])
-        whole = head + end + rest
+    content = whole[len(traffic_fold._MAGIC) + traffic_fold._SEAL :]
+    if chance(dice, 0.2):
+        whole = spoil_bytes(whole, dice, values.WORDS["json"])
     else:
-        whole = spoil_bytes(whole, dice, (*values.WORDS["json"], b"\xff" * 8))
+        spoiled = _state(content, dice)
+        whole = traffic_fold._MAGIC + traffic_fold._seal(memoryview(spoiled)) + spoiled
     files = {"st": whole, "decisions": kit.bytes_of("watch.jsonl")}
     asked = command(
         dice, (3, "watch {kit}/packets.csv --state st --out decisions"), (1, "watch {kit}/packets.csv --state st")
     )
     return Case(asked, files)
+
+
+def _state(content: bytes, dice: Dice) -> bytes:
+    """The inside of a state: a head of JSON, then arrays."""
+    head, end, arrays = content.partition(b"\n")
+    if chance(dice, 0.6):
+        head = json_text(spoil_json(json.loads(head), dice)).encode("utf-8", "surrogatepass")
+    else:
+        arrays = spoil_bytes(arrays, dice, (b"\xff" * 8, b"\x93NUMPY", b"\0" * 8, b"|O", b"<i8", b"'shape': (9,)"))
+    return head + end + arrays
 
 
 def _promoted(dice: Dice, kit: Kit) -> Case:
