@@ -5,6 +5,7 @@
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -18,6 +19,7 @@ _HOUR = 3600.0
 def main() -> int:
     """Run, and end with 1 where something fell."""
     asked = _arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leaves nothing behind
     if asked.replay:
         batches = driver.named(asked.replay)
     elif asked.seeds:

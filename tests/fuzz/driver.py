@@ -67,8 +67,8 @@ class Hand:
 class Run:
     """One run: its workers, its findings, its counts."""
 
-    def __init__(self, directory: Path, workers: int, corpus: Path | None) -> None:
-        self.directory, self.corpus = directory, corpus
+    def __init__(self, directory: Path, workers: int, corpus: Path | None, *, warm: bool) -> None:
+        self.directory, self.corpus, self.warm = directory, corpus, warm
         self.report = Report()
         self.selector = selectors.DefaultSelector()
         self._makers = workers
@@ -100,7 +100,14 @@ class Run:
         slot = self.directory / f"slot-{number}"
         if not slot.exists():
             slot.write_bytes(bytes(slot_size()))
-        command = [sys.executable, "-m", "fuzz.worker", str(self.directory), str(number)]
+        command = [
+            sys.executable,
+            "-m",
+            "fuzz.worker",
+            str(self.directory),
+            str(number),
+            "warm" if self.warm else "cold",
+        ]
         with (self.directory / f"error-{number}").open("wb") as error:
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=error, env=_environment()
@@ -230,14 +237,22 @@ def make_ready(directory: Path) -> None:
 
 
 def tried(
-    batches: Iterable[list[str]], workers: int = 1, corpus: Path | None = None, kit: Path | None = None
+    batches: Iterable[list[str]],
+    workers: int = 1,
+    corpus: Path | None = None,
+    *,
+    kit: Path | None = None,
+    warm: bool = True,
 ) -> Report:
-    """Try all batches; what was found is kept in the corpus. A kit that was made before saves the making."""
+    """Try all batches; what was found is kept in the corpus. A kit that was made before saves the making.
+
+    Workers that are not warm compile what they need within the first cases.
+    """
     with place_to_work() as directory:
         if kit is not None:
             shutil.copytree(kit, directory / "kit")
         make_ready(directory)
-        run = Run(directory, workers, corpus)
+        run = Run(directory, workers, corpus, warm=warm)
         report = run.through(batches)
         if corpus is not None:
             _gather(directory, corpus, report)

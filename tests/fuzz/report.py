@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+_MOST_NAMED = 200  # cases of one cause
 _HEAD = ("format", "inputs", "exit 0", "exit 1", "exit 2", "faults", "CPU s", "inputs/CPU s", "slowest s")
 
 
@@ -27,7 +28,7 @@ class Report:
         cause["count"] += 1
         form = finding["id"].partition(":")[0]
         cause["formats"][form] = cause["formats"].get(form, 0) + 1
-        if len(cause["ids"]) < 10:
+        if len(cause["ids"]) < _MOST_NAMED:
             cause["ids"].append(finding["id"])
         return int(cause["count"])
 

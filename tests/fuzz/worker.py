@@ -34,6 +34,7 @@ MEMORY, LARGEST_FILE = 2 << 30, 1 << 30  # bytes
 SLOT = struct.Struct("<64sd")  # the case in hand, and when it began
 COUNTS = struct.Struct("<6d")  # cases that ended with 0, 1, 2, with a fault; CPU-seconds; CPU-seconds of the slowest
 SEED = "seed"
+_COMPILING = 600  # seconds
 _WARM = (
     "lint {kit}/events.parquet",
     "lint {kit}/days.csv --max-bad-share 1",
@@ -143,13 +144,13 @@ class Worker:
             return Case([PLANT, which])
         return kept(which) if form == SEED else make(form, int(which), self.kit)
 
-    def run(self, case: Case) -> tuple[Outcome, float]:
+    def run(self, case: Case, seconds: int = CPU) -> tuple[Outcome, float]:
         """Run a case; how it ended, and its CPU-seconds."""
         self._lay_out(case)
         self.mouths.empty()
         words = [word.replace(KIT, str(self.kit.place)) for word in case.words]
         began = _spent()
-        _limit(began)
+        _limit(began + seconds)
         code, raised = _called(words)
         cpu = _spent() - began
         return Outcome(list(case.words), code, *self.mouths.heard(), raised), cpu
@@ -182,9 +183,9 @@ def _spent() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _limit(spent: float) -> None:
+def _limit(upto: float) -> None:
     """The kernel ends the process when this case has used its CPU time."""
-    resource.setrlimit(resource.RLIMIT_CPU, (int(spent) + CPU + 1, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(upto) + 1, resource.RLIM_INFINITY))
 
 
 def _confine(trace: BinaryIO) -> None:
@@ -204,7 +205,7 @@ def _asked(line: str) -> Iterator[str]:
         yield ":".join(map(str, nth(number)))
 
 
-def work(directory: Path, number: int) -> None:
+def work(directory: Path, number: int, *, warm: bool) -> None:
     """Serve until the input ends."""
     orders, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -215,8 +216,8 @@ def work(directory: Path, number: int) -> None:
     slot = Slot(directory / f"slot-{number}")
     with (directory / f"trace-{number}").open("wb", buffering=0) as trace:
         _confine(trace)
-        for words in _WARM:
-            worker.run(Case(words.split()))
+        for words in _WARM if warm else ():
+            worker.run(Case(words.split()), _COMPILING)
         gc.freeze()
         _tell(answers, "ready")
         for line in orders:
@@ -267,7 +268,7 @@ def _tell(answers: BinaryIO, line: str) -> None:
 if __name__ == "__main__":
     own = os.fdopen(os.dup(2), "w", buffering=1)  # a fault of the worker itself is told to whoever started it
     try:
-        work(Path(sys.argv[1]), int(sys.argv[2]))
+        work(Path(sys.argv[1]), int(sys.argv[2]), warm=sys.argv[3] == "warm")
     except BaseException:
         traceback.print_exc(file=own)
         raise
