@@ -18,6 +18,7 @@ from gamewarden.store import verdicts as stored_verdicts
 from gamewarden.store.sealed import Seal
 from test_models_hostile import renamed
 
+_LONGEST = 90  # letters of a file's name
 _PARTS = ("lake/day=2026-03-02/", "lake/day=2026-03-03/")
 
 
@@ -67,7 +68,11 @@ def model(dice: Dice, kit: Kit) -> Case:
     name = dice.choice(list(kit.models))
     spoiled = renamed(spoil_json(json.loads(kit.models[name]), dice))
     called = spoiled.get("id") if isinstance(spoiled, dict) else None
-    file = f"{called}.json" if isinstance(called, str) and stored_models.is_id(called) and chance(dice, 0.95) else name
+    file = (
+        f"{called}.json"
+        if isinstance(called, str) and stored_models.is_id(called) and len(called) < _LONGEST and chance(dice, 0.95)
+        else name
+    )
     files = {f"shelf/{file}": _sealed(stored_models.SEAL, spoiled, dice)}
     source = {"account-table": "{kit}/table.csv", "traffic": "{kit}/packets.csv"}.get(
         name.partition("@")[0], "{kit}/lake"
@@ -111,7 +116,7 @@ def verdict(dice: Dice, kit: Kit) -> Case:
     called = spoiled.get("id") if chance(dice, 0.9) else "verdict"
     name = (
         f"{called}.json"
-        if isinstance(called, str) and called.isascii() and "/" not in called and len(called) < 90
+        if isinstance(called, str) and called.isascii() and "/" not in called and len(called) < _LONGEST
         else "v.json"
     )
     files = {f"verdicts/{name}".replace("\0", ""): _sealed(stored_verdicts.SEAL, spoiled, dice)}

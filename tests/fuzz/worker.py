@@ -24,7 +24,7 @@ from typing import BinaryIO
 from fuzz.case import KIT, Case
 from fuzz.corpus import keep, kept
 from fuzz.formats import FORMATS, make, nth
-from fuzz.judge import Fault, Outcome, fault_of
+from fuzz.judge import Fault, Outcome, fault_of, frames_of
 from fuzz.kit import Kit, make_kit
 from fuzz.plants import PLANT, PLANTS
 from gamewarden.cli import main
@@ -145,8 +145,7 @@ class Worker:
         return kept(which) if form == SEED else make(form, int(which), self.kit)
 
     def run(self, case: Case, seconds: int = CPU) -> tuple[Outcome, float]:
-        """Run a case; how it ended, and its CPU-seconds."""
-        self._lay_out(case)
+        """Run a case that is laid out; how it ended, and its CPU-seconds."""
         self.mouths.empty()
         words = [word.replace(KIT, str(self.kit.place)) for word in case.words]
         began = _spent()
@@ -155,7 +154,8 @@ class Worker:
         cpu = _spent() - began
         return Outcome(list(case.words), code, *self.mouths.heard(), raised), cpu
 
-    def _lay_out(self, case: Case) -> None:
+    def lay_out(self, case: Case) -> None:
+        """Write a case's files, and nothing else, into the directory."""
         for entry in self.place.iterdir():
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry)
@@ -217,6 +217,7 @@ def work(directory: Path, number: int, *, warm: bool) -> None:
     with (directory / f"trace-{number}").open("wb", buffering=0) as trace:
         _confine(trace)
         for words in _WARM if warm else ():
+            worker.lay_out(Case(()))
             worker.run(Case(words.split()), _COMPILING)
         gc.freeze()
         _tell(answers, "ready")
@@ -236,10 +237,18 @@ def _serve(line: str, worker: Worker, slot: Slot, answers: BinaryIO, directory: 
 
 def _try(name: str, worker: Worker, slot: Slot, answers: BinaryIO, directory: Path) -> None:
     slot.begin(name)
-    case = worker.case(name)
+    form = name.partition(":")[0]
+    try:
+        case = worker.case(name)
+        worker.lay_out(case)
+    except Exception as error:  # noqa: BLE001 - a fault of the harness is written down, and the run goes on
+        slot.count(form, 3, 0.0)
+        _tell(
+            answers, json.dumps(_finding(name, Fault("harness", frames_of(error)), Outcome([], None, raised=error), 0))
+        )
+        return
     outcome, cpu = worker.run(case)
     fault = fault_of(outcome)
-    form = name.partition(":")[0]
     slot.count(form, outcome.code if fault is None else 3, cpu)
     if fault is not None:
         keep(directory / "found", name, case)
