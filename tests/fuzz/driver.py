@@ -78,13 +78,18 @@ class Run:
         """Try all batches of cases."""
         source = iter(batches)
         hands = [self._hire(number) for number in range(self._makers)]
-        while hands:
-            for key, _ in self.selector.select(timeout=0.5):
-                for line in key.data.answers():
-                    self._heard(key.data, line, source, hands)
-            self._end_the_late(hands)
-            self._save(hands)
-        self.selector.close()
+        try:
+            while hands:
+                for key, _ in self.selector.select(timeout=0.5):
+                    for line in key.data.answers():
+                        self._heard(key.data, line, source, hands)
+                self._end_the_late(hands)
+                self._save(hands)
+        finally:
+            self.selector.close()
+            for hand in hands:  # none, unless the run was stopped
+                hand.process.kill()
+                hand.end()
         return self.report
 
     def _save(self, hands: list[Hand]) -> None:
