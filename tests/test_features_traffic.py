@@ -354,7 +354,7 @@ def test_a_hash_that_fits_is_not_believed_without_the_name():
     players = np.zeros(2, PLAYER)
 
     assert _meet(names, 1, known, 1, players, 2) == (1, 2)
-    assert _meet(names, 1, known, 2, players) == (1, 2)
+    assert _meet(names, 1, known, 2, players, 2) == (1, 2)
     assert known.text.tobytes() == b"alicebella"
 
 
