@@ -122,7 +122,7 @@ def test_documents_of_verdicts_are_the_same_to_the_letter(games, tmp_path):
 
 
 def test_a_lake_of_strangers_is_refused_with_the_same_words(games, tmp_path):
-    game = games("quiet")
+    game = games("a thin day")
     slow = pl.read_parquet(game / "events.parquet").with_columns(
         pl.col("at").dt.truncate("1d") + (pl.col("at") - pl.col("at").dt.truncate("1d")) * 20
     )
