@@ -248,7 +248,7 @@ def load_config(path: Path | None) -> Config:
         raise ConfigError(f"{path}: is nested without end; settings are [section] and name = value") from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # no TOML, no UTF-8, or a number of thousands of digits
         raise ConfigError(f"{path}: is not TOML ({error})") from error
     return config_from(values, str(path))
 

@@ -21,6 +21,14 @@ def visible(text: str) -> str:
     return _NOT_FOR_PEOPLE.sub(lambda found: _SHORT.get(found[0]) or code_point(found[0]), text)
 
 
+def cut(text: str, most: int = 3_000) -> str:
+    """A line that somebody can read: of a longer one its beginning and its end, and how much was left out."""
+    if len(text) <= most:
+        return text
+    begin, end = 2 * most // 3, most // 6
+    return f"{text[:begin]} … ({len(text) - begin - end:,} letters left out) … {text[-end:]}"
+
+
 def escape(text: str) -> str:
     """The same for a page: nothing in it is a tag."""
     return html.escape(visible(text))

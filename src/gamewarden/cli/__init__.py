@@ -22,6 +22,7 @@ from gamewarden.cli import (
 from gamewarden.cli.asides import asides_as_remarks
 from gamewarden.cli.show import fall_silent, say, say_usage
 from gamewarden.errors import GamewardenError
+from gamewarden.outside import cut
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Start here": (worlds.demo, worlds.world),
@@ -84,7 +85,7 @@ def main() -> None:
         fall_silent()
         sys.exit(1)
     except UnicodeEncodeError as error:
-        _fail(f"the name {error.object!a} is not text (a byte of it is not UTF-8); rename the file or directory")
+        _fail(f"the name {cut(ascii(error.object), 200)} is not text (a byte of it is not UTF-8); rename what has it")
     except OSError as error:
         _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
     except MemoryError:

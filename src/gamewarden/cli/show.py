@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gamewarden.files import refuse_bad_place
-from gamewarden.outside import plain_json, visible
+from gamewarden.outside import cut, plain_json, visible
 from gamewarden.words import counted
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def head(line: str) -> None:
 def say(*lines: str) -> None:
     """Remarks for the person at the terminal; they never mix with a table on standard output."""
     for line in lines:
-        click.echo(visible(line), err=True)
+        click.echo(cut(visible(line)), err=True)
 
 
 def say_usage(error: click.ClickException) -> None:

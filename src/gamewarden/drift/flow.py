@@ -152,11 +152,27 @@ class Doubted:
 
 
 def by_period(records: Iterable[Record]) -> dict[str, dict[str, Record]]:
-    """The steps that are done of each period, in the order in which the history came to them."""
+    """The steps that are done of each period, in the order in which the history came to them.
+
+    Raises:
+        ReadError: a record holds what no record does.
+    """
     found: dict[str, dict[str, Record]] = {}
-    for record in records:
-        _note(found, record)
+    _replay(records, lambda record: _note(found, record))
     return found
+
+
+def _replay(records: Iterable[Record], take: Callable[[Record], None]) -> None:
+    """Take the records in, one after the other, and refuse what maintenance never writes."""
+    for number, record in enumerate(records, 1):
+        try:
+            take(record)
+            datetime.fromisoformat(record["period"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ReadError(
+                f"maintenance: record {number} of its history holds what it never writes ({short(str(error))}); "
+                "put a copy of the history back"
+            ) from error
 
 
 def _note(found: dict[str, dict[str, Record]], record: Record) -> None:
@@ -196,15 +212,7 @@ class Ledger:
         self._by_period: dict[str, dict[str, Record]] = {}
         self._quiet: str | None = None
         self._watched = ""
-        for number, record in enumerate(history.records, 1):
-            try:
-                self._take(record)
-                datetime.fromisoformat(record["period"])
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
-                raise ReadError(
-                    f"maintenance: record {number} of its history holds what it never writes ({short(str(error))}); "
-                    "put a copy of the history back"
-                ) from error
+        _replay(history.records, self._take)
 
     def append(self, record: Record) -> None:
         """One record more, safe before this returns."""

@@ -82,8 +82,9 @@ def _could_be(seen: pl.Series, numbers: pl.Series | None) -> bool:
 
 def _whole(seen: pl.Series) -> pl.Series | None:
     """The values as whole numbers, where all of them are, written as 7, 7.0 or "7"."""
-    if seen.dtype == pl.Boolean or seen.dtype.is_temporal():
+    if not (seen.dtype.is_numeric() or seen.dtype in {pl.String, pl.Categorical, pl.Enum}):
         return None
+    seen = seen if seen.dtype.is_numeric() else seen.cast(pl.String)
     numbers = seen.cast(pl.Float64, strict=False)
     if numbers.null_count() or not (numbers.is_finite() & (numbers == numbers.floor())).all():
         return None

@@ -98,7 +98,7 @@ def parse_mapping(text: str, name: str) -> LogMap:
     """
     try:
         values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{name}: is not TOML: {str(error) or 'nested too deep'}") from error
     _known(values, _SECTIONS, name, "section")
     columns = _texts(values, "columns", name)

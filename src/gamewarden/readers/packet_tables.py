@@ -20,6 +20,7 @@ from gamewarden.contracts import Bounds
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.outside import visible
 from gamewarden.readers.byte_sources import Origin
+from gamewarden.readers.conform import shown
 from gamewarden.readers.layout import NULLS
 from gamewarden.readers.packet_schema import SCHEMA
 from gamewarden.readers.row_blocks import RowBlocks
@@ -241,7 +242,7 @@ class TableStream:
     def _leave_out(self, reason: str, frame: pl.DataFrame, rows: pl.Series) -> None:
         if rows.any():
             first = int(rows.arg_true()[0])
-            values = ", ".join(f"{column}={shorten(frame[column][first])}" for column in frame.columns)
+            values = ", ".join(f"{column}={shorten(shown(frame[column], first))}" for column in frame.columns)
             self.report.leave_out(reason, int(rows.sum()), f"row {self.report.read + first + 1} ({values})")
 
     def _up(self, texts: pl.Series) -> pl.Series:

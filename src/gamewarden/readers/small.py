@@ -116,8 +116,10 @@ def read_table(path: Path, layout: Layout = PLAIN, times: Collection[str] = ()) 
     """
     path = Path(path)
     shape = peek(path, layout=layout)
-    if len(set(shape.names)) < len(shape.names) or "" in shape.names:
+    if not shape.names or len(set(shape.names)) < len(shape.names) or "" in shape.names:
         raise ReadError(f"{path}: two columns have the same name, or one has none")
+    if nul := next((name for name in shape.names if "\0" in name), None):
+        raise ReadError(f"{path}: the column {nul!r} has a NUL in its name; call it something else")
     if shape.format == "parquet":
         return _parquet(path, times)
     tally = Tally(str(path), 0.0)

@@ -663,8 +663,24 @@ def _plain(column: pa.Array) -> pa.Array:
 def _open(path: Path, columns: Sequence[str]) -> pq.ParquetFile:
     try:
         texts = [name for name in columns if name in TEXT_COLUMNS]
-        return pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False)
+        file = pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False)
     except FileNotFoundError as error:
         raise ReadError("is missing from the lake; restore it, or read its source into a new lake") from error
     except PARQUET_FAULTS as error:
         raise ReadError(f"is damaged ({first_line(error)}); restore it, or read its source into a new lake") from error
+    _refuse_other_columns(file.schema_arrow, columns)
+    return file
+
+
+def _refuse_other_columns(schema: pa.Schema, columns: Sequence[str]) -> None:
+    """A part has all columns as we write them, or somebody else wrote it."""
+    for name in dict.fromkeys((*columns, "at")):
+        at = schema.get_field_index(name)
+        if at < 0 or not _is_as_stored(schema.field(at).type, name):
+            seen = f"no column {name}" if at < 0 else f"{name} as {schema.field(at).type}"
+            raise ReadError(f"has {seen}, which no part of a lake has; restore it, or read its source into a new lake")
+
+
+def _is_as_stored(dtype: pa.DataType, name: str) -> bool:
+    plain = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+    return bool(plain == (pa.string() if name in TEXT_COLUMNS else SCHEMA.field(name).type))
