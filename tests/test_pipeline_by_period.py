@@ -121,21 +121,35 @@ def test_documents_of_verdicts_are_the_same_to_the_letter(games, tmp_path):
     assert lean_files
 
 
+def slowed(game, place):
+    """A lake in which everybody does what it did before, twenty times as slowly."""
+    midnight = pl.col("at").dt.truncate("1d")
+    slow = pl.read_parquet(game / "events.parquet").with_columns(midnight + (pl.col("at") - midnight) * 20)
+    write_table(slow, place / "slow.parquet")
+    pipeline.read(place / "slow.parquet", place / "lake", pipeline.Reading())
+    return place / "lake"
+
+
 def test_a_lake_of_strangers_is_refused_with_the_same_words(games, tmp_path):
-    game = games("a thin day")
-    slow = pl.read_parquet(game / "events.parquet").with_columns(
-        pl.col("at").dt.truncate("1d") + (pl.col("at") - pl.col("at").dt.truncate("1d")) * 20
-    )
-    write_table(slow, tmp_path / "slow.parquet")
-    pipeline.read(tmp_path / "slow.parquet", tmp_path / "lake", pipeline.Reading())
-    words = []
+    game = games("bots that change")
+    lake, words = slowed(game, tmp_path), []
     for judge in (pipeline.judge_lean, pipeline.judge):
         with pytest.raises(ModelError) as refused:
-            judge(tmp_path / "lake", game / "models", pipeline.Reading())
+            judge(lake, game / "models", pipeline.Reading())
         words.append(str(refused.value))
 
     assert words[0] == words[1]
     assert "far beyond what the model learned from" in words[0]
+
+
+def test_a_model_to_which_all_is_strange_is_left_out_and_the_others_judge(games, tmp_path):
+    game = games("quiet")
+    places = slowed(game, tmp_path), game / "models", pipeline.Reading()
+    lean, whole = pipeline.judge_lean(*places), pipeline.judge(*places)
+
+    assert [model.card.detector for model in lean.models] == ["self-similarity"]
+    assert_frame_equal(lean.verdicts, whole.verdicts, check_exact=True)
+    assert (lean.remarks, lean.caveats) == (whole.remarks, whole.caveats)
 
 
 def test_no_step_holds_more_than_its_period(games, monkeypatch):
