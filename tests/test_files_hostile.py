@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gamewarden.contracts import canonical_json, digest
-from gamewarden.drift.flow import Ledger, Policy
+from gamewarden.drift.flow import Ledger, Policy, standing_doubts
 from gamewarden.drift.story import story
 from gamewarden.errors import GamewardenError
 from gamewarden.features.traffic import TrafficTest
@@ -203,6 +203,16 @@ def test_a_history_of_maintenance_in_which_any_value_was_exchanged_is_read_or_re
     assert {line.partition(" (")[0] for line in refused} == {
         "maintenance: record 1 of its history holds what it never writes"
     }
+
+
+def test_doubts_in_a_history_that_somebody_changed_are_read_or_refused_with_a_line():
+    scored = {"period": WATCHED["period"], "step": "score", "model": "account-day@0123456789ab"}
+    others = [WATCHED | {name: other} for name in WATCHED for other in NASTY]
+    fewer = [{key: WATCHED[key] for key in WATCHED if key != name} for name in WATCHED]
+    lines = [refusal(lambda record=record: standing_doubts([scored, record])) for record in (*others, *fewer)]
+
+    assert sum(line is not None for line in lines) > 10
+    assert all(line is None or line.startswith("maintenance: ") for line in lines)
 
 
 def test_what_a_period_held_is_looked_at(tmp_path):

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamewarden.cli import root, show
-from gamewarden.outside import escape, plain_json, visible
+from gamewarden.outside import cut, escape, plain_json, visible
 from gamewarden.readers.small import read_labels
 from gamewarden.spreadsheets import harmless, restored
 from gamewarden.tables import csv_text, json_lines, json_text, write_table
@@ -180,6 +180,19 @@ def test_everything_that_steers_or_hides_is_written_out_and_nothing_else():
         steers = unicodedata.category(letter) in STEERING or letter in "\u115f\u1160\u3164\uffa0"
         if steers or unicodedata.category(letter) != "Cn":  # Python may know fewer letters than the list
             assert (visible(letter) != letter) == steers, hex(number)
+
+
+@given(st.text(max_size=200), st.integers(12, 100))
+def test_a_cut_line_keeps_its_beginning_and_its_end_and_says_what_is_missing(text, most):
+    shown = cut(text, most)
+
+    if len(text) <= most:
+        assert shown == text
+    else:
+        begin, end = 2 * most // 3, most // 6
+        assert shown.startswith(text[:begin])
+        assert shown.endswith(text[-end:])
+        assert f"({len(text) - begin - end} letters left out)" in shown
 
 
 @given(st.text(st.characters()))

@@ -300,6 +300,23 @@ def test_a_manifest_cannot_name_files_outside_its_lake(lake, log):
         lake.events()
 
 
+@pytest.mark.parametrize(
+    ("change", "seen"),
+    [
+        (lambda part: part.drop("seq"), "no column seq"),
+        (lambda part: part.with_columns(pl.col("at").cast(pl.Datetime("ns", "UTC"))), r"at as timestamp\[ns, tz=UTC\]"),
+        (lambda part: part.with_columns(kind=pl.lit(3)), "kind as int32"),
+    ],
+)
+def test_a_part_that_somebody_else_wrote_is_named(lake, log, change, seen):
+    read_into(lake, log)
+    part = next(lake.directory.glob("day=2024-01-01/*.parquet"))
+    change(pl.read_parquet(part)).write_parquet(part)
+
+    with pytest.raises(ReadError, match=f"{part.name}: has {seen}, which no part of a lake has"):
+        rows(lake.events())
+
+
 def test_a_missing_and_a_damaged_part_are_named(lake, log):
     read_into(lake, log)
     first, second = sorted(lake.directory.rglob("*.parquet"))

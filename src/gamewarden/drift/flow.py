@@ -185,14 +185,21 @@ def _note(found: dict[str, dict[str, Record]], record: Record) -> None:
 
 
 def standing_doubts(records: Iterable[Record]) -> list[Doubted]:
-    """The periods whose scores are not to be trusted; a model that took over has scored its period again."""
+    """The periods whose scores are not to be trusted; a model that took over has scored its period again.
+
+    Raises:
+        ReadError: a record holds what no record does.
+    """
     found = dict(sorted(by_period(records).items()))
     begins = [datetime.fromisoformat(period) for period in found]
-    return [
-        Doubted(since, until, steps["score"]["model"], says)
-        for since, until, steps in zip(begins, [*begins, None][1:], found.values(), strict=True)
-        if (says := standing_doubt(steps))
-    ]
+    try:
+        return [
+            Doubted(since, until, steps["score"]["model"], says)
+            for since, until, steps in zip(begins, [*begins, None][1:], found.values(), strict=True)
+            if (says := standing_doubt(steps))
+        ]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ReadError(f"maintenance: its history holds what it never writes ({short(str(error))})") from error
 
 
 def standing_doubt(steps: Mapping[str, Record]) -> str | None:
