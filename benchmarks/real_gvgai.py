@@ -34,6 +34,7 @@ kind = "action"
 [time]
 format = "epoch_s"
 """
+SETTINGS = '[read]\nearliest = "1970-01-01"  # its clock counts from the beginning of a session\n'
 DETECTORS = ("self-similarity", "account-day")
 DEALS = 10
 SAYS = (
@@ -47,9 +48,10 @@ SAYS = (
 
 
 def write_inputs(log: Path, place: Path) -> tuple[Path, Path]:
-    """The mapping file, and labels with the player each session belongs to."""
+    """The mapping file, and labels with the player each session belongs to; beside them settings (`warden.toml`)."""
     mapping, labels = place / "gvgai.toml", place / "labels.csv"
     mapping.write_text(MAPPING, encoding="utf-8")
+    (place / "warden.toml").write_text(SETTINGS, encoding="utf-8")
     with log.open(newline="", encoding="utf-8") as rows:
         sessions = {row["session"]: (row["label"] == "ai", row["player"]) for row in csv.DictReader(rows)}
     with labels.open("w", newline="", encoding="utf-8") as out:

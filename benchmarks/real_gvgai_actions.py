@@ -41,7 +41,8 @@ def main() -> None:
     log = Path(os.environ["GAMEWARDEN_DATA"]) / "gvgai" / "events.csv"
     with TemporaryDirectory() as place:
         mapping, labels = write_inputs(log, Path(place))
-        given = [sys.executable, "-m", "gamewarden", "evaluate", log, "--map", mapping, "--labels", labels, *OPTIONS]
+        settings = [sys.executable, "-m", "gamewarden", "--config", mapping.with_name("warden.toml")]
+        given = [*settings, "evaluate", log, "--map", mapping, "--labels", labels, *OPTIONS]
         command = [str(part) for part in given]
         if "--record" in sys.argv:
             recipe = "python benchmarks/real_gvgai_actions.py --record"

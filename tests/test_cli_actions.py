@@ -127,9 +127,8 @@ def test_on_real_arcade_play_the_intervals_say_more_than_the_frequencies(tmp_pat
     log = Path(DATA) / "gvgai" / "events.csv"
     mapping, labels = script["write_inputs"](log, tmp_path)
 
-    told = done(
-        "evaluate", log, "--map", mapping, "--labels", labels, *script["OPTIONS"], "--group", "player", "--json"
-    )
+    given = "--config", tmp_path / "warden.toml", "evaluate", log, "--map", mapping, "--labels", labels
+    told = done(*given, *script["OPTIONS"], "--group", "player", "--json")
 
     rows = {row["detector"]: row for row in json.loads(told.stdout)}
     assert rows["actions-interval"]["pairs"] == 36

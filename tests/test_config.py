@@ -20,6 +20,13 @@ def test_the_printed_settings_read_back_as_themselves():
     assert config_from(tomllib.loads(config_text(changed)), "printed") == changed
 
 
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_whatever_a_text_holds_is_printed_as_toml_and_comes_back(text):
+    told = config_from({"notify": {"urls_from": text}}, "here")
+
+    assert tomllib.loads(config_text(told))["notify"]["urls_from"] == text
+
+
 def test_every_setting_has_a_sentence():
     for _, setting in settings():
         assert setting.metadata["says"].endswith(".")

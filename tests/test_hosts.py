@@ -103,7 +103,7 @@ def test_an_unknown_user_without_a_home_can_work_with_an_installation_nobody_may
 
 
 def test_where_nothing_at_all_can_be_written_commands_compile_and_say_so(host, log):
-    ended = host.run("measure", "activity", log, before=READ_ONLY_ROOT)
+    ended = host.run("measure", "self-similarity", log, before=READ_ONLY_ROOT)
 
     assert ended.returncode == 0, ended.stderr
     assert "no directory can be written to keep it in, so every start does: set NUMBA_CACHE_DIR" in ended.stderr

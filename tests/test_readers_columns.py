@@ -9,13 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from gamewarden.errors import GamewardenError, ReadError
+from gamewarden.features.account_table import AccountTable
 from gamewarden.features.table_columns import understood
 from gamewarden.readers.columns import foreign, frame_of
+from gamewarden.readers.conform import shown
 from gamewarden.readers.lint import lint
 from gamewarden.readers.small import read_labels, read_profiles, read_table
 from gamewarden.readers.tables import EventFile
 from gamewarden.readers.times import OUT_OF_RANGE, Clock
-from gamewarden.tables import csv_text, json_text
+from gamewarden.tables import FrameRows, csv_text, json_text, parquet_batches
 from parquet_made_up import odd_columns
 
 NOW = pa.array([datetime(2024, 1, 1, tzinfo=UTC)] * 3, pa.timestamp("us", "UTC"))
@@ -133,3 +135,34 @@ def test_a_timestamp_at_the_end_of_its_numbers_is_out_of_range_or_right(unit, zo
     expected = [False] * 3 if unit == "ns" else [True, True, False]
     assert list(moments.faults.get(OUT_OF_RANGE, [False] * 3)) == expected
     assert moments.at.null_count() == sum(expected)
+
+
+@pytest.mark.parametrize(
+    "dtype", [*(pl.Datetime(unit, "UTC") for unit in ("ms", "us", "ns")), pl.Date, pl.Duration("ns")]
+)
+@pytest.mark.parametrize("number", [0, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63) + 1, 10**15, -(10**15), None])
+def test_any_moment_can_be_shown_as_an_example(dtype, number):
+    width = pl.Int32 if dtype == pl.Date else pl.Int64
+    if number is None or width == pl.Int64 or abs(number) <= 2**31 - 1:
+        assert (shown(pl.Series([number], dtype=width).cast(dtype), 0) is None) == (number is None)
+
+
+def test_codes_that_name_no_text_are_damage():
+    class Wild:
+        """A file whose bytes were flipped: Arrow gives out the codes as they stand."""
+
+        num_row_groups = 1
+
+        def iter_batches(self, *_, **__):
+            codes = pa.DictionaryArray.from_arrays(pa.array([0, 15], pa.int32()), pa.array(["a", "b"]), safe=False)
+            yield pa.RecordBatch.from_arrays([codes], ["kind"])
+
+    with pytest.raises(ReadError, match="row group 0 is damaged \\(a code in it names no text\\)"):
+        list(parquet_batches(Wild(), ["kind"]))
+
+
+def test_actors_that_are_no_text_are_refused_in_one_line():
+    rows = FrameRows(pl.DataFrame({"actor": [b"\xff", b"b"], "level": [1, 2]}))
+
+    with pytest.raises(GamewardenError):
+        AccountTable(actor="actor").measure(rows)

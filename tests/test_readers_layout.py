@@ -362,3 +362,10 @@ def test_any_bytes_in_any_encoding_give_events_or_one_line_of_ours(tmp_path, enc
         assert "\n" not in str(error)  # noqa: PT017 - an error is one of two right answers here
     else:
         assert len(found) == file.report.kept
+
+
+@pytest.mark.parametrize("name", ["utf-16", "utf-32"])
+def test_without_a_byte_order_mark_two_or_four_bytes_a_letter_are_read_as_windows_writes_them(tmp_path, name):
+    log = write(tmp_path / "log", f"actor,at,kind\n김철수,{AT},k\n".encode(f"{name}-le"))
+
+    assert rows(EventFile(log, mapped(f'[file]\nencoding = "{name}"\n')), "actor") == [("김철수",)]

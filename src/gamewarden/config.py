@@ -224,6 +224,7 @@ SECTIONS: Mapping[str, type] = {
     "notify": Notify,
 }
 _LARGEST = 1 << 20  # bytes: all settings with their sentences are some thousand
+_LAST_OF_FOUR = 0xFFFF  # hexadecimal digits
 _LONGEST_NAME = 100  # letters; a longer one is a slip of nobody's finger
 # Settings that have moved: where each stood, and where it stands now.
 _MOVED = {"[evaluate] prevalence": "[population] bots"}
@@ -289,9 +290,20 @@ def config_text(config: Config) -> str:
         lines += ["", f"[{name}]"] if lines else [f"[{name}]"]
         for setting in fields(section):
             value = getattr(section, setting.name)
-            shown = f'"{value}"' if isinstance(value, str) else str(value)
+            shown = _quoted(value) if isinstance(value, str) else str(value)
             lines += [f"# {setting.metadata['says']}", f"{setting.name} = {shown}"]
     return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A text as TOML writes it, so that it is read back as it was."""
+    return f'"{"".join(map(_letter, text))}"'
+
+
+def _letter(letter: str) -> str:
+    if letter.isprintable():
+        return f"\\{letter}" if letter in '"\\' else letter
+    return f"\\u{ord(letter):04x}" if ord(letter) <= _LAST_OF_FOUR else f"\\U{ord(letter):08x}"
 
 
 def _section(section: type, values: object, where: str) -> object:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from gamewarden.errors import ReadError, TableError, WriteError
@@ -393,9 +394,20 @@ def parquet_batches(
     """
     for group in range(file.num_row_groups) if groups is None else groups:
         try:
-            yield from file.iter_batches(batch, row_groups=[group], columns=columns, use_threads=False)
+            for found in file.iter_batches(batch, row_groups=[group], columns=columns, use_threads=False):
+                _refuse_wild_codes(found, group)
+                yield found
         except PARQUET_FAULTS as error:
             raise ReadError(f"row group {group} is damaged ({first_line(error)})") from error
+
+
+def _refuse_wild_codes(batch: pa.RecordBatch, group: int) -> None:
+    """Damaged bytes can be codes that name no text; whoever looks one up would read past the end."""
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type) and len(column):
+            codes = pc.min_max(column.indices).as_py()
+            if codes["max"] is not None and not 0 <= codes["min"] <= codes["max"] < len(column.dictionary):
+                raise ReadError(f"row group {group} is damaged (a code in it names no text)")
 
 
 def kinds_in(column: pa.Array) -> dict[str, int]:

@@ -11,7 +11,7 @@ from gamewarden.cli import root
 from upkeep_made_up import Log, make_game
 
 ROWS = 300
-LOG = "actor,at,kind\n" + "".join(f"a{n % 7},{n * 700},k{n % 3}\n" for n in range(ROWS))  # three days
+LOG = "actor,at,kind\n" + "".join(f"a{n % 7},{1_700_006_400 + n * 700},k{n % 3}\n" for n in range(ROWS))  # three days
 SETTINGS = """[maintain]
 common_actors = 10
 provisional = 3

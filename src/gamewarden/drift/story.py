@@ -11,13 +11,14 @@ def story(records: Iterable[Record]) -> Iterator[str]:
     for number, record in enumerate(records, 1):
         try:
             told = _TELLERS.get(record["step"], _nothing)(record)
+            day = str(record["period"])[:10]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ReadError(
                 f"maintenance: record {number} of its history holds what it never writes ({short(str(error))}); "
                 "put a copy of the history back"
             ) from error
         if told:
-            yield f"{record['period'][:10]}  {told}"
+            yield f"{day}  {told}"
 
 
 def _nothing(_record: Record) -> str:

@@ -97,13 +97,19 @@ class AccountTable:
         told = [text.alias(str(place)) for place, (_, _, text) in enumerate(parts)]
         wrong = pl.DataFrame(told).select(pl.concat_str(pl.all(), separator="; ", ignore_nulls=True)).to_series()
         heads = [
-            frame[self.actor].cast(pl.String).alias("actor"),
+            self._named(frame[self.actor], rows.name),
             *(pl.Series(name, [None] * frame.height, dtype=TIME) for name in ("since", "until")),
             pl.Series("events", [None] * frame.height, dtype=pl.Int64),
         ]
         numbers = [series for _, found, _ in parts for series in found]
         said = pl.select(pl.when(wrong != "").then(wrong)).to_series().alias(IMPOSSIBLE)
         return _one_row_an_actor(pl.DataFrame([*heads, *numbers, said]), rows.name)
+
+    def _named(self, actors: pl.Series, table: str) -> pl.Series:
+        """Who each row is about."""
+        if actors.dtype.is_nested() or actors.dtype in {pl.Binary, pl.Object}:
+            raise MeasureError(f"{table}: column {self.actor} holds {actors.dtype}, and an actor is a name; write text")
+        return actors.cast(pl.String).alias("actor")
 
     def remarks_on(self, measured: pl.DataFrame) -> tuple[str, ...]:
         """What of the values cannot be true, a line a column."""

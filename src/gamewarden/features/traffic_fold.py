@@ -65,7 +65,7 @@ class _Head(NamedTuple):
     """What stands before the arrays of a state, beside the profile."""
 
     tally: Tally
-    note: Mapping[str, str | Count]
+    note: Mapping[str, str | int]
 
 
 @dataclass(slots=True)

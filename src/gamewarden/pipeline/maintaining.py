@@ -27,7 +27,7 @@ from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
 from gamewarden.store.stretches import Stretches
 from gamewarden.store.upkeep import Upkeep
-from gamewarden.tables import TIME
+from gamewarden.tables import TIME, first_line
 from gamewarden.words import counted
 
 PERIODS: Mapping[str, pl.DataType | type[pl.DataType]] = {
@@ -133,9 +133,16 @@ def policy_of(settings: Maintain) -> Policy:
 
 
 def table_of(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """One row a period that was watched: where it stood on the chart, and how it was answered."""
-    rows = [_row(period, found) for period, found in by_period(records).items() if "watch" in found]
-    return pl.DataFrame(rows, schema=PERIODS)
+    """One row a period that was watched: where it stood on the chart, and how it was answered.
+
+    Raises:
+        ReadError: a record holds what no record does.
+    """
+    try:
+        rows = [_row(period, found) for period, found in by_period(records).items() if "watch" in found]
+        return pl.DataFrame(rows, schema=PERIODS)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise ReadError(f"maintenance: its history holds what it never writes ({first_line(error)})") from error
 
 
 def draw_chart(frame: pl.DataFrame, path: Path, title: str) -> None:

@@ -12,6 +12,7 @@ from gamewarden import detectors, features
 from gamewarden.contracts import Card, Model, Recipe, canonical_json
 from gamewarden.detectors.card import card_markdown
 from gamewarden.errors import GamewardenError, ModelError
+from gamewarden.pipeline.measuring import feature_of
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.store.models import Stored
@@ -104,7 +105,7 @@ def needs_of(recipe: Recipe) -> dict[str, Any]:
     if recipe.name == SCORES_OF:
         return {"scores of": list(recipe.options["models"])}
     feature = features.load(recipe.name)
-    columns = list(getattr(feature.from_dict(recipe.options), "own_needs", feature.needs))
+    columns = list(getattr(feature_of(recipe), "own_needs", feature.needs))
     better = [f"{seen} (else {column} stays empty)" for seen, column in feature.wants.items()]
     return {"a stream of": feature.eats, "columns": columns, **({"better_with": better} if better else {})}
 

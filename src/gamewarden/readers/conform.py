@@ -11,10 +11,12 @@ from gamewarden.readers.packed import UNREADABLE
 from gamewarden.readers.plausible import ANY_TIME, Plausible
 from gamewarden.readers.tally import Tally
 from gamewarden.readers.times import Clock, Mask
+from gamewarden.spans import DAY
 from gamewarden.tables import EVENTS, TEXT_COLUMNS
 
 ROW = "row"  # where in the source a row stands, from 0, bad ones counted
 NOT_UTF8 = "is not UTF-8"
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999, counted from 1970-01-01
 _NESTED = "is nested"
 _BROKEN = "holds a line break or a NUL byte"
 _LINES = "holds line breaks (is a closing quote missing?)"
@@ -108,12 +110,21 @@ def _example(column: pl.Series, place: int) -> object:
 
 
 def shown(column: pl.Series, place: int) -> object:
-    """One value of a column for a message."""
-    try:
-        value = column[place]
-    except (OverflowError, ValueError):  # a time beyond what Python can show
+    """One value of a column for a message; a time that Python cannot show is the number that stands for it."""
+    if column.dtype.is_temporal() and not _in_calendar(column, place):
         return column.to_physical()[place]
+    value = column[place]
     return value.to_list() if isinstance(value, pl.Series) else value
+
+
+def _in_calendar(column: pl.Series, place: int) -> bool:
+    number = column.to_physical()[place]
+    if number is None or column.dtype == pl.Time:
+        return True
+    if column.dtype == pl.Date:
+        return _FIRST_DAY <= number <= _LAST_DAY
+    a_day = {"ms": DAY // 1_000, "us": DAY, "ns": DAY * 1_000}[column.dtype.time_unit]  # type: ignore[attr-defined]
+    return _FIRST_DAY < number // a_day < _LAST_DAY
 
 
 def as_text(raw: pl.Series) -> tuple[pl.Series, dict[str, Mask]]:

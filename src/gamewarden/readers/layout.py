@@ -66,8 +66,12 @@ def _reads_text(name: str) -> bool:
 
 def encoding_of(head: bytes, said: str | None) -> str | None:
     """The encoding of a file by its first bytes, else as it was said; None is UTF-8. A byte order mark wins."""
-    found = next((name for mark, name in _MARKS.items() if head.startswith(mark)), said)
-    return None if found is None or codecs.lookup(found).name in ("utf-8", "ascii", "utf-8-sig") else found
+    marked = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
+    found = marked or said
+    known = None if found is None else codecs.lookup(found).name
+    if known in {"utf-16", "utf-32"} and marked is None:  # which Python refuses: without a mark, as Windows writes it
+        return f"{known}-le"
+    return None if known in {None, "utf-8", "ascii", "utf-8-sig"} else found
 
 
 def advice(path: Path, said: str | None) -> str:

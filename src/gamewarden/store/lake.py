@@ -312,6 +312,8 @@ class LakeEvents:
         read = list(dict.fromkeys([*columns, *sieve]))
         file = _open(self._directory / part.file, read)
         for batch in parquet_batches(file, read, self._groups(file) if cut else None):
+            _refuse_other_times(batch, part)
+            _refuse_no_text(batch)
             kept = batch.filter(self._keeps(batch, cut=cut)) if sieve else batch
             if kept.num_rows:
                 yield kept.select(columns)
@@ -679,6 +681,26 @@ def _refuse_other_columns(schema: pa.Schema, columns: Sequence[str]) -> None:
         if at < 0 or not _is_as_stored(schema.field(at).type, name):
             seen = f"no column {name}" if at < 0 else f"{name} as {schema.field(at).type}"
             raise ReadError(f"has {seen}, which no part of a lake has; restore it, or read its source into a new lake")
+
+
+def _refuse_other_times(batch: pa.RecordBatch, part: Part) -> None:
+    """Damaged bytes can be times that no calendar shows; a part's own times lie where the manifest says."""
+    at = batch.schema.get_field_index("at")
+    found = pc.min_max(batch.column(at).cast(pa.int64())).as_py() if at >= 0 and batch.num_rows else None
+    if found is not None and not part.since <= found["min"] <= found["max"] <= part.last:
+        raise ReadError("holds times that it did not have; restore it, or read its source into a new lake")
+
+
+def _refuse_no_text(batch: pa.RecordBatch) -> None:
+    """Damaged bytes can be text that is none, which libraries behind us would believe."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if name in TEXT_COLUMNS:
+            try:
+                (column.dictionary if pa.types.is_dictionary(column.type) else column).validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise ReadError(
+                    f"holds bytes that are no text in {name}; restore it, or read its source into a new lake"
+                ) from error
 
 
 def _is_as_stored(dtype: pa.DataType, name: str) -> bool:
