@@ -8,6 +8,7 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -367,7 +368,7 @@ def _parts(state: bytes) -> tuple[dict[str, Any], NDArray[np.void], Whole, NDArr
     head = _head(body.readline())
     try:
         records, starts, text = (_array(body) for _ in range(3))
-    except (ValueError, TypeError, EOFError, OverflowError) as error:
+    except (ValueError, TypeError, EOFError, OverflowError, SyntaxError, TokenError) as error:
         raise _contradicts() from error
     _refuse_misfits(head, records, starts, text)
     return head, records, starts, text

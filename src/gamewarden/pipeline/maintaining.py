@@ -222,7 +222,10 @@ def _begun(history: History) -> Period | None:
     first = next((record for record in history.records if record["step"] == "begin"), None)
     if first is None:
         return None
-    return Period(datetime.fromisoformat(first["period"]), datetime.fromisoformat(first["until"]))
+    try:
+        return Period(datetime.fromisoformat(first["period"]), datetime.fromisoformat(first["until"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ReadError(f"maintenance: its history holds what it never writes ({first_line(error)})") from error
 
 
 def _hands(task: Upkept, model: Model, place: Upkeep, first: Period, stretches: Stretches) -> LakeHands:
