@@ -1,11 +1,11 @@
-"""Figures that the README quotes, kept as they came out: docs/figures/NAME.json, written by whatever measured them.
+"""Figures that docs/results.md quotes, kept as they came out: docs/figures/NAME.json, written by what measured them.
 
 A benchmark that is given `--record` ends with
 
     record("real_gvgai", "python benchmarks/real_gvgai.py --record", {"auc": 0.2963}, ["self-similarity AUC {auc:.2f}"])
 
-and tests/test_documents.py wants the words "self-similarity AUC 0.30" in the README, and every decimal number of its
-section "How good is it" in such words, or among the published ones (docs/figures/published.json), or among those that
+and tests/test_documents.py wants the words "self-similarity AUC 0.30" in docs/results.md, and every decimal number of
+that page in such words, or among the published ones (docs/figures/published.json), or among those that
 were copied by hand from the output of a command that does not record yet (by_hand.json).
 """
 
@@ -19,7 +19,7 @@ Figure = float | int | str | Sequence[float] | None
 
 
 def record(name: str, recipe: str, figures: Mapping[str, Figure], says: Sequence[str]) -> Path:
-    """Keep what was measured by this command, and the words for the README: templates over the names of the figures."""
+    """Keep what was measured by this command, and the words for docs/results.md: templates over the figures' names."""
     kept = {key: _rounded(value) for key, value in figures.items()}
     page = {"recipe": recipe, "figures": kept, "says": [template.format(**figures) for template in says]}
     path = PLACE / f"{name}.json"

@@ -93,7 +93,7 @@ def main() -> None:
     """Print both evaluations, and keep their figures if asked to."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--deals", type=int, default=DEALS)
-    parser.add_argument("--record", action="store_true", help="keep the figures for the README")
+    parser.add_argument("--record", action="store_true", help="keep the figures for docs/results.md")
     given = parser.parse_args()
     log = Path(os.environ["GAMEWARDEN_DATA"]) / "gvgai" / "events.csv"
     apart, together = (evaluated(log, range(given.deals), players=players) for players in (True, False))

@@ -3,7 +3,7 @@
 Ticks are taken as seconds. A session is an actor and is cut into chunks of 60 ticks (an hour would be longer than any
 session); doing nothing is no action; every pair of a program and a person is held out with all its sessions (36
 folds). The second run holds out pairs of sessions and lets a player stand on both sides: it shows how much that
-flatters. `--record` keeps the figures of the first for the README.
+flatters. `--record` keeps the figures of the first for docs/results.md.
 """
 
 import json

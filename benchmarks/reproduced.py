@@ -1,4 +1,4 @@
-"""The papers' experiments as the README states them: runs `gamewarden reproduce STUDY` and keeps its figures.
+"""The papers' experiments as docs/results.md states them: runs `gamewarden reproduce STUDY` and keeps its figures.
 
     python benchmarks/reproduced.py cornelissen [--table FILE]
 

@@ -51,15 +51,14 @@ def kept(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-README = flowing((DOCS.parent / "README.md").read_text(encoding="utf-8"))
-HOW_GOOD = README.partition("## How good is it")[2].partition("## How fast is it")[0]
+RESULTS = flowing((DOCS / "results.md").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-def test_the_readme_says_what_was_recorded(path):
-    missing = [words for words in kept(path)["says"] if flowing(words) not in README]
+def test_the_results_say_what_was_recorded(path):
+    missing = [words for words in kept(path)["says"] if flowing(words) not in RESULTS]
 
-    assert not missing, f"the README does not say what `{kept(path)['recipe']}` gave: {missing}"
+    assert not missing, f"docs/results.md does not say what `{kept(path)['recipe']}` gave: {missing}"
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
@@ -71,13 +70,13 @@ def test_every_recorded_figure_names_a_command_that_is_there(path):
 
 
 @pytest.mark.parametrize("recipe", kept(BY_HAND))
-def test_what_was_copied_by_hand_stands_in_the_readme_with_its_command(recipe):
-    assert recipe.removeprefix("python ") in HOW_GOOD
-    assert [words for words in kept(BY_HAND)[recipe] if flowing(words) not in HOW_GOOD] == []
+def test_what_was_copied_by_hand_stands_in_the_results_with_its_command(recipe):
+    assert recipe.removeprefix("python ") in RESULTS
+    assert [words for words in kept(BY_HAND)[recipe] if flowing(words) not in RESULTS] == []
 
 
 def test_no_decimal_in_how_good_it_is_comes_from_nowhere():
-    text = HOW_GOOD
+    text = RESULTS
     words = [line for path in RECORDED for line in kept(path)["says"]]
     words += [line for lines in kept(BY_HAND).values() for line in lines]
     words += [number for numbers in kept(PUBLISHED).values() for number in numbers]

@@ -1,4 +1,4 @@
-"""Real characters of Aion, as an operator would bring them; `benchmarks/real_aion.py` has the README's figures."""
+"""Real characters of Aion, as an operator would bring them; `benchmarks/real_aion.py` has the published figures."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""The real arcade logs, as the README's figures were made."""
+"""The real arcade logs, as the figures in docs/results.md were made."""
 
 import json
 import os

@@ -190,11 +190,18 @@ def _limit(upto: float) -> None:
 
 def _confine(trace: BinaryIO) -> None:
     """No more memory than a case may take, and a trace of what was being done when the process ends."""
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    data, resident = (_kilobytes(name) << 10 for name in ("VmData", "VmRSS"))
+    most = data + MEMORY - resident  # what is only reserved is not taken from a case
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable(trace)
     faulthandler.register(signal.SIGXCPU, trace, chain=True)
+
+
+def _kilobytes(name: str) -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition(f"{name}:")[2].split()[0])
 
 
 def _asked(line: str) -> Iterator[str]:
@@ -215,11 +222,11 @@ def work(directory: Path, number: int, *, warm: bool) -> None:
     worker = Worker(make_kit(directory / "kit"), place, Mouths.open())
     slot = Slot(directory / f"slot-{number}")
     with (directory / f"trace-{number}").open("wb", buffering=0) as trace:
-        _confine(trace)
         for words in _WARM if warm else ():
             worker.lay_out(Case(()))
             worker.run(Case(words.split()), _COMPILING)
         gc.freeze()
+        _confine(trace)
         _tell(answers, "ready")
         for line in orders:
             _serve(line, worker, slot, answers, directory)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gamewarden.contracts import Bounds
+from gamewarden.errors import ReadError
 from gamewarden.features.traffic_fold import Fold
 
 NEVER = 1 << 60  # microseconds: who keeps for so long forgets nobody
@@ -30,11 +31,18 @@ class Forgetting:
     """A fold's batches, cut where silent players are forgotten."""
 
     def __init__(self, fold: Fold, bounds: Bounds, note: Mapping[str, Any]) -> None:
-        """Go on with the clock that a state's note has, if there is one."""
+        """Go on with the clock that a state's note has, if there is one.
+
+        Raises:
+            ReadError: the note has something else in its place.
+        """
         self._fold = fold
         self._keep = bounds.keep
         self._every = min(bounds.keep, fold.test.session_gap)
-        self.clock = Clock(*(int(note.get(name, _LONG_AGO)) for name in _NOTES))
+        times = [note.get(name, _LONG_AGO) for name in _NOTES]
+        if not all(isinstance(time, int) and abs(time) <= -_LONG_AGO for time in times):
+            raise ReadError("the state's clock shows no time; restore the state, or remove it to start anew")
+        self.clock = Clock(*times)
 
     @property
     def note(self) -> dict[str, int]:
