@@ -91,6 +91,7 @@ def cases(place):
     return {
         "backtest": [(lake, "--models", models, models), (nowhere, "--models", models, models)],
         "budget": [("--wrong-per-month", 2, "--players", 1000, "--models", models)],
+        "completion": [("bash",), (NASTY,)],
         "config": [("--config-is-not-an-option" + NASTY,)],
         "demo": [("--to", labels / NASTY_FILE)],
         "evaluate": [(lake, *known)],

@@ -6,6 +6,7 @@ import click
 
 from gamewarden import __version__
 from gamewarden.cli import (
+    completion,
     evaluating,
     evidence,
     logs,
@@ -33,7 +34,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Models": (shelf.model,),
     "How good is it": (evaluating.evaluate, worlds.reproduce),
     "Is it still true": (maintenance.maintain, maintenance.backtest),
-    "Settings": (settings.config, warming.warm),
+    "Settings": (settings.config, warming.warm, completion.completion),
 }
 
 

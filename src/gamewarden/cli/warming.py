@@ -37,16 +37,12 @@ def warm() -> None:
 
 
 def _call_the_rest() -> None:
-    """What needs a reproduced study, or a capture of more than a thousand players."""
-    import numpy as np
-
-    from gamewarden.detectors.hinge import Machines
+    """What needs a capture of more than a thousand players."""
     from gamewarden.readers.flows import new_flows, with_more_room
 
     full = new_flows(1, capacity=1)
     full.used[:] = 1
     with_more_room(full)
-    Machines(np.eye(4), np.array([True, True, False, False])).margins(np.ones(4, np.bool_), np.eye(4))
 
 
 def _outcome(made: int, places: list[Path]) -> str:
