@@ -103,9 +103,10 @@ def test_the_models_card_shows_its_results_by_split(evaluated, game):
         (["--split", "moon"], 2, "'moon' is not one of 'random', 'actor', 'farm', 'time', 'family', 'all'"),
         (["--report", "report.pdf"], 2, "end the name in .html"),
         (["--cut", "yesterday"], 2, "'yesterday' is not ISO 8601"),
+        (["--cut", "0001-01-01T00:00:00+14:00"], 2, "'0001-01-01T00:00:00+14:00' is not ISO 8601"),
         (["--split", "time", "--cut", "2099-01-01"], 1, "choose another cut with --cut"),
     ],
-    ids=["split", "report", "cut", "far-cut"],
+    ids=["split", "report", "cut", "first-day", "far-cut"],
 )
 def test_what_cannot_be_done_is_said_in_one_line(game, options, code, words):
     ended = run("evaluate", game / "world/events.parquet", "--labels", game / "world/labels.csv", *options)

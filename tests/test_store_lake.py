@@ -279,6 +279,18 @@ def test_a_second_writer_is_told_to_wait(lake, log, tmp_path):
         read_into(lake, other)
 
 
+@pytest.mark.parametrize(("name", "time"), [("since", 2**31), ("last", 2_000_000_000_000_000), ("since", -1)])
+def test_a_part_that_claims_times_of_other_days_is_none(lake, log, name, time):
+    read_into(lake, log)
+    manifest = lake.directory / "lake.json"
+    values = json.loads(manifest.read_text())
+    values["parts"][0][name] = time
+    manifest.write_text(json.dumps(values))
+
+    with pytest.raises(ReadError, match="is no part of a lake"):
+        lake.events()
+
+
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", '{"format": 99}', '{"format": 1}', '{"format":1,"sources":[],"parts":[3]}']
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ import click
 
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation
+from gamewarden.config import moment_of
 from gamewarden.errors import ConfigError
 from gamewarden.spans import parse_span, parse_zone
 
@@ -76,10 +77,9 @@ class Moment(click.ParamType[datetime]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # noqa: ANN401  click's signature
         """The moment in UTC."""
         try:
-            told = datetime.fromisoformat(str(value))
-        except ValueError:
+            return moment_of(str(value))
+        except (ValueError, OverflowError):
             self.fail(f"{value!r} is not ISO 8601; write for example 2026-03-01T12:00:00Z", param, ctx)
-        return told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)
 
 
 class Page(click.ParamType[Path]):

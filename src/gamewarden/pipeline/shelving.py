@@ -190,5 +190,5 @@ def _told(line: Promotion, model: str) -> str:
 def _time(text: object) -> datetime | None:
     try:
         return datetime.fromisoformat(str(text)).astimezone(UTC)
-    except ValueError:
+    except (ValueError, OverflowError):  # the first and the last day have other names in other zones
         return None

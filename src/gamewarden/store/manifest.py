@@ -16,9 +16,11 @@ from gamewarden.coverage import Pulse
 from gamewarden.errors import ReadError, WriteError, short
 from gamewarden.facts import Count, Moment, misfit
 from gamewarden.files import hold_with_others, is_alone, write_text
+from gamewarden.spans import DAY
 
 MANIFEST = "lake.json"
 FORMAT = 1
+_FIRST_DAY = date(1970, 1, 1)
 LARGEST = 128 << 20  # bytes: a hundred thousand parts
 # Also keeps a manifest from a stranger inside its own directory, and our broom off files that are not ours.
 EARLIER = re.compile(r"\.earlier-\d+\.json")  # a manifest that was replaced while somebody was reading by it
@@ -254,11 +256,12 @@ def _from_values(values: Any, path: Path) -> Manifest:  # noqa: ANN401 - whateve
 
 
 def _is_part(part: Part) -> bool:
-    """Whether its name is one of ours, its day one of the calendar, and its times one after the other."""
+    """Whether its name is one of ours, and its times are of the day it names, one after the other."""
     try:
-        return bool(PART.fullmatch(part.file)) and bool(date.fromisoformat(part.day)) and part.since <= part.last
+        begin = (date.fromisoformat(part.day) - _FIRST_DAY).days * DAY
     except ValueError:
         return False
+    return bool(PART.fullmatch(part.file)) and begin <= part.since <= part.last < begin + DAY
 
 
 def _damaged(path: Path, why: str) -> ReadError:
