@@ -1,6 +1,7 @@
 """A model that looks after itself: every period of a lake is scored, watched and answered once, in order."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -138,9 +139,16 @@ def table_of(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     Raises:
         ReadError: a record holds what no record does.
     """
-    try:
+    with _as_written():
         rows = [_row(period, found) for period, found in by_period(records).items() if "watch" in found]
         return pl.DataFrame(rows, schema=PERIODS)
+
+
+@contextmanager
+def _as_written() -> Iterator[None]:
+    """A history that somebody wrote anew hangs together and may still lack what we wrote, or hold something else."""
+    try:
+        yield
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, pl.exceptions.PolarsError) as error:
         raise ReadError(f"maintenance: its history holds what it never writes ({first_line(error)})") from error
 
@@ -181,9 +189,10 @@ def _came_late(ledger: Ledger, period: Period, stretches: Stretches) -> bool:
         return False
     if "done" not in steps:
         return ledger.passed(period) and not {"score", LATE} & steps.keys()
-    scored = steps.get("rescore") or steps["score"]
-    # Histories from before contents were recorded tell late events only where there were none before.
-    return bool(scored["content"] != content if "content" in scored else not scored["events"])
+    with _as_written():
+        scored = steps.get("rescore") or steps["score"]
+        # Histories from before contents were recorded tell late events only where there were none before.
+        return bool(scored["content"] != content if "content" in scored else not scored["events"])
 
 
 def _periods(task: Upkept, calendar: Clock, stretches: Stretches, begun: Period | None) -> list[Period]:
@@ -222,10 +231,8 @@ def _begun(history: History) -> Period | None:
     first = next((record for record in history.records if record["step"] == "begin"), None)
     if first is None:
         return None
-    try:
+    with _as_written():
         return Period(datetime.fromisoformat(first["period"]), datetime.fromisoformat(first["until"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise ReadError(f"maintenance: its history holds what it never writes ({first_line(error)})") from error
 
 
 def _hands(task: Upkept, model: Model, place: Upkeep, first: Period, stretches: Stretches) -> LakeHands:
