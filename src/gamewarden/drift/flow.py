@@ -4,10 +4,13 @@ Published as a flow chart (Lee et al., NDSS 2016); what it leaves open is filled
 flow knows it reads from its own history, so a run that stopped between any two steps goes on where it stopped.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
+
+from polars.exceptions import PolarsError
 
 from gamewarden.clock import Period
 from gamewarden.drift.causes import Cause
@@ -165,14 +168,26 @@ def by_period(records: Iterable[Record]) -> dict[str, dict[str, Record]]:
 def _replay(records: Iterable[Record], take: Callable[[Record], None]) -> None:
     """Take the records in, one after the other, and refuse what maintenance never writes."""
     for number, record in enumerate(records, 1):
-        try:
+        with as_written(number):
             take(record)
             datetime.fromisoformat(record["period"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ReadError(
-                f"maintenance: record {number} of its history holds what it never writes ({short(str(error))}); "
-                "put a copy of the history back"
-            ) from error
+
+
+@contextmanager
+def as_written(number: int | None = None) -> Iterator[None]:
+    """A history that somebody wrote anew hangs together, and may still lack what we wrote or hold something else.
+
+    Raises:
+        ReadError: it does.
+    """
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, PolarsError) as error:
+        which = "" if number is None else f"record {number} of "
+        raise ReadError(
+            f"maintenance: {which}its history holds what it never writes ({short(str(error))}); "
+            "put a copy of the history back"
+        ) from error
 
 
 def _note(found: dict[str, dict[str, Record]], record: Record) -> None:
@@ -192,14 +207,12 @@ def standing_doubts(records: Iterable[Record]) -> list[Doubted]:
     """
     found = dict(sorted(by_period(records).items()))
     begins = [datetime.fromisoformat(period) for period in found]
-    try:
+    with as_written():
         return [
             Doubted(since, until, steps["score"]["model"], says)
             for since, until, steps in zip(begins, [*begins, None][1:], found.values(), strict=True)
             if (says := standing_doubt(steps))
         ]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ReadError(f"maintenance: its history holds what it never writes ({short(str(error))})") from error
 
 
 def standing_doubt(steps: Mapping[str, Record]) -> str | None:

@@ -2,21 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from gamewarden.drift.flow import Record, auc_words, distrust, doubts_in, outside
-from gamewarden.errors import ReadError, short
+from gamewarden.drift.flow import Record, as_written, auc_words, distrust, doubts_in, outside
 
 
 def story(records: Iterable[Record]) -> Iterator[str]:
     """One line a step that says something; periods in which nothing happened are one line."""
     for number, record in enumerate(records, 1):
-        try:
+        with as_written(number):
             told = _TELLERS.get(record["step"], _nothing)(record)
             day = str(record["period"])[:10]
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ReadError(
-                f"maintenance: record {number} of its history holds what it never writes ({short(str(error))}); "
-                "put a copy of the history back"
-            ) from error
         if told:
             yield f"{day}  {told}"
 

@@ -1,7 +1,6 @@
 """A model that looks after itself: every period of a lake is scored, watched and answered once, in order."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,7 +12,18 @@ from gamewarden.clock import Clock, Period
 from gamewarden.config import Config, Maintain
 from gamewarden.contracts import Model
 from gamewarden.drift import ewma
-from gamewarden.drift.flow import LATE, Day, History, Ledger, Policy, Tick, by_period, no_tick, standing_doubt
+from gamewarden.drift.flow import (
+    LATE,
+    Day,
+    History,
+    Ledger,
+    Policy,
+    Tick,
+    as_written,
+    by_period,
+    no_tick,
+    standing_doubt,
+)
 from gamewarden.drift.story import story
 from gamewarden.errors import ReadError
 from gamewarden.evaluation.control_plots import NEW_MODEL, plot_control_chart
@@ -28,7 +38,7 @@ from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
 from gamewarden.store.stretches import Stretches
 from gamewarden.store.upkeep import Upkeep
-from gamewarden.tables import TIME, first_line
+from gamewarden.tables import TIME
 from gamewarden.words import counted
 
 PERIODS: Mapping[str, pl.DataType | type[pl.DataType]] = {
@@ -139,18 +149,9 @@ def table_of(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     Raises:
         ReadError: a record holds what no record does.
     """
-    with _as_written():
+    with as_written():
         rows = [_row(period, found) for period, found in by_period(records).items() if "watch" in found]
         return pl.DataFrame(rows, schema=PERIODS)
-
-
-@contextmanager
-def _as_written() -> Iterator[None]:
-    """A history that somebody wrote anew hangs together and may still lack what we wrote, or hold something else."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, pl.exceptions.PolarsError) as error:
-        raise ReadError(f"maintenance: its history holds what it never writes ({first_line(error)})") from error
 
 
 def draw_chart(frame: pl.DataFrame, path: Path, title: str) -> None:
@@ -189,7 +190,7 @@ def _came_late(ledger: Ledger, period: Period, stretches: Stretches) -> bool:
         return False
     if "done" not in steps:
         return ledger.passed(period) and not {"score", LATE} & steps.keys()
-    with _as_written():
+    with as_written():
         scored = steps.get("rescore") or steps["score"]
         # Histories from before contents were recorded tell late events only where there were none before.
         return bool(scored["content"] != content if "content" in scored else not scored["events"])
@@ -231,7 +232,7 @@ def _begun(history: History) -> Period | None:
     first = next((record for record in history.records if record["step"] == "begin"), None)
     if first is None:
         return None
-    with _as_written():
+    with as_written():
         return Period(datetime.fromisoformat(first["period"]), datetime.fromisoformat(first["until"]))
 
 
