@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gamewarden.detectors import SEES, load
+from gamewarden.detectors import FEATURE_OF, load
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr
 from gamewarden.features.actions import Actions
 from gamewarden.features.self_similarity import SelfSimilarity
@@ -41,7 +41,7 @@ def judged(world: World, seed: int) -> pl.DataFrame:
     """One row a held-out actor's day: who it is, and what each detector and both ways of fusing say."""
     labels, cut = world.labels(), Clock(DAY)
     measured = {
-        feature.name: (frozen := feature.freeze(world), frozen.measure(world))
+        feature.name: (frozen := feature.learn(world), frozen.measure(world))
         for feature in (SelfSimilarity(), Actions(kinds=RESOURCES, max_freq=True))
     }
     persona = np.array([f"{name}" for name in world.truth().values()])
@@ -49,8 +49,8 @@ def judged(world: World, seed: int) -> pl.DataFrame:
     known, fresh = ~pl.col("actor").is_in(out.implode()), pl.col("actor").is_in(out.implode())
     models, features = [], {}
     for name in DETECTORS:
-        recipe, table = measured[SEES[name]]
-        options: Mapping[str, Any] = {"most": LEARNED_FROM} if SEES[name] == "actions" else {}
+        recipe, table = measured[FEATURE_OF[name]]
+        options: Mapping[str, Any] = {"most": LEARNED_FROM} if FEATURE_OF[name] == "actions" else {}
         model = load(name)(feature=recipe, **options).fit(table.filter(known), labels.filter(known))
         models.append(model)
         features[model.card.id] = table

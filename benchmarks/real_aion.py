@@ -88,7 +88,7 @@ def main() -> None:
     asked = parser.parse_args()
     source = Path(os.environ["GAMEWARDEN_DATA"]) / "aion" / "characters.csv"
     rows = FrameRows(read_table(source), source.name)
-    feature = AccountTable(actor="Actor", group="A_Acc", label="Type").freeze(rows)
+    feature = AccountTable(actor="Actor", group="A_Acc", label="Type").learn(rows)
     table = feature.measure(rows)
     labels, _ = labels_of_table(rows, feature, "Bot")
     known = table.select("actor").join(labels, on="actor", maintain_order="left")

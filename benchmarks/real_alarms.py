@@ -58,7 +58,7 @@ SAID = (0.0, 0.02, 0.05, 0.1, 0.3, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 1.01)
 def synthetic(game: str, accounts: int, seed: int) -> Iterator[pl.DataFrame]:
     """Alarms of fresh humans: actor, group, alarm and which reference it came from."""
     known, fresh = World(game, accounts, 1, seed, bots=0.2), World(game, accounts, 1, seed + 1000, bots=0.0)
-    recipe = SelfSimilarity().freeze(known)
+    recipe = SelfSimilarity().learn(known)
     learned, table = recipe.measure(known), recipe.measure(fresh).filter(pl.col("self_sim").is_not_null())
     persona = table["actor"].replace_strict(fresh.truth())
     for detector in DETECTORS:

@@ -66,7 +66,7 @@ def evaluated(log: Path, deals: Sequence[int], *, players: bool) -> pl.DataFrame
     with TemporaryDirectory() as place:
         mapping, told = write_inputs(log, Path(place))
         events, labels = open_source(log, Reading(mapping=mapping)), read_labels(told, None).frame
-        feature = SelfSimilarity(unit=5 * SECOND).freeze(events)
+        feature = SelfSimilarity(unit=5 * SECOND).learn(events)
         measured = feature.measure(events)
     recipes = [load(name)(feature=feature) for name in DETECTORS]
     groups = labels.select("actor", group="player") if players else None

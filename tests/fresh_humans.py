@@ -12,7 +12,7 @@ GAME = "lineage"
 
 @cache
 def recipe() -> SelfSimilarity:
-    return SelfSimilarity().freeze(World(GAME, 300, 1, seed=901))
+    return SelfSimilarity().learn(World(GAME, 300, 1, seed=901))
 
 
 @cache

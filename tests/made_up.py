@@ -21,8 +21,8 @@ class GivenNumbers:
     """A feature recipe whose numbers are already there: what a detector sees of any feature family."""
 
     name: ClassVar[str] = "self-similarity"
-    needs: ClassVar[tuple[str, ...]] = ()
-    wants: ClassVar[Mapping[str, str]] = {}
+    requires: ClassVar[tuple[str, ...]] = ()
+    optional: ClassVar[Mapping[str, str]] = {}
 
     unit: str = "60s"
     every: str = "1d"
@@ -35,7 +35,7 @@ class GivenNumbers:
     def names(self) -> tuple[str, ...]:
         return tuple(self.table.columns[4:])
 
-    def freeze(self, _events: object, _progress: object = None) -> Self:
+    def learn(self, _events: object, _progress: object = None) -> Self:
         return self
 
     def measure(self, _events: object, _progress: object = None) -> pl.DataFrame:

@@ -23,7 +23,7 @@ from made_up import labels_of
 from tables_made_up import account_table
 
 ROWS = FrameRows(account_table(120, 160))
-FEATURE = AccountTable(group="account", label="verdict", drop=("character",)).freeze(ROWS)
+FEATURE = AccountTable(group="account", label="verdict", drop=("character",)).learn(ROWS)
 TABLE = FEATURE.measure(ROWS)
 LABELS = labels_of(120, 160)
 QUICK = {"rounds": 60, "runs": 2}
@@ -69,7 +69,7 @@ def test_a_group_is_never_on_both_sides():
     frame = pl.DataFrame(
         {"actor": [f"a{at:03}" for at in range(count)], "number": number, "other": draw.normal(0, 1, count)}
     )
-    feature = AccountTable(keep=("number",)).freeze(FrameRows(frame))
+    feature = AccountTable(keep=("number",)).learn(FrameRows(frame))
     labels = pl.DataFrame({"actor": frame["actor"], "bot": bot})
     grouped = labels.with_columns(group=pl.Series(np.repeat(np.arange(accounts), 8)).cast(pl.String))
     detector = AccountTableDetector(feature=feature, rounds=80, runs=1)
@@ -216,7 +216,7 @@ def test_a_value_that_cannot_be_true_is_explained_as_such(model):
 
 def test_a_column_with_braces_in_its_name_can_be_explained():
     frame = account_table().rename({"Max_level": "{level}"})
-    feature = AccountTable(drop=("character",)).freeze(FrameRows(frame))
+    feature = AccountTable(drop=("character",)).learn(FrameRows(frame))
     table = feature.measure(FrameRows(frame))
     fitted = AccountTableDetector(feature=feature, rounds=10, runs=1).fit(table, labels_of(60, 80))
 
@@ -246,7 +246,7 @@ def test_a_row_with_too_few_numbers_is_not_judged(model):
 def fitted_with(more):
     """A model of the made-up table with these columns beside, and what it was measured with."""
     frame = account_table(120, 160).with_columns(more)
-    feature = AccountTable(group="account", label="verdict", drop=("character",)).freeze(FrameRows(frame))
+    feature = AccountTable(group="account", label="verdict", drop=("character",)).learn(FrameRows(frame))
     table = feature.measure(FrameRows(frame))
     return AccountTableDetector(feature=feature, **QUICK).fit(table, LABELS), table, feature
 

@@ -153,12 +153,12 @@ class Counts:
 
     look_ahead: bool = False
     name: ClassVar[str] = "self-similarity"
-    eats: ClassVar[str] = "events"
-    needs: ClassVar[tuple[str, ...]] = ()
-    wants: ClassVar[Mapping[str, str]] = {}
+    input: ClassVar[str] = "events"
+    requires: ClassVar[tuple[str, ...]] = ()
+    optional: ClassVar[Mapping[str, str]] = {}
     kind: str = "account.ban"
 
-    def freeze(self, _events, _progress=None):
+    def learn(self, _events, _progress=None):
         return self
 
     def measure(self, events, _progress=None):

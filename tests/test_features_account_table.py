@@ -114,7 +114,7 @@ def test_a_column_nothing_can_be_learned_from_says_why(values, why):
 
 def measured(frame, **options):
     rows = FrameRows(frame)
-    recipe = AccountTable(**options).freeze(rows)
+    recipe = AccountTable(**options).learn(rows)
     return recipe, recipe.measure(rows)
 
 
@@ -202,7 +202,7 @@ def test_a_missing_column_is_named_with_those_there_are():
     with pytest.raises(MeasureError, match="has no column Playtime; it has actor, character"):
         recipe.measure(FrameRows(account_table().drop("Playtime")))
     with pytest.raises(MeasureError, match="has no column nobody"):
-        AccountTable(actor="nobody").freeze(FrameRows(account_table()))
+        AccountTable(actor="nobody").learn(FrameRows(account_table()))
 
 
 @pytest.mark.parametrize(

@@ -535,7 +535,7 @@ def test_a_busy_log_with_late_rows_and_many_kinds_a_minute_agrees_with_the_refer
 
 def test_a_row_is_the_same_to_the_bit_alone_and_in_a_crowd_whatever_the_batches():
     frame = to_frame(busy_log(8, actors=30, rows=20_000, kinds=40))
-    recipe = SelfSimilarity(unit=MINUTE, every=HOUR, min_windows=1).freeze(FrameEvents(frame))
+    recipe = SelfSimilarity(unit=MINUTE, every=HOUR, min_windows=1).learn(FrameEvents(frame))
 
     crowd = recipe.measure(FrameEvents(frame))
     alone = [recipe.measure(Batches(part, 77, on_dictionary=True)) for part in frame.partition_by("actor")]
@@ -636,19 +636,19 @@ def test_an_option_nobody_knows_is_refused():
 def test_freezing_learns_the_sorted_kinds_that_occur_and_changes_nothing_else():
     frame = log(("a", 0, "y"), ("a", 1, "x"), ("b", 2, "y"))
 
-    frozen = SelfSimilarity(ddof=1).freeze(Batches(frame, 2, on_dictionary=True))
+    frozen = SelfSimilarity(ddof=1).learn(Batches(frame, 2, on_dictionary=True))
 
     assert frozen == SelfSimilarity(ddof=1, vocabulary=("x", "y"))
-    assert frozen.freeze(Batches(log(("a", 0, "z")), 1)) == frozen
+    assert frozen.learn(Batches(log(("a", 0, "z")), 1)) == frozen
     with pytest.raises(MeasureError, match="no events"):
-        SelfSimilarity().freeze(FrameEvents(log()))
+        SelfSimilarity().learn(FrameEvents(log()))
 
 
 def test_measuring_with_the_kinds_of_the_source_equals_measuring_with_them_given():
     frame = to_frame(busy_log(9, actors=5, rows=5_000, kinds=20))
     recipe = SelfSimilarity(every=HOUR, min_windows=1)
 
-    assert recipe.measure(FrameEvents(frame)).equals(recipe.freeze(FrameEvents(frame)).measure(FrameEvents(frame)))
+    assert recipe.measure(FrameEvents(frame)).equals(recipe.learn(FrameEvents(frame)).measure(FrameEvents(frame)))
 
 
 def test_progress_counts_every_row_once():

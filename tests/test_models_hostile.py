@@ -35,12 +35,12 @@ PLACES = settings(max_examples=120, deadline=None, suppress_health_check=[Health
 @pytest.fixture(scope="module")
 def cases():
     """A model of each kind, and rows it can score."""
-    days = SelfSimilarity(min_windows=10).freeze(FrameEvents(action_log(hours=0.5)))
+    days = SelfSimilarity(min_windows=10).learn(FrameEvents(action_log(hours=0.5)))
     packets = traces(hours=0.2)
     layouts = TrafficDetails(layouts=((19, 5),))
     traffic = TrafficDetector(layouts).fit(layouts.measure(FramePackets(packets)), trace_labels())
     rows = FrameRows(account_table())
-    table = AccountTable(label="verdict", drop=("character",)).freeze(rows)
+    table = AccountTable(label="verdict", drop=("character",)).learn(rows)
     trees = AccountTableDetector(feature=table, rounds=4, runs=1).fit(table.measure(rows), labels_of(60, 80))
     return {
         "account-table": (trees, table.measure(rows)[:1]),

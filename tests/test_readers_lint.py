@@ -14,8 +14,8 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass
 class Wish:
-    needs: tuple[str, ...]
-    wants: dict[str, str] = field(default_factory=dict)
+    requires: tuple[str, ...]
+    optional: dict[str, str] = field(default_factory=dict)
 
 
 DETECTORS = {

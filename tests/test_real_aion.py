@@ -29,7 +29,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def recipe(rows):
-    return AccountTable(actor="Actor", group="A_Acc", label="Type").freeze(rows)
+    return AccountTable(actor="Actor", group="A_Acc", label="Type").learn(rows)
 
 
 def test_all_twelve_honest_columns_are_fed_play_time_among_them(recipe):
@@ -47,7 +47,7 @@ def test_days_of_more_than_86400_seconds_are_flagged(recipe, rows):
 def test_numbers_of_accounts_and_characters_are_caught_where_nobody_names_them(rows):
     numbered = rows.frame.with_columns(key=pl.int_range(pl.len()).cast(pl.String), blob=pl.col("A_Acc"))
 
-    caught = AccountTable(actor="key", group="A_Acc", label="Type").freeze(FrameRows(numbered)).identifiers
+    caught = AccountTable(actor="key", group="A_Acc", label="Type").learn(FrameRows(numbered)).identifiers
 
     assert caught == ("Actor", "blob")
 

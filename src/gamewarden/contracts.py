@@ -12,7 +12,7 @@ import pyarrow as pa
 from gamewarden.coverage import Coverage
 
 Progress = Callable[[int], None]  # called with the number of rows just done
-Food = Literal["events", "packets", "records", "table"]  # what a feature can be measured from
+StreamKind = Literal["events", "packets", "records", "table"]  # what a feature can be measured from
 
 
 def no_progress(_rows: int) -> None:
@@ -173,23 +173,23 @@ class RowStream(Protocol):
 class Feature(Protocol):
     """A frozen recipe that turns events into numbers, one row an actor and period.
 
-    One that eats packets is given a PacketStream instead, one that eats records a RecordStream; their rows have no
-    count of events. One that eats a table is given a RowStream; its rows have neither times nor a count of events.
+    one that takes packets is given a PacketStream instead, one that takes records a RecordStream; their rows have no
+    count of events. one that takes a table is given a RowStream; its rows have neither times nor a count of events.
 
     A recipe is a frozen dataclass whose fields each name, in `metadata["also"]`, the other values the contract
     tests shall try.
     """
 
     name: ClassVar[str]
-    eats: ClassVar[Food]  # what kind of stream it measures
-    needs: ClassVar[tuple[str, ...]]  # columns of it without which it is blind
-    wants: ClassVar[Mapping[str, str]]  # column or kind -> what stays null without it
+    input: ClassVar[StreamKind]  # what kind of stream it measures
+    requires: ClassVar[tuple[str, ...]]  # columns of it without which it is blind
+    optional: ClassVar[Mapping[str, str]]  # column or kind -> what stays null without it
 
     @property
     def names(self) -> tuple[str, ...]:
         """The feature columns after actor, since, until and events."""
 
-    def freeze(self, events: EventStream, progress: Progress = no_progress) -> Self:
+    def learn(self, events: EventStream, progress: Progress = no_progress) -> Self:
         """The recipe with all that must not change after training learned from `events`."""
 
     def measure(self, events: EventStream, progress: Progress = no_progress) -> pl.DataFrame:

@@ -12,30 +12,30 @@ import pytest
 
 from gamewarden import detectors
 from gamewarden.contracts import Card
-from gamewarden.detectors import SEES
+from gamewarden.detectors import FEATURE_OF
 from gamewarden.detectors.card import card_markdown
 from gamewarden.features.account_table import AccountTable
 from gamewarden.features.session import Sessions
-from gamewarden.pipeline import food_of
+from gamewarden.pipeline import input_of
 from gamewarden.tables import EVIDENCE, SCORES, TIME, FrameRows, check
 from made_up import CHUNKS, GivenNumbers, account_days, action_chunks, labels_of
 from sessions_made_up import session_rows
 from tables_made_up import account_table
 
 ROWS = FrameRows(account_table(40, 50))
-TABLE = AccountTable(group="account", label="verdict", drop=("character",)).freeze(ROWS)
+TABLE = AccountTable(group="account", label="verdict", drop=("character",)).learn(ROWS)
 TELLING = [name for name in TABLE.names[:-1] if name != "Max_level"]  # bots and humans are of all levels
 FEATURES = {"self-similarity": GivenNumbers(), "actions": CHUNKS, "session": Sessions(), "account-table": TABLE}
 LABELS = {**dict.fromkeys(FEATURES, labels_of(12, 14)), "account-table": labels_of(40, 50)}
 # A network need not be finished, nor a wood be full-grown, to keep its promises.
 QUICK = {"session-network": {"epochs": 60}, "account-table": {"rounds": 12, "runs": 1}}
 
-OF_TABLES = [name for name in detectors.NAMES if food_of(name) != "packets"]
+OF_TABLES = [name for name in detectors.NAMES if input_of(name) != "packets"]
 
 
 def switches():
     for name in OF_TABLES:
-        recipe = detectors.load(name)(feature=FEATURES[SEES[name]], **QUICK.get(name, {}))
+        recipe = detectors.load(name)(feature=FEATURES[FEATURE_OF[name]], **QUICK.get(name, {}))
         yield pytest.param(recipe, id=name)
         for option in fields(recipe):
             for value in option.metadata.get("also", ()):
@@ -65,19 +65,19 @@ def tables():
 
 @pytest.fixture(scope="module", params=switches())
 def fitted(request, tables):
-    table = tables[SEES[request.param.name]]
-    return request.param, request.param.fit(table, LABELS[SEES[request.param.name]])
+    table = tables[FEATURE_OF[request.param.name]]
+    return request.param, request.param.fit(table, LABELS[FEATURE_OF[request.param.name]])
 
 
 @pytest.fixture(scope="module")
 def table(fitted, tables):
-    return tables[SEES[fitted[0].name]]
+    return tables[FEATURE_OF[fitted[0].name]]
 
 
 @pytest.mark.parametrize("name", OF_TABLES)
 def test_the_moment_at_which_a_label_was_given_is_in_the_name_of_the_model(name, tables):
-    recipe = detectors.load(name)(feature=FEATURES[SEES[name]], **QUICK.get(name, {}))
-    table, labels = tables[SEES[name]], LABELS[SEES[name]]
+    recipe = detectors.load(name)(feature=FEATURES[FEATURE_OF[name]], **QUICK.get(name, {}))
+    table, labels = tables[FEATURE_OF[name]], LABELS[FEATURE_OF[name]]
     late = labels.with_columns(at=pl.lit(datetime(2100, 1, 1, tzinfo=UTC)).cast(TIME))
 
     assert recipe.fit(table, late).card.id != recipe.fit(table, labels).card.id
@@ -85,11 +85,11 @@ def test_the_moment_at_which_a_label_was_given_is_in_the_name_of_the_model(name,
 
 def unmeasured(recipe, table):
     """Which periods nobody can judge."""
-    if SEES[recipe.name] == "actions":
+    if FEATURE_OF[recipe.name] == "actions":
         return table["events"] < recipe.enough
-    if SEES[recipe.name] == "account-table":
+    if FEATURE_OF[recipe.name] == "account-table":
         return table.select(pl.all_horizontal(pl.col(TELLING).is_null())).to_series()
-    if SEES[recipe.name] == "session":
+    if FEATURE_OF[recipe.name] == "session":
         return ~table["valid"] | ~(table["enough"] | recipe.as_published)
     return table["self_sim"].is_null()
 
@@ -108,7 +108,7 @@ def test_every_option_names_what_else_to_try():
 def test_the_same_recipe_and_data_give_the_same_model_whatever_the_order_of_the_rows(fitted, table):
     recipe, model = fitted
 
-    again = recipe.fit(shuffled(table), shuffled(LABELS[SEES[recipe.name]]))
+    again = recipe.fit(shuffled(table), shuffled(LABELS[FEATURE_OF[recipe.name]]))
 
     assert again.card.id == model.card.id
     assert again.to_dict() == model.to_dict()
@@ -209,6 +209,6 @@ def test_the_card_renders_as_markdown_with_its_name_and_weaknesses(fitted):
 def test_every_option_of_the_recipe_changes_the_name_of_the_model(tables):
     recipes = [recipe.values[0] for recipe in switches()]
 
-    names = [recipe.fit(tables[SEES[recipe.name]], LABELS[SEES[recipe.name]]).card.id for recipe in recipes]
+    names = [recipe.fit(tables[FEATURE_OF[recipe.name]], LABELS[FEATURE_OF[recipe.name]]).card.id for recipe in recipes]
 
     assert len(set(names)) == len(names)

@@ -33,8 +33,8 @@ STREAMS = {
 
 
 def stream(recipe, frame, batch=1 << 20):
-    """The rows as the kind of stream this recipe eats."""
-    return STREAMS[recipe.eats](frame, batch=batch)
+    """The rows as the kind of stream this recipe takes."""
+    return STREAMS[recipe.input](frame, batch=batch)
 
 
 def who_of(recipe):
@@ -59,14 +59,14 @@ def unfrozen(request):
 
 @pytest.fixture(scope="module")
 def rows(unfrozen, play, packets, records):
-    """What this recipe eats, as a table."""
-    return {"events": play, "packets": packets, "records": records, "table": account_table()}[unfrozen.eats]
+    """What this recipe takes, as a table."""
+    return {"events": play, "packets": packets, "records": records, "table": account_table()}[unfrozen.input]
 
 
 @pytest.fixture(scope="module")
 def recipe(unfrozen, rows):
     """A recipe with what it learns frozen, so that all measurements below share it."""
-    return unfrozen.freeze(stream(unfrozen, rows))
+    return unfrozen.learn(stream(unfrozen, rows))
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +86,8 @@ def test_a_family_is_a_frozen_recipe_whose_every_switch_names_another_value(name
 
 
 def test_the_table_has_the_promised_columns_in_order(recipe, measured):
-    assert measured.columns == [*HEADS[recipe.eats], *recipe.names]
-    check(measured, TABLES[recipe.eats], "contract")
+    assert measured.columns == [*HEADS[recipe.input], *recipe.names]
+    check(measured, TABLES[recipe.input], "contract")
 
 
 def test_rows_are_sorted_by_actor_then_period_and_stand_once(measured):
@@ -122,7 +122,7 @@ def test_disjoint_actors_measured_apart_and_joined_equal_all_measured_together(r
 
 def test_the_order_of_the_rows_does_not_matter(recipe, measured, rows):
     shuffled = rows.sample(fraction=1.0, shuffle=True, seed=3)
-    if recipe.eats != "events":  # an actor's own packets come in the order they were sent
+    if recipe.input != "events":  # an actor's own packets come in the order they were sent
         shuffled = rows.sort(pl.col("actor").hash(seed=3), maintain_order=True)
 
     assert_frame_equal(recipe.measure(stream(recipe, shuffled)), measured, check_exact=True)

@@ -108,7 +108,7 @@ def _learn(place: Path) -> None:
     layouts = TrafficDetails(layouts=((19, 5),))
     models.save(TrafficDetector(layouts).fit(layouts.measure(FramePackets(traces(0.1))), trace_labels()), shelf)
     rows = FrameRows(account_table(30, 40))
-    table = AccountTable(label="verdict", drop=("character",)).freeze(rows)
+    table = AccountTable(label="verdict", drop=("character",)).learn(rows)
     models.save(
         AccountTableDetector(feature=table, rounds=3, runs=1).fit(table.measure(rows), labels_of(30, 40)), shelf
     )

@@ -79,10 +79,10 @@ def _measure_command(name: str) -> click.Command:
     from gamewarden.cli.recipes import chosen, options_of
 
     recipe = features.load(name)
-    if recipe.eats == "records":
+    if recipe.input == "records":
         return ragnarok.measure_command(name, recipe)
-    read_as = options.packet_reading if recipe.eats == "packets" else options.reading
-    like = options.together(_MODELS, options.detector) if recipe.eats == "events" else options.together()
+    read_as = options.packet_reading if recipe.input == "packets" else options.reading
+    like = options.together(_MODELS, options.detector) if recipe.input == "events" else options.together()
 
     @click.command(name, help=recipe.__doc__)
     @options.source

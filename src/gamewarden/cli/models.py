@@ -29,7 +29,7 @@ def _fit_command(name: str) -> click.Command:
         "records": sessions.fit_command,
         "table": fit_account_table,
     }
-    return makers[pipeline.food_of(name)](name)
+    return makers[pipeline.input_of(name)](name)
 
 
 def _fit_packets(name: str) -> click.Command:

@@ -22,7 +22,7 @@ DETECTORS: tuple[tuple[str, str, str, str], ...] = (
     ("account-table", "account-table", "account_table:AccountTableDetector", "account_table_model:AccountTableModel"),
 )
 NAMES = tuple(name for name, *_ in DETECTORS)
-SEES = {name: feature for name, feature, *_ in DETECTORS}
+FEATURE_OF = {name: feature for name, feature, *_ in DETECTORS}
 
 
 def load(name: str) -> "type[Detector]":

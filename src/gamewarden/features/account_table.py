@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from gamewarden.contracts import Food, Progress, RowStream, no_progress
+from gamewarden.contracts import Progress, RowStream, StreamKind, no_progress
 from gamewarden.errors import MeasureError
 from gamewarden.features.identifiers import why_identifier
 from gamewarden.features.table_columns import TableColumn, understood
@@ -37,9 +37,9 @@ class AccountTable:
     left_out: Mapping[str, str] = field(default_factory=dict, metadata={"also": ({"ticket": "it is not wanted"},)})
 
     name: ClassVar[str] = "account-table"
-    eats: ClassVar[Food] = "table"
-    needs: ClassVar[tuple[str, ...]] = ()
-    wants: ClassVar[Mapping[str, str]] = {}
+    input: ClassVar[StreamKind] = "table"
+    requires: ClassVar[tuple[str, ...]] = ()
+    optional: ClassVar[Mapping[str, str]] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class AccountTable:
         """The columns that were left out because they look like identifiers."""
         return tuple(name for name, why in self.left_out.items() if why.startswith(_AN_IDENTIFIER))
 
-    def freeze(self, rows: RowStream, progress: Progress = no_progress) -> Self:
+    def learn(self, rows: RowStream, progress: Progress = no_progress) -> Self:
         """The recipe with its columns: what each holds, and why some are left out.
 
         Raises:
@@ -90,7 +90,7 @@ class AccountTable:
             MeasureError: a column is missing, a row has no actor, or an actor has two rows that differ.
         """
         if self.columns is None:
-            return self.freeze(rows, progress).measure(rows, progress)
+            return self.learn(rows, progress).measure(rows, progress)
         self._refuse_missing(rows, self.own_needs)
         frame = whole(rows, tuple(dict.fromkeys(self.own_needs)), progress)
         parts = [(column, *column.numbers(frame[column.name])) for column in self.columns]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import polars as pl
 
-from gamewarden.contracts import EventStream, Food, Progress, no_progress, shown_by
+from gamewarden.contracts import EventStream, Progress, StreamKind, no_progress, shown_by
 from gamewarden.errors import MeasureError
 from gamewarden.features.vocabulary import refuse_other_shares, shares_of
 from gamewarden.spans import HOUR, MINUTE, span_text
@@ -72,9 +72,9 @@ class Actions:
     )
 
     name: ClassVar[str] = "actions"
-    eats: ClassVar[Food] = "events"
-    needs: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
-    wants: ClassVar[Mapping[str, str]] = {}
+    input: ClassVar[StreamKind] = "events"
+    requires: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
+    optional: ClassVar[Mapping[str, str]] = {}
 
     def __post_init__(self) -> None:
         """Check every option.
@@ -128,7 +128,7 @@ class Actions:
         most = [MAX_FREQ] if self.max_freq else []
         return (*(f"a_{kind}" for kind in kinds), *(f"i_{gap}" for gap in range(self.t + 1)), *own, *most)
 
-    def freeze(self, events: EventStream, progress: Progress = no_progress) -> Self:
+    def learn(self, events: EventStream, progress: Progress = no_progress) -> Self:
         """The recipe with a vocabulary: its own, or the actions of `events`.
 
         Raises:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gamewarden.clock import Clock
-from gamewarden.contracts import EventStream, Food, Progress, no_progress
+from gamewarden.contracts import EventStream, Progress, StreamKind, no_progress
 from gamewarden.errors import MeasureError
 from gamewarden.spans import DAY, HOUR, LONGEST_PERIOD, span_text
 from gamewarden.tables import TIME
@@ -35,9 +35,9 @@ class Activity:
     zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})
 
     name: ClassVar[str] = "activity"
-    eats: ClassVar[Food] = "events"
-    needs: ClassVar[tuple[str, ...]] = ("actor", "at", "zone")
-    wants: ClassVar[Mapping[str, str]] = {"ip": "addresses"}
+    input: ClassVar[StreamKind] = "events"
+    requires: ClassVar[tuple[str, ...]] = ("actor", "at", "zone")
+    optional: ClassVar[Mapping[str, str]] = {"ip": "addresses"}
 
     def __post_init__(self) -> None:
         """Check the period.
@@ -53,7 +53,7 @@ class Activity:
         """The feature columns after actor, since, until and events."""
         return ("main_zone", "zones", "addresses")
 
-    def freeze(self, events: EventStream, progress: Progress = no_progress) -> Self:
+    def learn(self, events: EventStream, progress: Progress = no_progress) -> Self:
         """Itself: there is nothing to learn."""
         del events, progress
         return self

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import EventStream, Food, Progress, no_progress, shown_by
+from gamewarden.contracts import EventStream, Progress, StreamKind, no_progress, shown_by
 from gamewarden.errors import ConfigError, MeasureError
 from gamewarden.features.vocabulary import refuse_other_shares, shares_of
 from gamewarden.spans import DAY, HOUR, LONGEST_PERIOD, MINUTE, parse_zone, span_text
@@ -131,9 +131,9 @@ class SelfSimilarity:
     )
 
     name: ClassVar[str] = "self-similarity"
-    eats: ClassVar[Food] = "events"
-    needs: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
-    wants: ClassVar[Mapping[str, str]] = {
+    input: ClassVar[StreamKind] = "events"
+    requires: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
+    optional: ClassVar[Mapping[str, str]] = {
         "level": "main_char_level",
         **{kind: column for column, kind in ROLES.items()},
     }
@@ -191,7 +191,7 @@ class SelfSimilarity:
         """The feature columns after actor, since, until and events."""
         return _ORDER[4:]
 
-    def freeze(self, events: EventStream, progress: Progress = no_progress) -> Self:
+    def learn(self, events: EventStream, progress: Progress = no_progress) -> Self:
         """The recipe with a vocabulary: its own, or the kinds of `events`.
 
         Raises:

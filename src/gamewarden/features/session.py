@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import polars as pl
 
-from gamewarden.contracts import Food, Progress, RecordStream, no_progress
+from gamewarden.contracts import Progress, RecordStream, StreamKind, no_progress
 from gamewarden.errors import MeasureError
 from gamewarden.tables import SESSIONS
 
@@ -42,9 +42,9 @@ class Sessions:
     """
 
     name: ClassVar[str] = "session"
-    eats: ClassVar[Food] = "records"
-    needs: ClassVar[tuple[str, ...]] = ("session", "actor", "at", "function")
-    wants: ClassVar[Mapping[str, str]] = {}
+    input: ClassVar[StreamKind] = "records"
+    requires: ClassVar[tuple[str, ...]] = ("session", "actor", "at", "function")
+    optional: ClassVar[Mapping[str, str]] = {}
 
     paper_mode: bool = field(
         default=False,
@@ -77,7 +77,7 @@ class Sessions:
         """The columns after actor, character, since and until."""
         return tuple(SESSIONS.columns)[4:]
 
-    def freeze(self, _records: RecordStream, _progress: Progress = no_progress) -> Self:
+    def learn(self, _records: RecordStream, _progress: Progress = no_progress) -> Self:
         """Itself: there is nothing to learn."""
         return self
 

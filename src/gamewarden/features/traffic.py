@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
-from gamewarden.contracts import Food, PacketStream, Progress, no_progress
+from gamewarden.contracts import PacketStream, Progress, StreamKind, no_progress
 from gamewarden.errors import ConfigError, MeasureError
 from gamewarden.spans import MINUTE, SECOND, span_text
 from gamewarden.tables import TRAFFIC
@@ -40,9 +40,9 @@ class TrafficTest:
     """One row a completed window of client packets: what the three tests and the tree say; by default Table II."""
 
     name: ClassVar[str] = "traffic"
-    eats: ClassVar[Food] = "packets"
-    needs: ClassVar[tuple[str, ...]] = ("actor", "at", "up", "size")
-    wants: ClassVar[Mapping[str, str]] = {}
+    input: ClassVar[StreamKind] = "packets"
+    requires: ClassVar[tuple[str, ...]] = ("actor", "at", "up", "size")
+    optional: ClassVar[Mapping[str, str]] = {}
     tied: ClassVar[tuple[Mapping[str, int], ...]] = ({"win": 110, "acn": 9, "acv": 11},)  # what changes together
 
     win: int = _option(100, "Client packets a decision: acv × (acn + 1).")
@@ -122,7 +122,7 @@ class TrafficTest:
         """The longest payload in bytes with which all sums stay exact."""
         return _EXACT // self.acn
 
-    def freeze(self, _packets: PacketStream, _progress: Progress = no_progress) -> Self:
+    def learn(self, _packets: PacketStream, _progress: Progress = no_progress) -> Self:
         """The profile itself: it learns nothing from packets here."""
         return self
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gamewarden.contracts import Food, PacketStream, Progress, no_progress
+from gamewarden.contracts import PacketStream, Progress, StreamKind, no_progress
 from gamewarden.errors import MeasureError
 from gamewarden.features.traffic import TrafficTest
 from gamewarden.tables import TIME, DataType
@@ -39,9 +39,9 @@ class TrafficDetails:
     """One row an actor, layout of sub-windows and completed window, with all that is in it."""
 
     name: ClassVar[str] = "traffic-details"
-    eats: ClassVar[Food] = "packets"
-    needs: ClassVar[tuple[str, ...]] = ("actor", "at", "up", "size")
-    wants: ClassVar[Mapping[str, str]] = {}
+    input: ClassVar[StreamKind] = "packets"
+    requires: ClassVar[tuple[str, ...]] = ("actor", "at", "up", "size")
+    optional: ClassVar[Mapping[str, str]] = {}
 
     start: TrafficTest = field(
         default=TrafficTest(),
@@ -68,7 +68,7 @@ class TrafficDetails:
         """The columns after actor, since, until and events."""
         return tuple(_SCHEMA)[4:]
 
-    def freeze(self, _packets: PacketStream, _progress: Progress = no_progress) -> Self:
+    def learn(self, _packets: PacketStream, _progress: Progress = no_progress) -> Self:
         """The recipe itself: nothing in it is learned from packets."""
         return self
 

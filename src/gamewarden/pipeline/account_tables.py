@@ -44,7 +44,7 @@ def fit_table(asked: Asked, source: Path, to: Path, *, reading: Reading, progres
         FitError: too few labelled actors of a class.
     """
     rows: RowStream = open_for(cast("Feature", asked.feature), source, reading, progress)
-    frozen = asked.feature.freeze(rows)
+    frozen = asked.feature.learn(rows)
     labels, notes = labels_of_table(rows, frozen, asked.positive)
     probed = replace(frozen, left_out=_with_probes(rows, frozen, labels))
     feature = cast("Feature", probed)

@@ -84,7 +84,7 @@ def _model(path: Path) -> Model:
     if path.is_dir():
         return event_model(path, None)
     found = detectors.revive(stored_models.load(path))
-    if features.load(found.feature.name).eats != "events":
+    if features.load(found.feature.name).input != "events":
         raise ModelError(f"{path}: judges packets; only models of events can be compared on a log")
     return found
 

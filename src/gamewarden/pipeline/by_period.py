@@ -23,7 +23,7 @@ from gamewarden.pipeline.likeness import Likeness
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.meeting import caveats_of, meeting_of
 from gamewarden.pipeline.reaching import beside_the_list, reach_of
-from gamewarden.pipeline.scoring import load_models, seeing, zone_remarks
+from gamewarden.pipeline.scoring import load_models, models_for, zone_remarks
 from gamewarden.pipeline.sources import Reading, Told, Watched
 from gamewarden.pipeline.wholes import unranked
 from gamewarden.store.lake import Lake, LakeEvents
@@ -58,7 +58,7 @@ def judge_lean(
     policy = config or Config()
     supposed = prevalence or Prevalence.of(policy)
     if Lake.is_at(source):
-        found = seeing(load_models(models), source, models)
+        found = models_for(load_models(models), source, models)
         bench = _Bench(source, models, reading, policy, supposed, every, Lake(source).events())
         if _separable(found, bench.rules(found)[0].cut):
             return bench.judge(found, progress)

@@ -50,10 +50,10 @@ def explain(
         ReadError: the source has no event or row of this actor.
     """
     model = model_for(source, models, detector)
-    food = features.load(model.feature.name).eats
-    if food == "records":
+    kind = features.load(model.feature.name).input
+    if kind == "records":
         return _session_story(actor, source, model, prevalence, reading=reading, progress=progress)
-    if food == "table":
+    if kind == "table":
         return _row_story(actor, source, model, prevalence, reading=reading, progress=progress)
     model = event_model(models, model.card.detector)
     feature = feature_of(model.feature)

@@ -47,7 +47,7 @@ def fit(
     """Learn from a log and its labels, and keep the model."""
     told = read_labels(labels, reading.zone)
     events = open_for(detector.feature, source, reading, progress)
-    frozen = detector.feature.freeze(events)
+    frozen = detector.feature.learn(events)
     seen = only_whole(measured(frozen, events), reading.limits)
     recipe: Any = on_clock(detector, reading)
     model: Model = replace(recipe, feature=frozen).fit(seen.frame, told.frame)

@@ -17,7 +17,7 @@ from gamewarden.pipeline.fitting import Fitted, kept
 from gamewarden.pipeline.judging import speakers_of
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.meeting import only_whole
-from gamewarden.pipeline.scoring import hear, load_models, seeing
+from gamewarden.pipeline.scoring import hear, load_models, models_for
 from gamewarden.pipeline.sources import Reading
 from gamewarden.readers.small import read_labels
 from gamewarden.spans import parse_span
@@ -62,7 +62,7 @@ def fit_fusion(
         FitError: there are fewer than two models, or too few labelled actors.
     """
     told = read_labels(labels, reading.zone)
-    found = seeing(load_models(models), source, models)
+    found = models_for(load_models(models), source, models)
     if len(found) < _LEAST_MODELS:
         raise FitError(f"fit fusion: {models} has {len(found)} model for {source}; fit a second detector first")
     heard = hear(found, source, reading, progress)

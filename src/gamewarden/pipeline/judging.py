@@ -15,7 +15,7 @@ from gamewarden.features import load as load_feature
 from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.prevalence import at_share
 from gamewarden.pipeline.reaching import beside_the_list, reach_of
-from gamewarden.pipeline.scoring import hear, load_models, seeing
+from gamewarden.pipeline.scoring import hear, load_models, models_for
 from gamewarden.pipeline.sources import Reading
 from gamewarden.pipeline.wholes import PROMISE, unranked
 from gamewarden.spans import DAY, parse_span, span_text
@@ -98,7 +98,7 @@ def judge(
     """
     policy = config or Config()
     supposed = prevalence or Prevalence.of(policy)
-    found = seeing(load_models(models), source, models)
+    found = models_for(load_models(models), source, models)
     _refuse_tables(found, source)
     heard = hear(found, source, reading, progress)
     found, features = list(heard.models), heard.features
@@ -130,7 +130,7 @@ def judge(
 def _refuse_tables(models: Sequence[Model], source: Path) -> None:
     """A verdict is about a period, and a row of an operator's own table has none."""
     for model in models:
-        if load_feature(model.feature.name).eats == "table":
+        if load_feature(model.feature.name).input == "table":
             raise ModelError(
                 f"judge: {source} is a table whose rows belong to no period, and {model.card.id} judges rows; use "
                 "`gamewarden score` for their probabilities and `gamewarden explain ACTOR` for the reasons"

@@ -58,7 +58,7 @@ def measure(feature: Feature, source: Path, reading: Reading, progress: Progress
     return measured(feature, Unquestioned(open_for(feature, source, reading, progress)))
 
 
-def measured(feature: Feature, stream: Any, limits: Limits | None = None) -> Told:  # noqa: ANN401  what the feature eats
+def measured(feature: Feature, stream: Any, limits: Limits | None = None) -> Told:  # noqa: ANN401  what the feature takes
     """FEATURES of a stream, and what the recipe and the source have to say beside them.
 
     Where a vocabulary was learned, periods of another vocabulary than its own, by `limits`, are not measured.
@@ -71,7 +71,7 @@ def measured(feature: Feature, stream: Any, limits: Limits | None = None) -> Tol
     frame = feature.measure(stream)
     said = feature.remarks_on(frame) if isinstance(feature, AccountTable) else ()
     told = Told(frame, (*warnings, *remarks_of(stream), *said))
-    if feature.eats != "events":
+    if feature.input != "events":
         return told
     if not isinstance(feature, Actions):
         return _sighted(told, stream)

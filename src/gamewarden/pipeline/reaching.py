@@ -21,11 +21,11 @@ def reach_of(models: Sequence[Model], fusion: FusionModel | None, points: Points
     """Why nobody can reach the conservative point with these models, where that is so."""
     families = [Voice(model.feature.name, _humans(model.card)) for model in _speaking(models)]
     together = None if fusion is None else Voice(fusion.id, _humans(fusion.card))
-    eaten = {features.load(model.feature.name).eats for model in models}
+    inputs = {features.load(model.feature.name).input for model in models}
     others = [
         name
-        for name, seen in detectors.SEES.items()
-        if features.load(seen).eats in eaten and seen not in {voice.name for voice in families}
+        for name, seen in detectors.FEATURE_OF.items()
+        if features.load(seen).input in inputs and seen not in {voice.name for voice in families}
     ]
     told = Reach(points, families, together).sentence(others)
     heard = [*(model.card for model in _speaking(models)), *([] if fusion is None else [fusion.card])]
@@ -57,12 +57,14 @@ def best_points(verdicts: pl.DataFrame, points: Points) -> pl.DataFrame:
 def other_voices(directory: Path, model: Model) -> Iterator[str]:
     """Why `judge` may see an account otherwise than this model alone does, where it may."""
     stored = {one.detector for one in shelf.in_force(directory)}
-    food = features.load(model.feature.name).eats
-    mates = {name for name, seen in detectors.SEES.items() if features.load(seen).eats == food}
+    kind = features.load(model.feature.name).input
+    mates = {name for name, seen in detectors.FEATURE_OF.items() if features.load(seen).input == kind}
     others = [name for name in (FUSION, *detectors.NAMES) if name in stored and name in {FUSION, *mates}]
     others = [name for name in others if name != model.card.detector]
-    first = next(name for name in detectors.NAMES if name in stored and detectors.SEES[name] == model.feature.name)
-    if all(detectors.SEES.get(name) == model.feature.name for name in others) and first == model.card.detector:
+    first = next(
+        name for name in detectors.NAMES if name in stored and detectors.FEATURE_OF[name] == model.feature.name
+    )
+    if all(detectors.FEATURE_OF.get(name) == model.feature.name for name in others) and first == model.card.detector:
         same = ", ".join((first, *others))
         yield from [f"`judge` gives the same points; its probability is the mean of {same}."] if others else []
     else:

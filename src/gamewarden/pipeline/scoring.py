@@ -46,9 +46,9 @@ def event_model(models: Path, detector: str | None) -> Model:
         ModelError: there is none.
     """
     found = load_models(models, detector)[0]
-    if features.load(found.feature.name).eats != "events":
+    if features.load(found.feature.name).input != "events":
         raise ModelError(
-            f"{models}: {found.card.id} judges {features.load(found.feature.name).eats}; `gamewarden score` uses it, "
+            f"{models}: {found.card.id} judges {features.load(found.feature.name).input}; `gamewarden score` uses it, "
             "this needs a detector of events"
         )
     return found
@@ -76,7 +76,7 @@ def score(
     Raises:
         ModelError: no model judges what the source holds.
     """
-    found = seeing(load_models(models), source, models)
+    found = models_for(load_models(models), source, models)
     heard = hear(found, source, reading, progress)
     scores = heard.at(prevalence)
     caveats = (*doubted(models, heard.models, scores), *heard.caveats)
@@ -130,7 +130,7 @@ def hear(models: Sequence[Model], source: Path, reading: Reading, progress: Prog
 
 def rows_to_judge(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:
     """What a detector of this feature is shown of a source."""
-    if feature.eats == "records":
+    if feature.input == "records":
         return sessions_to_judge(feature, [source], reading, progress)
     return measured(feature, open_for(feature, source, reading, progress), reading.limits)
 
@@ -141,8 +141,8 @@ def model_for(source: Path, models: Path, detector: str | None) -> Model:
     Raises:
         ModelError: there is none.
     """
-    found = load_models(models, detector) if detector else seeing(load_models(models), source, models)
-    return next((model for model in found if features.load(model.feature.name).eats != "packets"), found[0])
+    found = load_models(models, detector) if detector else models_for(load_models(models), source, models)
+    return next((model for model in found if features.load(model.feature.name).input != "packets"), found[0])
 
 
 def measure_for(
@@ -169,21 +169,21 @@ def zone_remarks(models: Sequence[Model], reading: Reading) -> tuple[str, ...]:
     )
 
 
-def seeing(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
+def models_for(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
     """The models of what the source holds, where that shows from outside; else those of events before packets.
 
     A file with all the columns that a model of tables learned from is such a table.
     """
-    by_food: dict[str, list[Model]] = {}
+    by_input: dict[str, list[Model]] = {}
     for model in models:
-        by_food.setdefault(features.load(model.feature.name).eats, []).append(model)
-    held = _held(source, by_food) or tuple(by_food)[:1]
-    if not any(food in by_food for food in held):
+        by_input.setdefault(features.load(model.feature.name).input, []).append(model)
+    held = _held(source, by_input) or tuple(by_input)[:1]
+    if not any(kind in by_input for kind in held):
         needed = " or ".join(held)
         raise ModelError(
-            f"{shelf}: judges {', '.join(by_food)} and {source} holds {needed}; fit a detector of {needed}"
+            f"{shelf}: judges {', '.join(by_input)} and {source} holds {needed}; fit a detector of {needed}"
         )
-    return [model for food in held for model in by_food.get(food, ())]
+    return [model for kind in held for model in by_input.get(kind, ())]
 
 
 def _held(source: Path, judged: Mapping[str, Sequence[Model]]) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ def _held(source: Path, judged: Mapping[str, Sequence[Model]]) -> tuple[str, ...
         return ("records",)
     if any(is_table_of(source, model) for model in judged.get("table", ())):
         return ("table",)
-    return tuple(food for food in judged if food != "table")[:1]
+    return tuple(kind for kind in judged if kind != "table")[:1]
 
 
 def _unsure(scores: pl.DataFrame) -> tuple[str, ...]:

@@ -105,9 +105,9 @@ def needs_of(recipe: Recipe) -> dict[str, Any]:
     if recipe.name == SCORES_OF:
         return {"scores of": list(recipe.options["models"])}
     feature = features.load(recipe.name)
-    columns = list(getattr(feature_of(recipe), "own_needs", feature.needs))
-    better = [f"{seen} (else {column} stays empty)" for seen, column in feature.wants.items()]
-    return {"a stream of": feature.eats, "columns": columns, **({"better_with": better} if better else {})}
+    columns = list(getattr(feature_of(recipe), "own_needs", feature.requires))
+    better = [f"{seen} (else {column} stays empty)" for seen, column in feature.optional.items()]
+    return {"a stream of": feature.input, "columns": columns, **({"better_with": better} if better else {})}
 
 
 def models_on(directory: Path) -> pl.DataFrame:

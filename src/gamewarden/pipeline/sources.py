@@ -16,11 +16,11 @@ from gamewarden.contracts import (
     Bounds,
     EventStream,
     Feature,
-    Food,
     LogSource,
     PacketStream,
     Progress,
     RowStream,
+    StreamKind,
     no_progress,
 )
 from gamewarden.errors import ReadError
@@ -138,7 +138,7 @@ def lint(source: Path, reading: Reading) -> Lint:
     """What of a log or a lake can be read, and which detectors of events stay blind."""
     if not source.exists():
         raise ReadError(f"{source}: there is no such file or lake")
-    seeing = {name: feature_class_of(name)() for name in detectors.NAMES if food_of(name) == "events"}
+    seeing = {name: feature_class_of(name)() for name in detectors.NAMES if input_of(name) == "events"}
     if source.is_dir():
         return lint_events(open_source(source, reading), str(source), seeing)
     mapping = None if reading.mapping is None else load_mapping(reading.mapping)
@@ -147,12 +147,12 @@ def lint(source: Path, reading: Reading) -> Lint:
 
 def feature_class_of(detector: str) -> type[Feature]:
     """The recipe class of the feature a detector sees."""
-    return features.load(detectors.SEES[detector])
+    return features.load(detectors.FEATURE_OF[detector])
 
 
-def food_of(detector: str) -> Food:
+def input_of(detector: str) -> StreamKind:
     """What a detector's feature is measured from."""
-    return feature_class_of(detector).eats
+    return feature_class_of(detector).input
 
 
 def read(source: Path, lake: Path, reading: Reading, progress: Progress = no_progress) -> Told:
@@ -184,7 +184,7 @@ def _open_records(source: Path, reading: Reading) -> Any:  # noqa: ANN401  a Rec
     return open_record_source([source], reading)
 
 
-# How the source of each kind of stream is opened: what a feature eats, and who brings it.
+# How the source of each kind of stream is opened: what a feature takes, and who brings it.
 OPENERS: Mapping[str, Callable[[Path, Reading], Any]] = {
     "events": open_source,
     "packets": open_packet_source,
@@ -193,14 +193,14 @@ OPENERS: Mapping[str, Callable[[Path, Reading], Any]] = {
 }
 
 
-def open_for(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Any:  # noqa: ANN401  what the feature eats
+def open_for(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Any:  # noqa: ANN401  what the feature takes
     """The source as the stream that this feature measures, watched.
 
     Raises:
         ReadError: it cannot be read as such.
         ConfigError: a way of reading it is none.
     """
-    return Watched(OPENERS[feature.eats](source, reading), progress)
+    return Watched(OPENERS[feature.input](source, reading), progress)
 
 
 def remarks_of(stream: object) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def compare_splits(
     seen = seen_in(events, "character" if by_character else "actor")
     telling = sanction_kinds(seen.kinds["kind"].unique())
     stream: EventStream = without(events, telling) if telling else events
-    frozen = seeing[0].feature.freeze(stream)
+    frozen = seeing[0].feature.learn(stream)
     told = only_whole(measured(frozen, stream), splitting.limits)
     ground = Ground(told.frame, labels, ties_of(seen), splitting.group, splitting.cut, splitting.folds)
     if {TIME, ALL} & set(splitting.names):
@@ -139,8 +139,8 @@ def _names_of_detectors(result: SideBySide) -> list[str]:
 
 
 def _model_id(detector: Detector, stream: EventStream, compared: Compared, labels: pl.DataFrame) -> str:
-    frozen = detector.feature.freeze(stream)
-    same = frozen.to_dict() == compared.seeing[0].feature.freeze(stream).to_dict()
+    frozen = detector.feature.learn(stream)
+    same = frozen.to_dict() == compared.seeing[0].feature.learn(stream).to_dict()
     table = compared.measured.frame if same else frozen.measure(stream)
     recipe: Any = detector
     return str(replace(recipe, feature=frozen).fit(table, labels).card.id)

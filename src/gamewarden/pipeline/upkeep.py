@@ -172,7 +172,7 @@ class LakeHands:
     def _fit(self, model: str, periods: Sequence[Period], labels: pl.DataFrame) -> Model:
         feature = _unfrozen(self._feature(model))
         since, until = periods[-1].since, periods[0].until
-        frozen = feature.freeze(self.lake.events(since, until))
+        frozen = feature.learn(self.lake.events(since, until))
         rows = pl.concat([measured(frozen, self.lake.events(one.since, one.until)).frame for one in periods])
         fitted: Model = recipe_like(self._model(model), frozen).fit(only_whole(Told(rows), self.limits).frame, labels)
         return fitted

@@ -41,11 +41,11 @@ class Needs(Protocol):
     """What a feature says of the events it reads."""
 
     @property
-    def needs(self) -> tuple[str, ...]:
+    def requires(self) -> tuple[str, ...]:
         """EVENTS columns without which it is blind."""
 
     @property
-    def wants(self) -> Mapping[str, str]:
+    def optional(self) -> Mapping[str, str]:
         """Column or kind -> what stays null without it."""
 
 
@@ -274,10 +274,10 @@ def _unused(shape: Peek, file: EventFile) -> tuple[str, ...]:
 
 
 def _sight(detector: str, feature: Needs, columns: set[str], kinds: Mapping[str, int]) -> Sight:
-    blind = tuple(name for name in feature.needs if name not in columns)
+    blind = tuple(name for name in feature.requires if name not in columns)
     poorer = {
         name: what
-        for name, what in feature.wants.items()
+        for name, what in feature.optional.items()
         if (name not in columns if name in EVENTS.columns else name not in kinds)
     }
     return Sight(detector, blind, poorer)

@@ -1,4 +1,4 @@
-"""Decoded client messages as EVENTS, so that everything that eats a game's log can eat a tap on its port.
+"""Decoded client messages as EVENTS, so that everything that reads a game's log can read a tap on its port.
 
 A client only asks; the server's answers are not read. So an attack is an order to attack, a pick-up one to pick up,
 and what lies in a trade window counts as given when this side commits to it.

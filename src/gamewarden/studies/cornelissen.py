@@ -164,7 +164,7 @@ def _run(world: Ragnarok, progress: Progress) -> Run:
     tables: dict[str, pl.DataFrame] = {}
     asked = pl.DataFrame()
     for name, method in METHODS.items():
-        table: Any = method.feature.measure(records)  # type: ignore[arg-type]  # a stream of records, as it eats
+        table: Any = method.feature.measure(records)  # type: ignore[arg-type]  # a stream of records, as it takes
         rows = method.rows(table, labels)
         told = _left_out(method, rows).with_columns(
             pl.lit(name).alias("method"), persona=pl.col("actor").replace_strict(truth)

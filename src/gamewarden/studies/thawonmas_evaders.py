@@ -34,7 +34,7 @@ def evaders(stage: Stage, cast: Cast) -> pl.DataFrame:
     """One row each kind of stranger: the share of its chunks of 60 minutes that each method catches, and its loot."""
     recipe = Actions(chunk=HOUR, t=SECONDS, kinds=RESOURCES, max_freq=True)
     known = _log(stage, [(actor, None) for actor in cast.all])
-    feature = recipe.freeze(known)
+    feature = recipe.learn(known)
     machines = _machines(feature, known, stage.labels)
     return pl.DataFrame([_row(stage, feature, machines, who, lives) for who, lives in _strangers(stage, cast)])
 
