@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gamewarden.detectors import FEATURE_OF, load
+from gamewarden.detectors import feature_of, load
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr
 from gamewarden.features.actions import Actions
 from gamewarden.features.self_similarity import SelfSimilarity
@@ -49,8 +49,8 @@ def judged(world: World, seed: int) -> pl.DataFrame:
     known, fresh = ~pl.col("actor").is_in(out.implode()), pl.col("actor").is_in(out.implode())
     models, features = [], {}
     for name in DETECTORS:
-        recipe, table = measured[FEATURE_OF[name]]
-        options: Mapping[str, Any] = {"most": LEARNED_FROM} if FEATURE_OF[name] == "actions" else {}
+        recipe, table = measured[feature_of(name)]
+        options: Mapping[str, Any] = {"most": LEARNED_FROM} if feature_of(name) == "actions" else {}
         model = load(name)(feature=recipe, **options).fit(table.filter(known), labels.filter(known))
         models.append(model)
         features[model.card.id] = table

@@ -371,13 +371,13 @@ WILD = {
 
 
 def test_a_model_that_asks_whether_a_number_is_missing_comes_back(model):
-    assert detectors.revive(model.to_dict()) == model
+    assert detectors.load_model(model.to_dict()) == model
 
 
 @pytest.mark.parametrize("case", WILD)
 def test_a_model_from_a_stranger_is_refused_before_it_walks_a_tree(model, case):
     with pytest.raises(ModelError):
-        detectors.revive(spoiled(model, WILD[case]))
+        detectors.load_model(spoiled(model, WILD[case]))
 
 
 def test_an_empty_forest_says_nothing():

@@ -388,7 +388,7 @@ def test_an_unknown_detector_is_refused_with_the_known_ones():
     with pytest.raises(ConfigError, match="'self-similarty' is unknown; choose one of account-day, self-similarity"):
         detectors.load("self-similarty")
     with pytest.raises(ModelError, match="unknown here"):
-        detectors.revive({"id": "x@1", "detector": "x"})
+        detectors.load_model({"id": "x@1", "detector": "x"})
 
 
 def impossible(count):
@@ -432,7 +432,7 @@ def test_a_stored_value_that_cannot_be_is_refused(model, change, words):
     change(values)
 
     with pytest.raises(ModelError, match=words):
-        detectors.revive(values)
+        detectors.load_model(values)
 
 
 @settings(max_examples=200, deadline=None)
@@ -446,7 +446,7 @@ def test_a_model_with_any_value_exchanged_is_refused_or_works(model, data):
     holder[last] = data.draw(json_values)
 
     try:
-        odd = detectors.revive(values)
+        odd = detectors.load_model(values)
     except ModelError:
         return
 

@@ -284,7 +284,7 @@ def test_a_damaged_network_is_not_believed(rows, labels, damage):
     damage(values)
 
     with pytest.raises(ModelError):
-        detectors.revive(values)
+        detectors.load_model(values)
 
 
 NEIGHBOUR_DAMAGES = {
@@ -303,7 +303,7 @@ def test_damaged_neighbours_are_not_believed(rows, labels, damage):
     damage(values["machine"])
 
     with pytest.raises(ModelError):
-        detectors.revive(values)
+        detectors.load_model(values)
 
 
 @pytest.fixture(
@@ -324,7 +324,7 @@ def test_a_model_with_any_value_exchanged_is_refused_or_works(model, rows, data)
     holder[last] = data.draw(json_values)
 
     try:
-        odd = detectors.revive(values)
+        odd = detectors.load_model(values)
     except ModelError:
         return
 

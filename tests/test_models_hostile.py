@@ -57,7 +57,7 @@ def path(cases, tmp_path):
 
 def refusal(path):
     with pytest.raises(ModelError) as caught:
-        detectors.revive(models.load(path))
+        detectors.load_model(models.load(path))
     return str(caught.value).replace(str(path), "FILE")
 
 
@@ -135,7 +135,7 @@ def test_a_file_with_any_bytes_exchanged_is_the_same_model_or_refused(cases, pat
     other.write_bytes(whole[:start] + data.draw(st.binary(max_size=12)) + whole[end:])
 
     try:
-        same = detectors.revive(models.load(other)) == model
+        same = detectors.load_model(models.load(other)) == model
     except ModelError:
         same = True
 
@@ -195,7 +195,7 @@ def test_a_model_with_any_value_exchanged_is_refused_or_works(cases, name):
     for at, way in enumerate(places(values)):
         for other in NASTY[at % 13 :: 13]:
             try:
-                odd = detectors.revive(exchanged(values, way, other))
+                odd = detectors.load_model(exchanged(values, way, other))
                 feature_of(odd.feature)
                 scores, evidence = odd.score(rows), odd.explain(rows)
             except GamewardenError:

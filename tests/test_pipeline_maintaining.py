@@ -536,7 +536,7 @@ def test_the_table_of_no_records_is_empty_with_its_columns():
     assert table_of([]).columns[:3] == ["period", "status", "x"]
 
 
-EVENT_DETECTORS = [name for name in detectors.NAMES if pipeline.input_of(name) == "events"]
+EVENT_DETECTORS = [name for name in detectors.names() if pipeline.input_of(name) == "events"]
 
 
 @pytest.mark.parametrize("name", EVENT_DETECTORS)

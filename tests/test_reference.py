@@ -78,7 +78,7 @@ def test_a_model_from_before_there_were_styles_is_read_and_scores_as_it_did(mode
     feature = Recipe(values["feature"]["name"], values["feature"]["options"])
     values["id"] = model_id(values["detector"], values["recipe"], feature, values["data"])
 
-    old = detectors.revive(values)
+    old = detectors.load_model(values)
 
     table = account_days(5, 5, seed=3)
     assert old.score(table)["alarm"].equals(replace(model, styles=None).score(table)["alarm"])
@@ -97,7 +97,7 @@ def test_a_model_from_before_there_were_styles_is_read_and_scores_as_it_did(mode
 )
 def test_styles_that_do_not_fit_together_are_refused(model, wrong, words):
     with pytest.raises(ModelError, match=words):
-        detectors.revive({**model.to_dict(), "styles": wrong})
+        detectors.load_model({**model.to_dict(), "styles": wrong})
 
 
 def test_other_borders_make_another_model(model):

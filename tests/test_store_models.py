@@ -42,7 +42,7 @@ def edited(path, old, new):
 
 def test_a_model_comes_back_as_it_was(model, path):
     assert path.name == f"{model.id}.json"
-    assert detectors.revive(models.load(path)) == model
+    assert detectors.load_model(models.load(path)) == model
 
 
 def test_saving_the_same_model_again_writes_the_same_bytes(model, path):

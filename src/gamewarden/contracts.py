@@ -208,6 +208,8 @@ class Detector(Protocol):
 
     name: ClassVar[str]
     says: ClassVar[str]  # one sentence for a person
+    sees: ClassVar[str]  # the name of the feature it looks at
+    model: ClassVar["type[Model]"]  # what `fit` gives
 
     @property
     def feature(self) -> Feature:

@@ -12,7 +12,7 @@ import pytest
 
 from gamewarden import detectors
 from gamewarden.contracts import Card
-from gamewarden.detectors import FEATURE_OF
+from gamewarden.detectors import feature_of
 from gamewarden.detectors.card import card_markdown
 from gamewarden.features.account_table import AccountTable
 from gamewarden.features.session import Sessions
@@ -30,12 +30,12 @@ LABELS = {**dict.fromkeys(FEATURES, labels_of(12, 14)), "account-table": labels_
 # A network need not be finished, nor a wood be full-grown, to keep its promises.
 QUICK = {"session-network": {"epochs": 60}, "account-table": {"rounds": 12, "runs": 1}}
 
-OF_TABLES = [name for name in detectors.NAMES if input_of(name) != "packets"]
+OF_TABLES = [name for name in detectors.names() if input_of(name) != "packets"]
 
 
 def switches():
     for name in OF_TABLES:
-        recipe = detectors.load(name)(feature=FEATURES[FEATURE_OF[name]], **QUICK.get(name, {}))
+        recipe = detectors.load(name)(feature=FEATURES[feature_of(name)], **QUICK.get(name, {}))
         yield pytest.param(recipe, id=name)
         for option in fields(recipe):
             for value in option.metadata.get("also", ()):
@@ -65,19 +65,19 @@ def tables():
 
 @pytest.fixture(scope="module", params=switches())
 def fitted(request, tables):
-    table = tables[FEATURE_OF[request.param.name]]
-    return request.param, request.param.fit(table, LABELS[FEATURE_OF[request.param.name]])
+    table = tables[feature_of(request.param.name)]
+    return request.param, request.param.fit(table, LABELS[feature_of(request.param.name)])
 
 
 @pytest.fixture(scope="module")
 def table(fitted, tables):
-    return tables[FEATURE_OF[fitted[0].name]]
+    return tables[feature_of(fitted[0].name)]
 
 
 @pytest.mark.parametrize("name", OF_TABLES)
 def test_the_moment_at_which_a_label_was_given_is_in_the_name_of_the_model(name, tables):
-    recipe = detectors.load(name)(feature=FEATURES[FEATURE_OF[name]], **QUICK.get(name, {}))
-    table, labels = tables[FEATURE_OF[name]], LABELS[FEATURE_OF[name]]
+    recipe = detectors.load(name)(feature=FEATURES[feature_of(name)], **QUICK.get(name, {}))
+    table, labels = tables[feature_of(name)], LABELS[feature_of(name)]
     late = labels.with_columns(at=pl.lit(datetime(2100, 1, 1, tzinfo=UTC)).cast(TIME))
 
     assert recipe.fit(table, late).card.id != recipe.fit(table, labels).card.id
@@ -85,11 +85,11 @@ def test_the_moment_at_which_a_label_was_given_is_in_the_name_of_the_model(name,
 
 def unmeasured(recipe, table):
     """Which periods nobody can judge."""
-    if FEATURE_OF[recipe.name] == "actions":
+    if feature_of(recipe.name) == "actions":
         return table["events"] < recipe.enough
-    if FEATURE_OF[recipe.name] == "account-table":
+    if feature_of(recipe.name) == "account-table":
         return table.select(pl.all_horizontal(pl.col(TELLING).is_null())).to_series()
-    if FEATURE_OF[recipe.name] == "session":
+    if feature_of(recipe.name) == "session":
         return ~table["valid"] | ~(table["enough"] | recipe.as_published)
     return table["self_sim"].is_null()
 
@@ -99,7 +99,7 @@ def shuffled(frame):
 
 
 def test_every_option_names_what_else_to_try():
-    for name in detectors.NAMES:
+    for name in detectors.names():
         for option in fields(detectors.load(name)):
             needs_no_flip = option.default is MISSING and option.default_factory is MISSING
             assert needs_no_flip or option.metadata["also"], f"{name}.{option.name}"
@@ -108,7 +108,7 @@ def test_every_option_names_what_else_to_try():
 def test_the_same_recipe_and_data_give_the_same_model_whatever_the_order_of_the_rows(fitted, table):
     recipe, model = fitted
 
-    again = recipe.fit(shuffled(table), shuffled(LABELS[FEATURE_OF[recipe.name]]))
+    again = recipe.fit(shuffled(table), shuffled(LABELS[feature_of(recipe.name)]))
 
     assert again.card.id == model.card.id
     assert again.to_dict() == model.to_dict()
@@ -190,7 +190,7 @@ def test_the_evidence_of_a_row_is_the_same_alone_as_in_a_crowd(fitted, table):
 def test_a_model_comes_back_from_its_own_values(fitted, table):
     _, model = fitted
 
-    back = detectors.revive(model.to_dict())
+    back = detectors.load_model(model.to_dict())
 
     assert back == model
     assert back.score(table).equals(model.score(table))
@@ -209,6 +209,6 @@ def test_the_card_renders_as_markdown_with_its_name_and_weaknesses(fitted):
 def test_every_option_of_the_recipe_changes_the_name_of_the_model(tables):
     recipes = [recipe.values[0] for recipe in switches()]
 
-    names = [recipe.fit(tables[FEATURE_OF[recipe.name]], LABELS[FEATURE_OF[recipe.name]]).card.id for recipe in recipes]
+    names = [recipe.fit(tables[feature_of(recipe.name)], LABELS[feature_of(recipe.name)]).card.id for recipe in recipes]
 
     assert len(set(names)) == len(names)

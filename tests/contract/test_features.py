@@ -13,7 +13,7 @@ from recipes import name_of, variants
 from records_made_up import mixture as mixture_of_records
 from tables_made_up import account_table
 
-RECIPES = [recipe for name in features.NAMES for recipe in variants(features.load(name)())]
+RECIPES = [recipe for name in features.names() for recipe in variants(features.load(name)())]
 
 
 TIMED = ["actor", "since", "until", "events"]
@@ -74,7 +74,7 @@ def measured(recipe, rows):
     return recipe.measure(stream(recipe, rows))
 
 
-@pytest.mark.parametrize("name", features.NAMES)
+@pytest.mark.parametrize("name", features.names())
 def test_a_family_is_a_frozen_recipe_whose_every_switch_names_another_value(name):
     family = features.load(name)
 

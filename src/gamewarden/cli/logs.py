@@ -115,7 +115,7 @@ def _measure_command(name: str) -> click.Command:
 def _feature_names() -> tuple[str, ...]:
     from gamewarden import features
 
-    return features.NAMES
+    return features.names()
 
 
 @click.group(cls=PartGroup, names=_feature_names, make=_measure_command)

@@ -102,7 +102,7 @@ def _fit_events(name: str) -> click.Command:
 def _detector_names() -> tuple[str, ...]:
     from gamewarden import detectors
 
-    return (*detectors.NAMES, "fusion")
+    return (*detectors.names(), "fusion")
 
 
 @click.group(cls=PartGroup, names=_detector_names, make=_fit_command)

@@ -1,16 +1,17 @@
-"""Numbers to scores: one published method a file, named in DETECTORS."""
+"""Numbers to scores: one published method a file, named in REGISTRY."""
 
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gamewarden.errors import ConfigError, ModelError
+from gamewarden.registry import Registry
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Detector, Model
 
 # name, the feature it sees, recipe, model: those that see most first; nothing is imported before it is asked for.
-DETECTORS: tuple[tuple[str, str, str, str], ...] = (
+_OWN: tuple[tuple[str, str, str, str], ...] = (
     ("account-day", "self-similarity", "logistic:AccountDay", "logistic_model:LogisticModel"),
     ("self-similarity", "self-similarity", "logistic:SelfSimilarityAlone", "logistic_model:LogisticModel"),
     ("actions-interval", "actions", "actions:Interval", "action_model:ActionModel"),
@@ -21,8 +22,30 @@ DETECTORS: tuple[tuple[str, str, str, str], ...] = (
     ("session-angle", "session", "sessions:SessionAngle", "session_model:SessionModel"),
     ("account-table", "account-table", "account_table:AccountTableDetector", "account_table_model:AccountTableModel"),
 )
-NAMES = tuple(name for name, *_ in DETECTORS)
-FEATURE_OF = {name: feature for name, feature, *_ in DETECTORS}
+_FEATURES = {name: feature for name, feature, *_ in _OWN}
+_MODELS = {name: f"{__name__}.{model}" for name, _, _, model in _OWN}
+REGISTRY = Registry(
+    "gamewarden.detectors", "detector", {name: f"{__name__}.{recipe}" for name, _, recipe, _ in _OWN}, ConfigError
+)
+
+
+def names() -> tuple[str, ...]:
+    """Every detector, those that see most first, those of installed packages last."""
+    return REGISTRY.names
+
+
+def feature_of(name: str) -> str:
+    """The feature that a detector sees.
+
+    Raises:
+        ConfigError: there is no such detector.
+    """
+    return _FEATURES[name] if name in _FEATURES else load(name).sees
+
+
+def of_feature(feature: str) -> tuple[str, ...]:
+    """The detectors that see a feature."""
+    return tuple(name for name in names() if feature_of(name) == feature)
 
 
 def load(name: str) -> "type[Detector]":
@@ -31,29 +54,28 @@ def load(name: str) -> "type[Detector]":
     Raises:
         ConfigError: there is no such detector.
     """
-    for known, _, recipe, _ in DETECTORS:
-        if known == name:
-            found: type[Detector] = _imported(recipe)
-            return found
-    raise ConfigError(f"detector {name!r} is unknown; choose one of {', '.join(NAMES)}")
+    recipe: type[Detector] = REGISTRY.load(name)
+    return recipe
 
 
-def revive(values: Mapping[str, Any]) -> "Model":
+def load_model(values: Mapping[str, Any]) -> "Model":
     """The model back from the JSON values that the model store read.
 
     Raises:
         ModelError: the detector is unknown here, or a value is not what such a model holds.
     """
-    for known, _, _, model in DETECTORS:
-        if known == values.get("detector"):
-            found: type[Model] = _imported(model)
-            return found.from_dict(values)
-    raise ModelError(
-        f"model {values.get('id')!r} is of the detector {values.get('detector')!r}, which is unknown here; "
-        f"known are {', '.join(NAMES)}"
-    )
+    name = values.get("detector")
+    if name not in names():
+        raise ModelError(
+            f"model {values.get('id')!r} is of the detector {name!r}, which is unknown here; known are "
+            f"{', '.join(names())}"
+        )
+    return _model_of(str(name)).from_dict(values)
 
 
-def _imported(place: str) -> Any:  # noqa: ANN401 - the callers say which class it is
-    module, _, name = place.partition(":")
-    return getattr(import_module(f"{__name__}.{module}"), name)
+def _model_of(name: str) -> "type[Model]":
+    if name not in _MODELS:
+        return load(name).model
+    module, _, attribute = _MODELS[name].partition(":")
+    model: type[Model] = getattr(import_module(module), attribute)
+    return model

@@ -1,21 +1,28 @@
-"""Events, packets, records and tables to numbers: one family of features a file, named in FEATURES."""
-
-from importlib import import_module
-from typing import cast
+"""Events, packets, messages and tables to numbers: one family of features a package or file, named in REGISTRY."""
 
 from gamewarden.contracts import Feature
 from gamewarden.errors import MeasureError
+from gamewarden.registry import Registry
 
 # A family's name, and where its recipe lives. Recipes are imported when asked for: --help must not pay for them.
-FEATURES = (
-    ("self-similarity", "gamewarden.features.self_similarity", "SelfSimilarity"),
-    ("activity", "gamewarden.features.activity", "Activity"),
-    ("actions", "gamewarden.features.actions", "Actions"),
-    ("traffic", "gamewarden.features.traffic", "TrafficTest"),
-    ("session", "gamewarden.features.session", "Sessions"),
-    ("account-table", "gamewarden.features.account_table", "AccountTable"),
+REGISTRY = Registry(
+    "gamewarden.features",
+    "feature family",
+    {
+        "self-similarity": "gamewarden.features.self_similarity:SelfSimilarity",
+        "activity": "gamewarden.features.activity:Activity",
+        "actions": "gamewarden.features.actions:Actions",
+        "traffic": "gamewarden.features.traffic:TrafficTest",
+        "session": "gamewarden.features.session:Sessions",
+        "account-table": "gamewarden.features.account_table:AccountTable",
+    },
+    MeasureError,
 )
-NAMES = tuple(name for name, *_ in FEATURES)
+
+
+def names() -> tuple[str, ...]:
+    """Every family, those of installed packages last."""
+    return REGISTRY.names
 
 
 def load(name: str) -> type[Feature]:
@@ -24,7 +31,5 @@ def load(name: str) -> type[Feature]:
     Raises:
         MeasureError: there is no such family.
     """
-    for known, module, recipe in FEATURES:
-        if known == name:
-            return cast("type[Feature]", getattr(import_module(module), recipe))
-    raise MeasureError(f"feature family {name!r} is unknown; choose one of: {', '.join(NAMES)}")
+    recipe: type[Feature] = REGISTRY.load(name)
+    return recipe

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from gamewarden.contracts import EventStream, Progress, no_progress
 from gamewarden.features import actions_kernel as kernel
-from gamewarden.features.names import Names
 from gamewarden.features.slots import BUDGET, Slots, added, chosen, frozen, grown, parts
+from gamewarden.features.text_columns import Names
 from gamewarden.spans import SECOND
 
 if TYPE_CHECKING:

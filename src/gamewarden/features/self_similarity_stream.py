@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from gamewarden.clock import Clock
 from gamewarden.contracts import EventStream, Progress, no_progress
 from gamewarden.features import self_similarity_kernel as kernel
-from gamewarden.features.names import Names
 from gamewarden.features.self_similarity import EMPTY, ROLES, Usage
 from gamewarden.features.slots import BUDGET, Slots, added, chosen, frozen, grown, parts
+from gamewarden.features.text_columns import Names
 
 if TYPE_CHECKING:
     from gamewarden.features.self_similarity import SelfSimilarity

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gamewarden.contracts import EventStream, Progress, no_progress
 from gamewarden.errors import TableError
-from gamewarden.features.names import Names
+from gamewarden.features.text_columns import Names
 
 BUDGET = 1 << 28  # bytes the second pass may hold
 

@@ -83,7 +83,7 @@ def backtest(question: Question, reading: Reading, progress: Progress = no_progr
 def _model(path: Path) -> Model:
     if path.is_dir():
         return event_model(path, None)
-    found = detectors.revive(stored_models.load(path))
+    found = detectors.load_model(stored_models.load(path))
     if features.load(found.feature.name).input != "events":
         raise ModelError(f"{path}: judges packets; only models of events can be compared on a log")
     return found

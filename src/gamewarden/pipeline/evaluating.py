@@ -9,10 +9,9 @@ from typing import Self, cast
 import numpy as np
 import polars as pl
 
-from gamewarden import features
+from gamewarden import detectors, features
 from gamewarden.config import Config
 from gamewarden.contracts import Detector, Feature, Progress, no_progress
-from gamewarden.detectors import FEATURE_OF
 from gamewarden.errors import ConfigError
 from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, ByProbability, Learns, PairsHeldOut, leave_pair_out
 from gamewarden.evaluation.plans import ACTOR, FARM
@@ -99,16 +98,18 @@ def detectors_to_try(names: Sequence[str], protocol: Protocol) -> tuple[str, ...
         ConfigError: one is unknown or learns from tables, or they do not see the same feature.
     """
     for name in names:
-        if name not in FEATURE_OF:
-            raise ConfigError(f"evaluate: {name!r} cannot be tried on a log; choose among {', '.join(FEATURE_OF)}")
-        if features.load(FEATURE_OF[name]).input == "table":
+        if name not in detectors.names():
+            raise ConfigError(
+                f"evaluate: {name!r} cannot be tried on a log; choose among {', '.join(detectors.names())}"
+            )
+        if features.load(detectors.feature_of(name)).input == "table":
             raise ConfigError(
                 f"evaluate: {name} learns from a table that has its own labels; `gamewarden fit {name} FILE --actor … "
                 "--label … --to DIR` prints how good it is on held-out rows"
             )
-    tried = tuple(names) or tuple(name for name, seen in FEATURE_OF.items() if seen == FEATURE_TRIED[protocol.name])
-    if len({FEATURE_OF[name] for name in tried}) > 1:
-        sees = ", ".join(f"{name} sees {FEATURE_OF[name]}" for name in tried)
+    tried = tuple(names) or detectors.of_feature(FEATURE_TRIED[protocol.name])
+    if len({detectors.feature_of(name) for name in tried}) > 1:
+        sees = ", ".join(f"{name} sees {detectors.feature_of(name)}" for name in tried)
         raise ConfigError(f"evaluate: {sees}; evaluate those of one feature at a time")
     return tried
 
@@ -132,8 +133,8 @@ def evaluate(
         )
     seeing = [
         on_clock(detector_recipe(name, feature, {}), reading)
-        for name, seen in FEATURE_OF.items()
-        if seen == feature.name and name in (tried or FEATURE_OF)
+        for name in detectors.of_feature(feature.name)
+        if name in (tried or detectors.names())
     ][::-1]
     if protocol.name == LEAVE_PAIR_OUT:
         seen = rows_to_judge(seeing[0].feature, source, reading, progress)

@@ -24,8 +24,9 @@ def reach_of(models: Sequence[Model], fusion: FusionModel | None, points: Points
     inputs = {features.load(model.feature.name).input for model in models}
     others = [
         name
-        for name, seen in detectors.FEATURE_OF.items()
-        if features.load(seen).input in inputs and seen not in {voice.name for voice in families}
+        for name in detectors.names()
+        if (seen := detectors.feature_of(name)) not in {voice.name for voice in families}
+        and features.load(seen).input in inputs
     ]
     told = Reach(points, families, together).sentence(others)
     heard = [*(model.card for model in _speaking(models)), *([] if fusion is None else [fusion.card])]
@@ -58,13 +59,14 @@ def other_voices(directory: Path, model: Model) -> Iterator[str]:
     """Why `judge` may see an account otherwise than this model alone does, where it may."""
     stored = {one.detector for one in shelf.in_force(directory)}
     kind = features.load(model.feature.name).input
-    mates = {name for name, seen in detectors.FEATURE_OF.items() if features.load(seen).input == kind}
-    others = [name for name in (FUSION, *detectors.NAMES) if name in stored and name in {FUSION, *mates}]
+    mates = {name for name in detectors.names() if features.load(detectors.feature_of(name)).input == kind}
+    others = [name for name in (FUSION, *detectors.names()) if name in stored and name in {FUSION, *mates}]
     others = [name for name in others if name != model.card.detector]
-    first = next(
-        name for name in detectors.NAMES if name in stored and detectors.FEATURE_OF[name] == model.feature.name
-    )
-    if all(detectors.FEATURE_OF.get(name) == model.feature.name for name in others) and first == model.card.detector:
+    first = next(name for name in detectors.of_feature(model.feature.name) if name in stored)
+    if (
+        all(name != FUSION and detectors.feature_of(name) == model.feature.name for name in others)
+        and first == model.card.detector
+    ):
         same = ", ".join((first, *others))
         yield from [f"`judge` gives the same points; its probability is the mean of {same}."] if others else []
     else:

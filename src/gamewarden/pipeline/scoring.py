@@ -35,8 +35,8 @@ def load_models(directory: Path, detector: str | None = None) -> list[Model]:
     found = {stored.detector: stored for stored in shelf.in_force(directory) if stored.detector != FUSION}
     if detector is not None and detector not in found:
         raise ModelError(f"{directory}: there is no model of {detector!r}, only of {', '.join(found)}")
-    names = [name for name in (*detectors.NAMES, *found) if name in found] if detector is None else [detector]
-    return [detectors.revive(stored_models.load(found[name].path)) for name in dict.fromkeys(names)]
+    names = [name for name in (*detectors.names(), *found) if name in found] if detector is None else [detector]
+    return [detectors.load_model(stored_models.load(found[name].path)) for name in dict.fromkeys(names)]
 
 
 def event_model(models: Path, detector: str | None) -> Model:

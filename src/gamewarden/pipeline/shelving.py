@@ -89,7 +89,7 @@ def revive(values: Mapping[str, Any]) -> Kept:
     """
     if values.get("detector") == FUSION:
         return FusionModel.from_dict(values)
-    return detectors.revive(values)
+    return detectors.load_model(values)
 
 
 def page_of(model: Kept, directory: Path) -> Page:

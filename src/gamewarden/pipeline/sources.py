@@ -138,7 +138,7 @@ def lint(source: Path, reading: Reading) -> Lint:
     """What of a log or a lake can be read, and which detectors of events stay blind."""
     if not source.exists():
         raise ReadError(f"{source}: there is no such file or lake")
-    seeing = {name: feature_class_of(name)() for name in detectors.NAMES if input_of(name) == "events"}
+    seeing = {name: feature_class_of(name)() for name in detectors.names() if input_of(name) == "events"}
     if source.is_dir():
         return lint_events(open_source(source, reading), str(source), seeing)
     mapping = None if reading.mapping is None else load_mapping(reading.mapping)
@@ -147,7 +147,7 @@ def lint(source: Path, reading: Reading) -> Lint:
 
 def feature_class_of(detector: str) -> type[Feature]:
     """The recipe class of the feature a detector sees."""
-    return features.load(detectors.FEATURE_OF[detector])
+    return features.load(detectors.feature_of(detector))
 
 
 def input_of(detector: str) -> StreamKind:

@@ -305,7 +305,7 @@ class LakeHands:
         if model not in self._models:
             places = [directory / f"{model}.json" for directory in (self.models, self.place.candidates)]
             path = next((path for path in places if path.exists()), places[0])
-            self._models[model] = detectors.revive(stored_models.load(path))
+            self._models[model] = detectors.load_model(stored_models.load(path))
         return self._models[model]
 
     def _most_moved(self, period: Period) -> list[str]:

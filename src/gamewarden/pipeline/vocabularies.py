@@ -60,7 +60,7 @@ def days_of(model: Model, models: Path) -> Days:
 def _model_of_days(models: Path) -> Model | None:
     """The model of a shelf that sees most of a day, where there is one."""
     seen = {stored.detector for stored in shelf.in_force(models)}
-    names = [name for name in detectors.NAMES if name in seen and detectors.FEATURE_OF[name] == SelfSimilarity.name]
+    names = [name for name in detectors.of_feature(SelfSimilarity.name) if name in seen]
     return load_models(models, names[0])[0] if names else None
 
 
