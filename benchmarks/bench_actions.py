@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench_self_similarity import KINDS, assert_agreement, line, write_log
-from gamewarden.readers.tables import open_events
+from gamewarden.readers.logs.tables import open_events
 
 COLUMNS = ("actor", "at", "kind")
 SECOND = 1_000_000
@@ -44,7 +44,7 @@ def decode(log: Path) -> None:
 
 def ours(log: Path) -> pl.DataFrame:
     """(b) The kernel, end to end."""
-    from gamewarden.features.actions import Actions
+    from gamewarden.features.actions.recipe import Actions
 
     return Actions(vocabulary=KINDS).measure(open_events(log))
 
@@ -124,7 +124,7 @@ def load(way: str) -> None:
     if way == "pandas":
         import_module("pandas")
     if way == "ours":
-        from gamewarden.features.actions import Actions
+        from gamewarden.features.actions.recipe import Actions
 
         Actions().measure(ThreeEvents())
 

@@ -17,8 +17,8 @@ import polars as pl
 
 from gamewarden.detectors import feature_of, load
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr
-from gamewarden.features.actions import Actions
-from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.actions.recipe import Actions
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.fusing import fuse
 from gamewarden.pipeline.judging import speakers_of
 from gamewarden.spans import DAY

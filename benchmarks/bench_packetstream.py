@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gamewarden.readers.packet_profile import thesis_profile
-from gamewarden.readers.records import open_records
+from gamewarden.readers.ragnarok.messages import open_messages
+from gamewarden.readers.ragnarok.thesis_profile import thesis_profile
 
 MESSAGES = 3_000_000
 PYTHON_SHARE = 10  # the loop in Python reads a tenth of it
@@ -60,7 +60,7 @@ def _message(kind: int, x: int, y: int, target: int) -> bytes:
 
 def ours(path: Path) -> Iterator[Columns]:
     """The reader behind `measure session`."""
-    for batch in open_records(path).batches(COLUMNS):
+    for batch in open_messages(path).batches(COLUMNS):
         yield {name: batch.column(name) for name in COLUMNS}
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from gamewarden.readers.packets import open_packets
+from gamewarden.readers.captures.packets import open_packets
 from gamewarden.world.pcap import write_pcap
 
 BARS = {"dpkt": 100.0, "tshark": 200.0}

@@ -131,8 +131,8 @@ def decode(log: Path) -> None:
 
 def ours(log: Path) -> pl.DataFrame:
     """(b) Ours, end to end: reader and kernel."""
-    from gamewarden.features.self_similarity import SelfSimilarity
-    from gamewarden.readers.tables import open_events
+    from gamewarden.features.self_similarity.recipe import SelfSimilarity
+    from gamewarden.readers.logs.tables import open_events
 
     return SelfSimilarity().measure(open_events(log))
 

@@ -13,7 +13,7 @@ import polars as pl
 from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
 from gamewarden.evaluation.cross_validation import evaluate
 from gamewarden.evaluation.metrics import auc
-from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.studies.lee import PUBLISHED
 from gamewarden.world import World
 from gamewarden.world.personas import BOTS, HUMANS

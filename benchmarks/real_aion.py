@@ -18,9 +18,9 @@ import polars as pl
 from gamewarden import folds
 from gamewarden.detectors.account_table import AccountTableDetector
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr
-from gamewarden.features.account_table import AccountTable
+from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.pipeline.account_tables import labels_of_table
-from gamewarden.readers.small import read_table
+from gamewarden.readers.logs.operator_tables import read_table
 from gamewarden.tables import FrameRows
 
 Decide = Callable[[pl.DataFrame, pl.DataFrame, pl.DataFrame], np.ndarray]

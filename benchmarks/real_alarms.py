@@ -29,8 +29,8 @@ from gamewarden.detectors import load
 from gamewarden.detectors.account_table_model import AccountTableModel
 from gamewarden.detectors.peers import reference_of
 from gamewarden.evaluation.alarms import PROMISES
-from gamewarden.features.account_table import AccountTable
-from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.account_table.recipe import AccountTable
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline import Asked, Reading, fit_table, score
 from gamewarden.tables import FrameRows
 from gamewarden.world import World

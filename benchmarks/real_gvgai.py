@@ -20,9 +20,9 @@ import polars as pl
 from figures import Figure, record
 from gamewarden.detectors import load
 from gamewarden.evaluation.cross_validation import evaluate
-from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.sources import Reading, open_source
-from gamewarden.readers.small import read_labels
+from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.spans import SECOND
 
 MAPPING = """\

@@ -4,7 +4,7 @@ from functools import cache
 
 import polars as pl
 
-from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.world import World
 
 GAME = "lineage"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
-from gamewarden.features.actions import Actions
+from gamewarden.features.actions.recipe import Actions
 from gamewarden.spans import MINUTE
 from gamewarden.tables import FrameEvents
 

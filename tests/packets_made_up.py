@@ -1,4 +1,4 @@
-"""Small synthetic packet tables that several tests share."""
+"""Small synthetic packet logs that several tests share."""
 
 import numpy as np
 import polars as pl

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import polars as pl
 import pyarrow as pa
 
-from gamewarden.tables import RECORDS, check
+from gamewarden.tables import MESSAGES, check
 
 CONNECT, LOADED, FACE, TICK, NAME, WHISPER, WALK, TAKE, ACTION, OFFER = (
     0x009B,
@@ -100,6 +100,6 @@ class Given:
 
 def decoded(stream):
     """All messages of a stream as a table."""
-    batches = list(stream.batches(tuple(RECORDS.columns)))
-    empty = pl.DataFrame(schema=RECORDS.columns)
-    return check(pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches))) if batches else empty, RECORDS, "test")
+    batches = list(stream.batches(tuple(MESSAGES.columns)))
+    empty = pl.DataFrame(schema=MESSAGES.columns)
+    return check(pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches))) if batches else empty, MESSAGES, "test")

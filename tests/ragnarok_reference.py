@@ -4,8 +4,8 @@ import math
 import struct
 from itertools import pairwise
 
-from gamewarden.readers import record_kernel as kernel
-from gamewarden.readers.record_report import CUT_OFF, REASONS
+from gamewarden.readers.ragnarok import kernel
+from gamewarden.readers.ragnarok.report import CUT_OFF, REASONS
 
 TAG = b"ADAM"
 NUMBERS = {"target": "<I", "action": "<B", "item": "<H", "skill": "<H"}

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gamewarden.features.traffic import TrafficTest
+from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.tables import FramePackets
 from gamewarden.world.pcap import write_pcap
 from gamewarden.world.sending import dice_for, packets_of

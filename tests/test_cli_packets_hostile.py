@@ -128,7 +128,7 @@ def bomb(size):
 
 def peak_of(path):
     code = (
-        "import resource, sys; from gamewarden.readers.packets import open_packets; "
+        "import resource, sys; from gamewarden.readers.captures.packets import open_packets; "
         "sum(b.num_rows for b in open_packets(sys.argv[1]).batches()); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )

@@ -1,4 +1,4 @@
-"""Ragnarok at the command line: packet tables and streams told, sessions measured, a tap read as events."""
+"""Ragnarok at the command line: message tables and streams told, sessions measured, a tap read as events."""
 
 import json
 import os
@@ -8,15 +8,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from test_readers_packet_db import TEXT
 
 import ragnarok_bytes as ro
 from capture_bytes import pcap
 from gamewarden.errors import ReadError
-from gamewarden.features.session import Sessions
+from gamewarden.features.session.recipe import Sessions
 from gamewarden.pipeline import Reading, sessions_to_judge
 from gamewarden.pipeline.sessions import measure_sessions, session_sources
-from test_readers_packet_db import TEXT
-from test_readers_record_captures import PORT, frames_of
+from test_readers_message_captures import PORT, frames_of
 
 DATA = os.environ.get("GAMEWARDEN_DATA")
 SECOND = 1_000_000
@@ -176,8 +176,8 @@ def test_a_stream_for_machines_is_the_table_of_its_messages(folder):
         (("measure", "session", "a.adam", "--packet-db", "notes.txt"), "names no packet"),
         (("packets", "a.adam", "--packet-db", "table", "--packet-version", "3"), "none up to 3"),
         (("packets", "a.adam", "--packet-version", "7"), "--packet-db"),
-        (("packets", "empty"), "is an empty packet table"),
-        (("packets", "empty", "a.adam"), "is an empty packet table"),
+        (("packets", "empty"), "is an empty message table"),
+        (("packets", "empty", "a.adam"), "is an empty message table"),
         (("packets", "table", "a.adam"), "--packet-db"),
         (("packets", "a.adam", "table"), "--packet-db"),
         (("packets", "notes.txt"), "--packet-db"),

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from gamewarden.clock import Clock
-from gamewarden.features import self_similarity_kernel as kernel
+from gamewarden.features.self_similarity import kernel
 from gamewarden.spans import DAY, HOUR, MINUTE, parse_span, to_micros
 from gamewarden.tables import TIME
 

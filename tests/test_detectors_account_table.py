@@ -17,7 +17,7 @@ from gamewarden.detectors.forest import Forest, Tree
 from gamewarden.detectors.ratios import ratios_of
 from gamewarden.errors import ConfigError, FitError, ModelError
 from gamewarden.evaluation.metrics import auc
-from gamewarden.features.account_table import AccountTable
+from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.tables import FrameRows
 from made_up import labels_of
 from tables_made_up import account_table

@@ -13,7 +13,7 @@ from gamewarden.detectors.action_model import LISTED, REST, ActionModel
 from gamewarden.detectors.action_vectors import StageOne, counts_of, thinned
 from gamewarden.detectors.actions import Frequency, Interval, TwoStage
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
-from gamewarden.features.actions import Actions
+from gamewarden.features.actions.recipe import Actions
 from made_up import CHUNKS, START, action_chunks, labels_of
 
 KINDS = ["buy", "kill", "loot", "sell"]

@@ -19,7 +19,7 @@ from gamewarden.detectors.session_machines import Neighbours, cosines
 from gamewarden.detectors.session_vectors import NINE, Column
 from gamewarden.detectors.sessions import SessionAngle, SessionNetwork
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
-from gamewarden.features.session import Sessions
+from gamewarden.features.session.recipe import Sessions
 from json_made_up import json_values, places
 from made_up import labels_of
 from sessions_made_up import session_rows

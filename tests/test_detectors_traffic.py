@@ -11,8 +11,8 @@ from gamewarden.detectors.traffic import TrafficDetector, _layouts
 from gamewarden.detectors.traffic_model import TrafficModel
 from gamewarden.detectors.traffic_search import Search, answers, cells, verdicts
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
-from gamewarden.features.traffic import TrafficTest
-from gamewarden.features.traffic_details import TrafficDetails
+from gamewarden.features.traffic.details import TrafficDetails
+from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.tables import EVIDENCE, SCORES, FramePackets, check
 from gamewarden.trees import MONOTONE, TESTS, Tree
 from packets_made_up import client, mixture

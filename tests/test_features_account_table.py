@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from gamewarden.errors import MeasureError
-from gamewarden.features.account_table import AccountTable
-from gamewarden.features.identifiers import why_identifier
-from gamewarden.features.table_columns import TableColumn, understood
-from gamewarden.readers.small import read_table
+from gamewarden.features.account_table.columns import TableColumn, understood
+from gamewarden.features.account_table.identifiers import why_identifier
+from gamewarden.features.account_table.recipe import AccountTable
+from gamewarden.readers.logs.operator_tables import read_table
 from gamewarden.tables import FrameRows
 from tables_made_up import account_table
 

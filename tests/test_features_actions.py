@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from actions_reference import frequencies, measured
 from gamewarden.errors import MeasureError, TableError
 from gamewarden.features import load
-from gamewarden.features.actions import Actions
-from gamewarden.features.actions_stream import measure
+from gamewarden.features.actions.recipe import Actions
+from gamewarden.features.actions.stream import measure
 from gamewarden.spans import HOUR, MINUTE, SECOND
 from gamewarden.tables import EVENTS, FrameEvents, check
 

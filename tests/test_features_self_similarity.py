@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from gamewarden.contracts import canonical_json
 from gamewarden.errors import MeasureError, TableError
 from gamewarden.features import load
-from gamewarden.features.self_similarity import SelfSimilarity, _frame
-from gamewarden.features.self_similarity_stream import measure
+from gamewarden.features.self_similarity.recipe import SelfSimilarity, _frame
+from gamewarden.features.self_similarity.stream import measure
 from gamewarden.spans import DAY, HOUR, MINUTE, SECOND
 from gamewarden.tables import EVENTS, FrameEvents, check
 from self_similarity_reference import measured

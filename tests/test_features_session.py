@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import ragnarok_bytes as ro
 import ragnarok_reference as reference
 from gamewarden.errors import MeasureError
-from gamewarden.features.session import PROPOSED, PUBLISHED_SCALE, Sessions
-from gamewarden.readers.packet_profile import thesis_profile
-from gamewarden.readers.record_streams import RecordFile
+from gamewarden.features.session.recipe import PROPOSED, PUBLISHED_SCALE, Sessions
+from gamewarden.readers.ragnarok.streams import MessageFile
+from gamewarden.readers.ragnarok.thesis_profile import thesis_profile
 from gamewarden.tables import SESSIONS
 
 SECOND = 1_000_000
@@ -25,7 +25,7 @@ PAPER = Sessions(paper_mode=True)
 def measure(timed, recipe=None, *, batch=1 << 16):
     """SESSIONS of (seconds or None, message) pairs; None stands for a message without a tag."""
     data = b"".join((b"" if s is None else ro.tag(AT + round(s * SECOND))) + message for s, message in timed)
-    return (recipe or Sessions()).measure(RecordFile(ro.Given(data), thesis_profile(), batch=batch))
+    return (recipe or Sessions()).measure(MessageFile(ro.Given(data), thesis_profile(), batch=batch))
 
 
 def only(timed, recipe=None):
@@ -260,7 +260,7 @@ def test_sessions_are_measured_as_the_plain_reference_measures_them(parts, paper
     ]
 
     fold = recipe.fold()
-    for piece in RecordFile(ro.Given(data), thesis_profile(), batch=batch).batches(fold.columns):
+    for piece in MessageFile(ro.Given(data), thesis_profile(), batch=batch).batches(fold.columns):
         fold.push(piece)
     rows = fold.frame().with_columns(
         pl.col("since", "until").to_physical(), pl.col("actor", "character").cast(pl.Int64)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamewarden.errors import MeasureError
-from gamewarden.features.traffic import TrafficTest
-from gamewarden.features.traffic_kernel import PLAYER, Dictionary, Known, _hash, _meet
+from gamewarden.features.traffic.kernel import PLAYER, Dictionary, Known, _hash, _meet
+from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.spans import MINUTE, SECOND
 from gamewarden.tables import TRAFFIC, FramePackets, csv_text
 from gamewarden.trees import Tree

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from gamewarden.errors import MeasureError
-from gamewarden.features.traffic import TrafficTest
-from gamewarden.features.traffic_details import LAYOUTS, TrafficDetails
+from gamewarden.features.traffic.details import LAYOUTS, TrafficDetails
+from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.tables import FramePackets
 from packets_made_up import mixture
 from traffic_reference import correlation

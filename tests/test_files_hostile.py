@@ -12,10 +12,10 @@ from gamewarden.contracts import canonical_json, digest
 from gamewarden.drift.flow import Ledger, Policy, standing_doubts
 from gamewarden.drift.story import story
 from gamewarden.errors import GamewardenError
-from gamewarden.features.traffic import TrafficTest
-from gamewarden.features.traffic_fold import _MAGIC, Fold
+from gamewarden.features.traffic.fold import _MAGIC, Fold
+from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.online.journal import Origin, load_state, save_state
-from gamewarden.readers.tables import EventFile
+from gamewarden.readers.logs.tables import EventFile
 from gamewarden.store import manifest, shelf
 from gamewarden.store.history import History
 from gamewarden.store.lake import Lake

@@ -11,10 +11,10 @@ import pytest
 
 import ragnarok_bytes as ro
 from gamewarden.errors import ReadError
-from gamewarden.readers.packet_profile import thesis_profile
-from gamewarden.readers.record_events import RecordEvents
-from gamewarden.readers.records import open_records
-from gamewarden.readers.tables import EventFile
+from gamewarden.readers.logs.tables import EventFile
+from gamewarden.readers.ragnarok.events import MessageEvents
+from gamewarden.readers.ragnarok.messages import open_messages
+from gamewarden.readers.ragnarok.thesis_profile import thesis_profile
 from gamewarden.store.lake import Lake
 
 ROWS = 10_000
@@ -198,11 +198,11 @@ def packetstream(first, count):
     return b"".join([ro.tag(1_700_000_000_000_000), ro.connect()] * (first == 0) + messages)
 
 
-class MovingMessages(RecordEvents):
+class MovingMessages(MessageEvents):
     """A packetstream to which something happens between finding out what it is and its rows."""
 
     def __init__(self, path, happens):
-        super().__init__(path, open_records(path, thesis_profile()), thesis_profile())
+        super().__init__(path, open_messages(path, thesis_profile()), thesis_profile())
         self.happens = happens
 
     def content(self, beginnings=()):

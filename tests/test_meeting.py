@@ -10,8 +10,8 @@ import pytest
 
 from gamewarden import pipeline
 from gamewarden.errors import ModelError
-from gamewarden.features.actions import Actions
-from gamewarden.features.self_similarity import ROLES, SelfSimilarity
+from gamewarden.features.actions.recipe import Actions
+from gamewarden.features.self_similarity.recipe import ROLES, SelfSimilarity
 from gamewarden.pipeline import Grounds, Reading, Wishes, measuring, scoring
 from gamewarden.spans import MINUTE
 from gamewarden.store import verdicts

@@ -17,10 +17,10 @@ from gamewarden.detectors.card import card_markdown
 from gamewarden.detectors.logistic import AccountDay
 from gamewarden.detectors.traffic import TrafficDetector
 from gamewarden.errors import GamewardenError, ModelError
-from gamewarden.features.account_table import AccountTable
-from gamewarden.features.self_similarity import SelfSimilarity
-from gamewarden.features.traffic import TrafficTest
-from gamewarden.features.traffic_details import TrafficDetails
+from gamewarden.features.account_table.recipe import AccountTable
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
+from gamewarden.features.traffic.details import TrafficDetails
+from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.store import models, sealed
 from gamewarden.tables import FrameEvents, FramePackets, FrameRows

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from gamewarden.features.traffic import TrafficTest
+from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.online.stopping import Stop
 from gamewarden.online.watch import watch, watch_to_file
 from gamewarden.tables import FramePackets

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from gamewarden.errors import ReadError, WriteError
-from gamewarden.features.traffic import TrafficTest
-from gamewarden.features.traffic_fold import Fold
+from gamewarden.features.traffic.fold import Fold
+from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.online.watch import MICRO_BATCH, Pace, watch, watch_to_file
 from gamewarden.tables import TRAFFIC, FramePackets, json_lines
 from packets_made_up import client, mixture

@@ -12,7 +12,7 @@ from gamewarden import pipeline
 from gamewarden.clock import Clock
 from gamewarden.config import Config
 from gamewarden.errors import ModelError
-from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline import by_period
 from gamewarden.pipeline.by_period import Lean, periods_of_stretches
 from gamewarden.pipeline.judging import judgement_in_short, judgement_summary

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 from gamewarden import detectors, pipeline
 from gamewarden.drift.flow import STEPS
 from gamewarden.errors import ReadError, WriteError
-from gamewarden.features.actions import Actions
+from gamewarden.features.actions.recipe import Actions
 from gamewarden.pipeline.maintaining import maintain, table_of, told
 from gamewarden.pipeline.upkeep import recipe_like
 from gamewarden.spans import MINUTE

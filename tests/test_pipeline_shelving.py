@@ -12,7 +12,7 @@ from gamewarden import detectors, pipeline
 from gamewarden.cli import root
 from gamewarden.contracts import Recipe
 from gamewarden.errors import ConfigError, ModelError
-from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline import Reading
 from gamewarden.pipeline.prevalence import scored
 from gamewarden.spans import MINUTE

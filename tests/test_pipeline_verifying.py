@@ -15,8 +15,8 @@ from gamewarden import pipeline
 from gamewarden.cli import root
 from gamewarden.config import Config
 from gamewarden.errors import GamewardenError, VerdictError
-from gamewarden.features.actions import Actions
-from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.actions.recipe import Actions
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline import Grounds, Reading
 from gamewarden.pipeline.recording import source_of
 from gamewarden.spans import MINUTE

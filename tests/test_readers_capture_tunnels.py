@@ -7,8 +7,8 @@ import pytest
 
 import capture_oracle as oracle
 from capture_bytes import CLIENT, CLIENT6, SERVER, SERVER6, SYN, ethernet, ipv4, ipv6, pcap, tcp, udp
-from gamewarden.readers import capture_counts as counts
-from gamewarden.readers.captures import TUNNEL_PORTS
+from gamewarden.readers.captures import counts
+from gamewarden.readers.captures.stream import TUNNEL_PORTS
 from test_readers_captures import read
 from test_readers_captures_fuzz import Whole
 from test_readers_captures_fuzz import read as read_bytes

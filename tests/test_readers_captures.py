@@ -41,10 +41,9 @@ from capture_bytes import (
     up,
 )
 from gamewarden.errors import ConfigError, ReadError
-from gamewarden.readers import capture_counts as counts
-from gamewarden.readers import capture_kernel as kernel
-from gamewarden.readers import flows as flow_table
-from gamewarden.readers.packets import open_packets
+from gamewarden.readers.captures import counts, kernel
+from gamewarden.readers.captures import flows as flow_table
+from gamewarden.readers.captures.packets import open_packets
 from gamewarden.world.pcap import write_pcap
 
 
@@ -580,7 +579,7 @@ def test_dropping_and_repeating_segments_loses_and_doubles_nothing(tmp_path):
 def test_standard_input_delivers_what_has_arrived():
     program = (
         "import sys\n"
-        "from gamewarden.readers.packets import open_packets\n"
+        "from gamewarden.readers.captures.packets import open_packets\n"
         "for batch in open_packets('-').batches():\n"
         "    print(*batch['size'].to_pylist(), flush=True)\n"
     )

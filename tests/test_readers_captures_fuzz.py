@@ -34,10 +34,10 @@ from capture_bytes import (
     udp,
     up,
 )
-from gamewarden.readers import capture_counts as counts
-from gamewarden.readers import capture_headers, captures
-from gamewarden.readers import capture_kernel as kernel
 from gamewarden.readers.byte_sources import Window
+from gamewarden.readers.captures import counts, kernel
+from gamewarden.readers.captures import headers as capture_headers
+from gamewarden.readers.captures import stream as captures
 from tunnel_bytes import TAPS, TUNNELS
 
 CASES = int(os.environ.get("GAMEWARDEN_FUZZ", "2000"))

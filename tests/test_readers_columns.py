@@ -9,14 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from gamewarden.errors import GamewardenError, ReadError
-from gamewarden.features.account_table import AccountTable
-from gamewarden.features.table_columns import understood
-from gamewarden.readers.columns import foreign, frame_of
-from gamewarden.readers.conform import shown
-from gamewarden.readers.lint import lint
-from gamewarden.readers.small import read_labels, read_profiles, read_table
-from gamewarden.readers.tables import EventFile
-from gamewarden.readers.times import OUT_OF_RANGE, Clock
+from gamewarden.features.account_table.columns import understood
+from gamewarden.features.account_table.recipe import AccountTable
+from gamewarden.readers.logs.columns import foreign, frame_of
+from gamewarden.readers.logs.lint import lint
+from gamewarden.readers.logs.normalize import shown
+from gamewarden.readers.logs.operator_tables import read_labels, read_profiles, read_table
+from gamewarden.readers.logs.tables import EventFile
+from gamewarden.readers.timestamps import OUT_OF_RANGE, Clock
 from gamewarden.tables import FrameRows, csv_text, json_text, parquet_batches
 from parquet_made_up import odd_columns
 

@@ -16,11 +16,11 @@ import pytest
 
 from gamewarden.errors import ReadError
 from gamewarden.readers.byte_sources import Origin
-from gamewarden.readers.duplicates import Seen
-from gamewarden.readers.lint import lint
-from gamewarden.readers.packed import Unpacked
-from gamewarden.readers.small import read_labels, read_profiles, read_table
-from gamewarden.readers.tables import EventFile
+from gamewarden.readers.compression import Unpacked
+from gamewarden.readers.logs.duplicates import Seen
+from gamewarden.readers.logs.lint import lint
+from gamewarden.readers.logs.operator_tables import read_labels, read_profiles, read_table
+from gamewarden.readers.logs.tables import EventFile
 from growth import assert_linear, work
 
 SIZES = (500, 1_000, 2_000)
@@ -149,7 +149,8 @@ def test_ten_thousand_appeals_of_one_actor_against_ten_thousand_bans_fit_into_a_
     path = tmp_path / "labels.csv"
     path.write_text("actor,bot,source,since,until\n" + "".join(rows))
     asked = (
-        "import resource, sys; from pathlib import Path; from gamewarden.readers.small import read_labels\n"
+        "import resource, sys; from pathlib import Path\n"
+        "from gamewarden.readers.logs.operator_tables import read_labels\n"
         "resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))\n"
         "print(read_labels(Path(sys.argv[1])).frame.height)"
     )

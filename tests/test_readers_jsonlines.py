@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from gamewarden.readers.jsonlines import _looks_alike
-from gamewarden.readers.tables import EventFile
+from gamewarden.readers.logs.jsonlines import _looks_alike
+from gamewarden.readers.logs.tables import EventFile
 
 GOOD = [b'{"actor":"a","at":%d,"kind":"move"}' % at for at in range(1_700_000_000, 1_700_000_050)]
 ODD = {
@@ -38,7 +38,7 @@ def _lines(path, lines, end):
 @pytest.mark.parametrize("odd", ODD)
 def test_a_line_that_is_no_object_is_one_bad_row_wherever_it_stands(tmp_path, odd, end):
     asked = (
-        "import sys; from pathlib import Path; from gamewarden.readers.tables import EventFile\n"
+        "import sys; from pathlib import Path; from gamewarden.readers.logs.tables import EventFile\n"
         "for path in sys.argv[1:]:\n"
         "    file = EventFile(Path(path), max_bad_share=1.0)\n"
         "    kept = sum(batch.num_rows for batch in file.batches(('actor',)))\n"

@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gamewarden.errors import ConfigError, GamewardenError, ReadError
-from gamewarden.readers.layout import likely_encodings
-from gamewarden.readers.lint import lint
-from gamewarden.readers.mapping import LogMap, parse_mapping
-from gamewarden.readers.packet_tables import TableStream
-from gamewarden.readers.packets import Origin
-from gamewarden.readers.small import read_labels, read_profiles, read_table
-from gamewarden.readers.tables import EventFile
+from gamewarden.readers.captures.packet_log import TableStream
+from gamewarden.readers.captures.packets import Origin
+from gamewarden.readers.logs.layout import likely_encodings
+from gamewarden.readers.logs.lint import lint
+from gamewarden.readers.logs.mapping import LogMap, parse_mapping
+from gamewarden.readers.logs.operator_tables import read_labels, read_profiles, read_table
+from gamewarden.readers.logs.tables import EventFile
 from gamewarden.store.lake import Lake
 
 AT = "2024-01-01T00:00:00Z"

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from gamewarden.readers.lint import lint, lint_events
-from gamewarden.readers.mapping import load_mapping, parse_mapping
+from gamewarden.readers.logs.lint import lint, lint_events
+from gamewarden.readers.logs.mapping import load_mapping, parse_mapping
 from gamewarden.tables import FrameEvents
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -123,7 +123,7 @@ def test_rows_that_do_not_parse_are_counted_among_the_first(tmp_path):
 
 
 def test_only_the_first_rows_of_a_long_log_are_looked_at(tmp_path, monkeypatch):
-    monkeypatch.setattr("gamewarden.readers.delimited.LONGEST_ROW", 1 << 16)
+    monkeypatch.setattr("gamewarden.readers.logs.delimited.LONGEST_ROW", 1 << 16)
     path = write(tmp_path / "log.csv", "actor,at,kind\n" + "a,1700000000,k\nb,1700000000,k\n" * 50_000)
 
     found = lint(path, first_rows=1_000, now=NOW)

@@ -7,9 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gamewarden.errors import ConfigError, GamewardenError, ReadError
-from gamewarden.readers import delimited, times
-from gamewarden.readers.mapping import IDENTITY, load_mapping, near_miss, parse_mapping, presets
-from gamewarden.readers.tables import MAX_BAD_SHARE, EventFile
+from gamewarden.readers import timestamps as times
+from gamewarden.readers.logs import delimited
+from gamewarden.readers.logs.mapping import IDENTITY, load_mapping, near_miss, parse_mapping, presets
+from gamewarden.readers.logs.tables import MAX_BAD_SHARE, EventFile
 from gamewarden.tables import EVENTS, RESERVED_KINDS
 
 EXAMPLE = """

@@ -10,8 +10,8 @@ import pytest
 
 from gamewarden.config import Read, config_from
 from gamewarden.errors import ConfigError
-from gamewarden.readers.plausible import ANY_TIME, Plausible
-from gamewarden.readers.tables import EventFile
+from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
+from gamewarden.readers.logs.tables import EventFile
 from gamewarden.spans import to_micros
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

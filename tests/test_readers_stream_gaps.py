@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numba import njit
 
 from capture_bytes import pcap, up
-from gamewarden.readers import flows as flow_table
-from gamewarden.readers import stream_gaps
+from gamewarden.readers.captures import flows as flow_table
+from gamewarden.readers.captures import stream_gaps
 from test_readers_captures import read, sizes
 
 FAR = 1 << 24

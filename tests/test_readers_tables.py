@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gamewarden.errors import GamewardenError, ReadError
-from gamewarden.readers.duplicates import Seen
-from gamewarden.readers.mapping import LogMap
-from gamewarden.readers.tables import FORMATS, EventFile, open_events
+from gamewarden.readers.logs.duplicates import Seen
+from gamewarden.readers.logs.mapping import LogMap
+from gamewarden.readers.logs.tables import FORMATS, EventFile, open_events
 from gamewarden.tables import EVENTS, FrameEvents, check, csv_text
 
 COLUMNS = tuple(EVENTS.columns)
@@ -257,7 +257,7 @@ def test_rows_are_numbered_where_they_stand_bad_ones_counted(tmp_path):
 
 
 def test_rows_keep_their_numbers_over_many_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("gamewarden.readers.delimited.LONGEST_ROW", 64)
+    monkeypatch.setattr("gamewarden.readers.logs.delimited.LONGEST_ROW", 64)
     lines = [f"a{i},{i},k" if i % 7 else f"a{i},{i},k,too many" for i in range(500)]
     path = write(tmp_path / "log.csv", "actor,at,kind\n" + "\n".join(lines) + "\n")
 
@@ -268,7 +268,7 @@ def test_rows_keep_their_numbers_over_many_blocks(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("block", [64, 1 << 20])
 def test_json_read_by_arrow_and_line_by_line_agree(tmp_path, monkeypatch, block):
-    monkeypatch.setattr("gamewarden.readers.jsonlines._BLOCK", block)
+    monkeypatch.setattr("gamewarden.readers.logs.jsonlines._BLOCK", block)
     objects = [{"actor": i, "at": i + 0.25, "kind": f"k{i % 3}", "amount": i / 7, "level": i % 60} for i in range(300)]
     lines = [json.dumps(each) for each in objects]
     lines[100] = '{"actor": "x", "at": 1700000000.12345699999999, "kind": 5, "note": [[]]}'
@@ -291,7 +291,7 @@ def test_json_read_by_arrow_and_line_by_line_agree(tmp_path, monkeypatch, block)
 
 
 def test_json_lines_keep_their_places_past_blank_and_doubled_ones(tmp_path, monkeypatch):
-    monkeypatch.setattr("gamewarden.readers.jsonlines._BLOCK", 64)
+    monkeypatch.setattr("gamewarden.readers.logs.jsonlines._BLOCK", 64)
     line = '{"actor":"a","at":1,"kind":"k"}'
     path = write(tmp_path / "log.jsonl", "\n".join([line] * 10 + [line + line] + [line] * 10 + ["", ""] + [line] * 10))
 

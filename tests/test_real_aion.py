@@ -13,9 +13,9 @@ from gamewarden.binomial import chance_beside, lower_bound, upper_bound
 from gamewarden.detectors.account_table import AccountTableDetector
 from gamewarden.detectors.ladders import Ladder
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr
-from gamewarden.features.account_table import AccountTable
+from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.pipeline.account_tables import labels_of_table
-from gamewarden.readers.small import read_table
+from gamewarden.readers.logs.operator_tables import read_table
 from gamewarden.tables import FrameRows
 
 DATA = os.environ.get("GAMEWARDEN_DATA")

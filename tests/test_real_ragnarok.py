@@ -12,11 +12,11 @@ import pytest
 
 import ragnarok_bytes as ro
 import ragnarok_reference as reference
-from gamewarden.features.session import Sessions
-from gamewarden.readers.packet_db import read_packet_db
-from gamewarden.readers.record_events import RecordEvents
-from gamewarden.readers.records import open_records
-from gamewarden.tables import EVENTS, FrameRecords
+from gamewarden.features.session.recipe import Sessions
+from gamewarden.readers.ragnarok.events import MessageEvents
+from gamewarden.readers.ragnarok.message_table import read_packet_db
+from gamewarden.readers.ragnarok.messages import open_messages
+from gamewarden.tables import EVENTS, FrameMessages
 
 DATA = os.environ.get("GAMEWARDEN_DATA")
 pytestmark = pytest.mark.skipif(not DATA, reason="GAMEWARDEN_DATA is not set: the Ragnarok traffic is not here")
@@ -41,7 +41,7 @@ def table():
 
 
 def decoded(path, ports=()):
-    stream = open_records(path, table(), ports)
+    stream = open_messages(path, table(), ports)
     return ro.decoded(stream), stream.report
 
 
@@ -91,9 +91,9 @@ def test_every_session_is_decoded_as_it_was_independently(source, session):
 
 def test_the_tap_and_the_streams_measure_alike():
     streams = [decoded(RIG / "streams" / f"{session}.adam")[0] for session in SESSIONS]
-    apart = pl.concat([Sessions().measure(FrameRecords(frame)) for frame in streams]).sort("actor", "since")
+    apart = pl.concat([Sessions().measure(FrameMessages(frame)) for frame in streams]).sort("actor", "since")
 
-    together = Sessions().measure(FrameRecords(tap()[0]))
+    together = Sessions().measure(FrameMessages(tap()[0]))
 
     assert together.equals(apart)
     assert together["valid"].all()
@@ -101,7 +101,7 @@ def test_the_tap_and_the_streams_measure_alike():
 
 
 def test_the_table_of_the_day_decodes_the_recording_too():
-    stream = open_records(RIG / "streams" / f"{SESSIONS[2]}.adam", RIG.parent / "packet_db_eathena_2008-06-11.txt")
+    stream = open_messages(RIG / "streams" / f"{SESSIONS[2]}.adam", RIG.parent / "packet_db_eathena_2008-06-11.txt")
     walks = sum(
         int((pl.Series(batch.column("function").cast(pa.string())) == "walktoxy").sum())
         for batch in stream.batches(("function",))
@@ -117,7 +117,7 @@ def test_a_real_session_measures_as_the_plain_reference_says(session, paper):
     path = RIG / "streams" / f"{session}.adam"
     expected = reference.features(reference.parse(path.read_bytes(), table())[0], paper=paper)
 
-    (row,) = Sessions(paper_mode=paper).measure(open_records(path, table())).to_dicts()
+    (row,) = Sessions(paper_mode=paper).measure(open_messages(path, table())).to_dicts()
 
     numbers = [name for name, value in expected.items() if isinstance(value, float)]
     assert len(numbers) == 13
@@ -127,7 +127,7 @@ def test_a_real_session_measures_as_the_plain_reference_says(session, paper):
 @cache
 def gifts():
     """(character, partner's account, item, amount, seconds) of every `trade.give` in the tap."""
-    log = RecordEvents(RIG / "capture.pcap.gz", open_records(RIG / "capture.pcap.gz", table(), (5121,)), table())
+    log = MessageEvents(RIG / "capture.pcap.gz", open_messages(RIG / "capture.pcap.gz", table(), (5121,)), table())
     told = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(log.batches(tuple(EVENTS.columns)))))
     given = told.filter(pl.col("kind").cast(pl.String) == "trade.give")
     return given.select("character", "other", "item", "amount", pl.col("at").dt.epoch("s").alias("s")).rows()

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from gamewarden.errors import ReadError, WriteError
-from gamewarden.readers.tables import EventFile
+from gamewarden.readers.logs.tables import EventFile
 from gamewarden.store.lake import Lake
 from gamewarden.store.manifest import load
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from gamewarden.readers.tables import EventFile
+from gamewarden.readers.logs.tables import EventFile
 from gamewarden.store import manifest
 from gamewarden.store.lake import Lake
 
@@ -84,7 +84,7 @@ def test_the_coverage_of_twice_as_many_days_costs_twice_the_work(tmp_path):
 
 
 def test_rows_with_a_seq_of_their_own_that_come_again_cost_in_proportion_to_their_number(tmp_path, monkeypatch):
-    monkeypatch.setattr("gamewarden.readers.delimited.LONGEST_ROW", 1 << 10)
+    monkeypatch.setattr("gamewarden.readers.logs.delimited.LONGEST_ROW", 1 << 10)
 
     joined = 0
     concat = pl.concat

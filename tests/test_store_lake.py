@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gamewarden.errors import ReadError, WriteError
-from gamewarden.readers.mapping import LogMap
-from gamewarden.readers.tables import EventFile
+from gamewarden.readers.logs.mapping import LogMap
+from gamewarden.readers.logs.tables import EventFile
 from gamewarden.store.lake import Lake
 from gamewarden.store.manifest import load
 from gamewarden.tables import EVENTS
@@ -349,7 +349,7 @@ def test_no_lake_is_not_an_empty_lake(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from gamewarden.readers.tables import EventFile
+from gamewarden.readers.logs.tables import EventFile
 from gamewarden.store import lake as lakes, manifest
 
 where, directory, log = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
@@ -398,7 +398,7 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from gamewarden.errors import WriteError
-from gamewarden.readers.tables import EventFile
+from gamewarden.readers.logs.tables import EventFile
 from gamewarden.store.lake import Lake
 
 source = EventFile(Path(sys.argv[2])).numbered()
@@ -432,7 +432,7 @@ def test_a_full_disk_leaves_the_lake_as_before_and_says_so_on_one_line(lake, log
 def test_parts_stay_few_and_whole_when_days_come_in_any_order(lake, tmp_path, monkeypatch):
     monkeypatch.setattr("gamewarden.store.lake.OPEN_FILES", 3)
     monkeypatch.setattr("gamewarden.store.lake.HELD_ROWS", 50)
-    monkeypatch.setattr("gamewarden.readers.delimited.LONGEST_ROW", 512)
+    monkeypatch.setattr("gamewarden.readers.logs.delimited.LONGEST_ROW", 512)
     log = tmp_path / "log.csv"
     log.write_text("actor,at,kind\n" + "".join(f"a{i},{(i * 7 % 10) * 86400 + i},k\n" for i in range(1000)))
 

@@ -10,9 +10,9 @@ import pytest
 from capture_bytes import enhanced, interface, section
 from floods import HEADER, PORT, START, Known, capture, flood, game, udp_record
 from gamewarden.contracts import Bounds
-from gamewarden.features.traffic import TrafficTest
+from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.online.watch import MICRO_BATCH, watch
-from gamewarden.readers.packets import open_packets
+from gamewarden.readers.captures.packets import open_packets
 from gamewarden.tables import FramePackets
 from packets_made_up import SECOND, client
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from gamewarden.evaluation.metrics import auc
-from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.world import World
 from gamewarden.world.games import GAMES
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.features.traffic import TrafficTest
+from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.tables import PACKETS, FramePackets, check
 from gamewarden.trees import TESTS
 from gamewarden.world.personas import PERSONAS

@@ -7,9 +7,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from gamewarden.errors import ConfigError, WriteError
-from gamewarden.features.session import Sessions
-from gamewarden.readers.records import open_records
-from gamewarden.tables import RECORDS, FrameRecords
+from gamewarden.features.session.recipe import Sessions
+from gamewarden.readers.ragnarok.messages import open_messages
+from gamewarden.tables import MESSAGES, FrameMessages
 from gamewarden.world.pcap import write_pcap
 from gamewarden.world.ragnarok import Ragnarok, sent_packets, write_ragnarok
 from gamewarden.world.ragnarok_cast import BOTS, PLAYERS, STYLES
@@ -29,12 +29,12 @@ def written(tmp_path_factory):
 def evening():
     """A whole evening's sessions, measured, with who played them."""
     world = Ragnarok(seed=8)
-    rows = Sessions().measure(FrameRecords(world.records(world.labelled())))
+    rows = Sessions().measure(FrameMessages(world.message_rows(world.labelled())))
     return rows.with_columns(persona=pl.col("actor").replace_strict(world.truth()))
 
 
 def read_back(path, ports=()):
-    stream = open_records(path, None, ports)
+    stream = open_messages(path, None, ports)
     columns = ("actor", "character", "at", "id", "function", "x", "y", "action")
     batches = [pl.DataFrame(pl.from_arrow(batch)) for batch in stream.batches(columns)]
     texts = pl.col("actor", "character", "function").cast(pl.String)
@@ -55,9 +55,9 @@ def test_a_packetstream_has_a_tag_and_the_time_before_every_message():
 def test_the_streams_say_what_was_played(written):
     for session in SMALL.cast:
         read, report = read_back(written / SMALL.folder_of(session) / f"{session.actor}.adam")
-        played = SMALL.records([session]).select(read.columns)
+        played = SMALL.message_rows([session]).select(read.columns)
 
-        expected = {name: RECORDS.columns[name] for name in ("x", "y", "action", "at", "id")}
+        expected = {name: MESSAGES.columns[name] for name in ("x", "y", "action", "at", "id")}
         kinds = ("walktoxy", "actionrequest")
         told = [frame.filter(pl.col("function").is_in(kinds)).cast(expected) for frame in (read, played)]
         assert_frame_equal(*told)
@@ -71,7 +71,7 @@ def test_the_capture_says_the_same_through_split_and_gathered_segments(written):
 
     for session in SMALL.cast:
         mine = read.filter(actor=str(session.actor))
-        played = SMALL.records([session])
+        played = SMALL.message_rows([session])
         assert mine.select("function", "x", "y").rows() == played.select("function", "x", "y").rows()
         assert (mine["at"] - played["at"]).dt.total_microseconds().abs().max() <= 20_000
     assert not report.skipped
@@ -115,7 +115,7 @@ def test_folders_labels_and_truth_agree_and_the_unknown_stay_unknown(written):
 
 
 def test_one_seed_gives_one_evening_and_another_seed_another():
-    first, again, other = (Ragnarok(2, seed).records(Ragnarok(2, seed).cast) for seed in (1, 1, 2))
+    first, again, other = (Ragnarok(2, seed).message_rows(Ragnarok(2, seed).cast) for seed in (1, 1, 2))
 
     assert first.equals(again)
     assert not first.equals(other)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from gamewarden.features.traffic import TrafficTest
+from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.tables import TRAFFIC
 
 

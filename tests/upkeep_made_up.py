@@ -8,7 +8,7 @@ import polars as pl
 
 from gamewarden import pipeline
 from gamewarden.config import config_from
-from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.maintaining import Upkept
 from gamewarden.tables import write_table
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from gamewarden.features.traffic import TrafficTest
-from gamewarden.features.traffic_fold import Fold
+from gamewarden.features.traffic.fold import Fold
+from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.online.journal import load_state
 from gamewarden.online.watch import Pace, watch_to_file
 

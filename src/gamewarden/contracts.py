@@ -12,7 +12,7 @@ import pyarrow as pa
 from gamewarden.coverage import Coverage
 
 Progress = Callable[[int], None]  # called with the number of rows just done
-StreamKind = Literal["events", "packets", "records", "table"]  # what a feature can be measured from
+StreamKind = Literal["events", "packets", "messages", "table"]  # what a feature can be measured from
 
 
 def no_progress(_rows: int) -> None:
@@ -139,12 +139,12 @@ class PacketStream(Protocol):
         """The rows in the source's order."""
 
 
-class RecordStream(Protocol):
-    """Decoded messages of game clients to their server, of any number, as columns of RECORDS.
+class MessageStream(Protocol):
+    """Decoded messages of game clients to their server, of any number, as columns of MESSAGES.
 
     The messages of one session come in the order they were sent; sessions of several streams may come interleaved.
     Batches have exactly the columns asked for, in that order: text as dictionary<int32, string>, `at` as
-    timestamp[us, UTC], numbers as in RECORDS. `stream` and `session` are numbers of this reading.
+    timestamp[us, UTC], numbers as in MESSAGES. `stream` and `session` are numbers of this reading.
     """
 
     @property
@@ -173,7 +173,7 @@ class RowStream(Protocol):
 class Feature(Protocol):
     """A frozen recipe that turns events into numbers, one row an actor and period.
 
-    one that takes packets is given a PacketStream instead, one that takes records a RecordStream; their rows have no
+    one that takes packets is given a PacketStream instead, one that takes messages a MessageStream; their rows have no
     count of events. one that takes a table is given a RowStream; its rows have neither times nor a count of events.
 
     A recipe is a frozen dataclass whose fields each name, in `metadata["also"]`, the other values the contract

@@ -131,8 +131,8 @@ TRAFFIC = Table(
     },
     required=("actor", "since", "until", "interarrival", "lengths"),
 )
-RECORDS = Table(
-    "RECORDS",  # one row a message of a game client, decoded
+MESSAGES = Table(
+    "MESSAGES",  # one row a message of a game client, decoded
     {
         "stream": pl.Int32,  # number of the file or connection
         "client": pl.String,  # address:port, where a capture tells it
@@ -141,7 +141,7 @@ RECORDS = Table(
         "character": pl.String,
         "at": TIME,  # null where a stream says no time
         "id": pl.UInt16,
-        "function": pl.String,  # what the server does with it, by the packet table's name in lower case
+        "function": pl.String,  # what the server does with it, by the message table's name in lower case
         "size": pl.Int32,
         "x": pl.Int16,
         "y": pl.Int16,
@@ -362,11 +362,11 @@ class FrameRows:
         yield from arrow.to_batches(max_chunksize=self._batch)
 
 
-class FrameRecords:
+class FrameMessages:
     """Decoded messages that already stand in memory, as a stream."""
 
     def __init__(self, frame: pl.DataFrame, batch: int = 1 << 16) -> None:
-        self.frame = check(frame, RECORDS, "records")
+        self.frame = check(frame, MESSAGES, "messages")
         self.rows = self.frame.height
         self._batch = batch
 
@@ -374,7 +374,7 @@ class FrameRecords:
         """The rows in their order, `columns` only."""
         arrow = self.frame.select(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
         for place, name in enumerate(columns):
-            if RECORDS.columns[name] == pl.String:
+            if MESSAGES.columns[name] == pl.String:
                 coded = arrow[name].cast(pa.string()).combine_chunks().dictionary_encode()
                 arrow = arrow.set_column(place, name, coded)
         yield from arrow.to_batches(max_chunksize=self._batch)

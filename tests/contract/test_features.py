@@ -7,10 +7,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from gamewarden import features
-from gamewarden.tables import FEATURES, SESSIONS, TRAFFIC, FrameEvents, FramePackets, FrameRecords, FrameRows, check
+from gamewarden.tables import FEATURES, SESSIONS, TRAFFIC, FrameEvents, FrameMessages, FramePackets, FrameRows, check
+from messages_made_up import mixture as mixture_of_messages
 from packets_made_up import mixture
 from recipes import name_of, variants
-from records_made_up import mixture as mixture_of_records
 from tables_made_up import account_table
 
 RECIPES = [recipe for name in features.names() for recipe in variants(features.load(name)())]
@@ -20,14 +20,14 @@ TIMED = ["actor", "since", "until", "events"]
 HEADS = {
     "events": TIMED,
     "packets": ["actor", "since", "until"],
-    "records": ["actor", "character", "since", "until"],
+    "messages": ["actor", "character", "since", "until"],
     "table": TIMED,
 }
-TABLES = {"events": FEATURES, "packets": TRAFFIC, "records": SESSIONS, "table": FEATURES}
+TABLES = {"events": FEATURES, "packets": TRAFFIC, "messages": SESSIONS, "table": FEATURES}
 STREAMS = {
     "events": FrameEvents,
     "packets": FramePackets,
-    "records": FrameRecords,
+    "messages": FrameMessages,
     "table": lambda frame, batch: FrameRows(frame, "table", batch),
 }
 
@@ -48,8 +48,8 @@ def packets():
 
 
 @pytest.fixture(scope="module")
-def records():
-    return mixture_of_records()
+def messages():
+    return mixture_of_messages()
 
 
 @pytest.fixture(scope="module", params=RECIPES, ids=name_of)
@@ -58,9 +58,9 @@ def unfrozen(request):
 
 
 @pytest.fixture(scope="module")
-def rows(unfrozen, play, packets, records):
+def rows(unfrozen, play, packets, messages):
     """What this recipe takes, as a table."""
-    return {"events": play, "packets": packets, "records": records, "table": account_table()}[unfrozen.input]
+    return {"events": play, "packets": packets, "messages": messages, "table": account_table()}[unfrozen.input]
 
 
 @pytest.fixture(scope="module")

@@ -72,7 +72,7 @@ def table(dice: Dice, _kit: Kit) -> Case:
     """A table of messages, by itself or beneath a stream."""
     data = "\n".join(_line(dice) for _ in range(dice.choice((0, 1, 5, 20)))).encode("utf-8", "surrogatepass") + b"\n"
     if chance(dice, 0.6):
-        data = spoil_bytes(data, dice, values.WORDS["packet-table"])
+        data = spoil_bytes(data, dice, values.WORDS["message-table"])
     files = {"packet_db.txt": pack(data, dice) if chance(dice, 0.06) else data}
     asked = command(dice, (60, "packets packet_db.txt"), (30, "packets one.adam --packet-db packet_db.txt --summary"))
     if "one.adam" in asked:

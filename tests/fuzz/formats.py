@@ -15,7 +15,7 @@ FORMATS = {
     "pcapng": Format(packets.nextgen, 100),
     "packet-log": Format(packets.log, 70),
     "client-stream": Format(clients.stream, 70),
-    "packet-table": Format(clients.table, 60),
+    "message-table": Format(clients.table, 60),
     "mapping": Format(settings.mapping, 50),
     "settings": Format(settings.warden, 100),
     "labels": Format(beside.labels, 50),

@@ -18,9 +18,9 @@ from gamewarden.detectors.account_table import AccountTableDetector
 from gamewarden.detectors.actions import TwoStage
 from gamewarden.detectors.sessions import SessionAngle
 from gamewarden.detectors.traffic import TrafficDetector
-from gamewarden.features.account_table import AccountTable
-from gamewarden.features.session import Sessions
-from gamewarden.features.traffic_details import TrafficDetails
+from gamewarden.features.account_table.recipe import AccountTable
+from gamewarden.features.session.recipe import Sessions
+from gamewarden.features.traffic.details import TrafficDetails
 from gamewarden.pipeline import maintaining
 from gamewarden.store import models
 from gamewarden.tables import FramePackets, FrameRows

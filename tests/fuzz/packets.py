@@ -180,7 +180,7 @@ def _packed(data: bytes, dice: Dice, words: str) -> bytes:
 
 
 def packet_mapping(dice: Dice) -> bytes:
-    """What the columns of a packet table are called, with something wrong."""
+    """What the columns of a packet log are called, with something wrong."""
     tree = {
         "columns": {"actor": "actor", "at": "at", "size": "size"},
         "up": {"column": "up", "is": dice.choice(("true", "1", ["true", "1"]))},

@@ -12,7 +12,7 @@ from fuzz.kit import Kit
 from fuzz.logs import events, parquet_bytes
 from fuzz.mutate import Dice, chance, json_text, odd_text, pack, spoil_bytes, spoil_json, spoil_rows
 from gamewarden.contracts import canonical_json, digest
-from gamewarden.features import traffic_fold
+from gamewarden.features.traffic import fold as traffic_fold
 from gamewarden.store import models as stored_models
 from gamewarden.store import verdicts as stored_verdicts
 from gamewarden.store.sealed import Seal

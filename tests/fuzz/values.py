@@ -281,7 +281,7 @@ WORDS = {
         b"\xa7\0",
         b"\x90\x01",
     ),
-    "packet-table": (
+    "message-table": (
         b"packet_ver:",
         b"packet_ver: 999999999",
         b"packet_db_ver:",

@@ -14,7 +14,7 @@ def fit_account_table(name: str) -> click.Command:
     """The command, with the options of its detector."""
     from gamewarden import detectors, pipeline
     from gamewarden.cli.recipes import chosen, options_of
-    from gamewarden.features.account_table import AccountTable
+    from gamewarden.features.account_table.recipe import AccountTable
 
     detector = detectors.load(name)
 

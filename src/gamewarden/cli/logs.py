@@ -79,7 +79,7 @@ def _measure_command(name: str) -> click.Command:
     from gamewarden.cli.recipes import chosen, options_of
 
     recipe = features.load(name)
-    if recipe.input == "records":
+    if recipe.input == "messages":
         return ragnarok.measure_command(name, recipe)
     read_as = options.packet_reading if recipe.input == "packets" else options.reading
     like = options.together(_MODELS, options.detector) if recipe.input == "events" else options.together()

@@ -26,7 +26,7 @@ def _fit_command(name: str) -> click.Command:
     makers = {
         "events": _fit_events,
         "packets": _fit_packets,
-        "records": sessions.fit_command,
+        "messages": sessions.fit_command,
         "table": fit_account_table,
     }
     return makers[pipeline.input_of(name)](name)
@@ -40,7 +40,7 @@ def _fit_packets(name: str) -> click.Command:
 
     @click.command(
         name,
-        help=f"{detector.says}\n\nTRACES are captures or packet tables. A trace is one actor; alone in its file it may "
+        help=f"{detector.says}\n\nTRACES are captures or packet logs. A trace is one actor; alone in its file it may "
         "be labelled by the file's name. Prints the tree with its thresholds, and the model's card.",
     )
     @click.argument("traces", nargs=-1, required=True, type=options.FILE, metavar="TRACES…")

@@ -46,7 +46,7 @@ class Kinds(click.ParamType[tuple[str, ...]]):
         """The kinds that were written."""
         if isinstance(value, tuple):
             return value
-        from gamewarden.readers.small import read_vocabulary
+        from gamewarden.readers.logs.operator_tables import read_vocabulary
 
         if Path(value).is_file():
             return tuple(read_vocabulary(Path(value)))
@@ -194,7 +194,7 @@ def packet_reading(function: Callable[..., None]) -> Callable[..., None]:
     """Adds all that says how packets are read; the command gets `reading`."""
     inner = packets(function)
 
-    @click.option("--map", "mapping", metavar="FILE", help="Names of the columns of a packet table.")
+    @click.option("--map", "mapping", metavar="FILE", help="Names of the columns of a packet log.")
     @click.option("--zone", type=Zone(), help="Time zone of times written without one.")
     @wraps(inner)
     def command(*, mapping: str | None, zone: str | None, **given: Any) -> None:  # noqa: ANN401  the command's own
@@ -219,7 +219,7 @@ def table(function: Callable[..., None]) -> Callable[..., None]:
 def _reading(mapping: str | None, zone: str | None, max_bad_share: float | None) -> "Reading":
     from gamewarden.notices import now
     from gamewarden.pipeline import Reading, limits_of
-    from gamewarden.readers.plausible import Plausible
+    from gamewarden.readers.logs.plausible import Plausible
 
     config = current()
     share = config.read.max_bad_share if max_bad_share is None else max_bad_share

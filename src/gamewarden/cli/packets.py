@@ -14,8 +14,8 @@ from gamewarden.cli.show import hand_over, say, status_line
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Bounds
-    from gamewarden.features.traffic import TrafficTest
-    from gamewarden.features.traffic_fold import Tally
+    from gamewarden.features.traffic.fold import Tally
+    from gamewarden.features.traffic.recipe import TrafficTest
     from gamewarden.online.watch import Status, Write
     from gamewarden.pipeline import Reading
 
@@ -50,7 +50,7 @@ def watch(
 ) -> None:
     """Judge every client by its packets, live.
 
-    SOURCE is a capture or a packet table; `-` is standard input, as in `tcpdump -w - | gamewarden watch -`. Each
+    SOURCE is a capture or a packet log; `-` is standard input, as in `tcpdump -w - | gamewarden watch -`. Each
     decision is one JSON line, written the moment its window completes. With --state and --out a stop, a crash or a kill
     and a restart on the same file lose no decision and double none.
     """
@@ -92,7 +92,7 @@ def _counted(
 
 def _profile(models: Path | None, given: dict[str, Any], reading: "Reading") -> "TrafficTest":
     from gamewarden import pipeline
-    from gamewarden.features.traffic import TrafficTest
+    from gamewarden.features.traffic.recipe import TrafficTest
 
     if models is None:
         recipe: Any = pipeline.feature_recipe(TrafficTest.name, given, current(), reading)

@@ -27,9 +27,9 @@ def decoding(function: Callable[..., None]) -> Callable[..., None]:
         type=options.FILE,
         multiple=True,
         metavar="FILE",
-        help="Packet table; given again, the later counts over the earlier.  [default: the thesis']",
+        help="Message table; given again, the later counts over the earlier.  [default: the thesis']",
     )
-    @click.option("--packet-version", type=int, metavar="N", help="Up to which version of the packet table.")
+    @click.option("--packet-version", type=int, metavar="N", help="Up to which version of the message table.")
     @click.option("--strict", is_flag=True, help="End a stream at the first message that cannot be read.")
     @wraps(function)
     def command(
@@ -42,7 +42,7 @@ def decoding(function: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         if packet_version is not None and not packet_db:
             raise ConfigError(
-                f"--packet-version {packet_version}: says nothing without a packet table; name it with --packet-db"
+                f"--packet-version {packet_version}: says nothing without a message table; name it with --packet-db"
             )
         function(
             reading=replace(reading, packet_db=packet_db, packet_version=packet_version, strict=strict),
@@ -52,7 +52,7 @@ def decoding(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def record_reading(function: Callable[..., None]) -> Callable[..., None]:
+def message_reading(function: Callable[..., None]) -> Callable[..., None]:
     """Adds all that says how client messages are read; the command gets `reading`."""
     inner = decoding(function)
 
@@ -73,7 +73,7 @@ def measure_command(name: str, recipe: type) -> click.Command:
     @click.command(name, help=recipe.__doc__)
     @_SOURCES
     @options_of(recipe)
-    @record_reading
+    @message_reading
     @options.table
     def command(*, sources: tuple[Path, ...], reading: "Reading", present: Presentation, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
         from gamewarden import pipeline
@@ -92,7 +92,7 @@ def measure_command(name: str, recipe: type) -> click.Command:
 @click.option("--version", "version", type=int, metavar="N", help="Up to which version of the table.")
 @click.option("--names", type=options.FILE, metavar="FILE", help="Names of characters: character,name.")
 @click.option("--summary", is_flag=True, help="Only the sessions in words, not every message.")
-@record_reading
+@message_reading
 @options.table
 def packets(
     *,
@@ -103,21 +103,21 @@ def packets(
     reading: "Reading",
     present: Presentation,
 ) -> None:
-    """Say what a packet table means, or what a client did.
+    """Say what a message table means, or what a client did.
 
-    TABLE is a packet table of a Ragnarok server: one row an id, with its length, function and parts; of several, on top
-    of each other, the last counts. STREAM is a packetstream or a capture: every message in words, then each session.
-    What a file is, its content says.
+    TABLE is a message table of a Ragnarok server: one row per id, with its length, function and parts; of several,
+    on top of each other, the last counts. STREAM is a packetstream or a capture: every message in words, then each
+    session. What a file is, its content says.
     """
     from gamewarden import pipeline
 
-    if all(pipeline.is_packet_table(source) for source in sources):
+    if all(pipeline.is_message_table(source) for source in sources):
         told = pipeline.describe_table(sources, version)
         say(*told.remarks)
         present.table(told.frame)
         return
     if version is not None:
-        raise click.UsageError("--version is for a packet table; name that of a stream with --packet-version")
+        raise click.UsageError("--version is for a message table; name that of a stream with --packet-version")
     _tell(sources, names, reading, present, summary=summary)
 
 
@@ -127,7 +127,7 @@ def _tell(
     from gamewarden import pipeline
     from gamewarden.cli.trace import decoded_frame, session_sentences, trace_lines
 
-    stream = pipeline.open_record_source(sources, reading)
+    stream = pipeline.open_message_source(sources, reading)
     known = {} if names is None else pipeline.character_names(names)
     if present.for_machines:
         present.table(decoded_frame(stream))

@@ -34,7 +34,7 @@ def fit_command(name: str) -> click.Command:
     @options_of(feature)
     @options_of(detector)
     @options.prevalence
-    @ragnarok.record_reading
+    @ragnarok.message_reading
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
     def command(
         *,

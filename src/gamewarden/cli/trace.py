@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from gamewarden.contracts import RecordStream
+    from gamewarden.contracts import MessageStream
 
 _ACTIONS = {0: "attack (once) {target}", 7: "attack (continuous) {target}", 2: "sit down", 3: "stand up"}
 _WORDS = {
@@ -74,18 +74,20 @@ def who(actor: str | None, character: str | None, names: Mapping[str, str]) -> s
     return f"{known} ({number})" if known else number
 
 
-def decoded_frame(records: "RecordStream") -> "pl.DataFrame":
+def decoded_frame(messages: "MessageStream") -> "pl.DataFrame":
     """All messages as a table, for machines."""
     import polars as pl
     import pyarrow as pa
 
-    from gamewarden.tables import RECORDS, check
+    from gamewarden.tables import MESSAGES, check
 
-    batches = list(records.batches(tuple(RECORDS.columns)))
+    batches = list(messages.batches(tuple(MESSAGES.columns)))
     frame = (
-        pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches))) if batches else pl.DataFrame(schema=RECORDS.columns)
+        pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches)))
+        if batches
+        else pl.DataFrame(schema=MESSAGES.columns)
     )
-    return check(frame, RECORDS, "packets")
+    return check(frame, MESSAGES, "packets")
 
 
 def session_sentences(sessions: "pl.DataFrame", names: Mapping[str, str]) -> list[str]:

@@ -24,7 +24,7 @@ def walk(place: Path, accounts: int, seed: int) -> None:
     import polars as pl
 
     from gamewarden import pipeline
-    from gamewarden.features.self_similarity import SelfSimilarity
+    from gamewarden.features.self_similarity.recipe import SelfSimilarity
     from gamewarden.tables import write_table
     from gamewarden.verdicts.filters import parse_filter
     from gamewarden.verdicts.prevalence import Prevalence

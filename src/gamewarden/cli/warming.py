@@ -38,7 +38,7 @@ def warm() -> None:
 
 def _call_the_rest() -> None:
     """What needs a capture of more than a thousand players."""
-    from gamewarden.readers.flows import new_flows, with_more_room
+    from gamewarden.readers.captures.flows import new_flows, with_more_room
 
     full = new_flows(1, capacity=1)
     full.used[:] = 1

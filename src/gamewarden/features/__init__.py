@@ -9,12 +9,12 @@ REGISTRY = Registry(
     "gamewarden.features",
     "feature family",
     {
-        "self-similarity": "gamewarden.features.self_similarity:SelfSimilarity",
+        "self-similarity": "gamewarden.features.self_similarity.recipe:SelfSimilarity",
         "activity": "gamewarden.features.activity:Activity",
-        "actions": "gamewarden.features.actions:Actions",
-        "traffic": "gamewarden.features.traffic:TrafficTest",
-        "session": "gamewarden.features.session:Sessions",
-        "account-table": "gamewarden.features.account_table:AccountTable",
+        "actions": "gamewarden.features.actions.recipe:Actions",
+        "traffic": "gamewarden.features.traffic.recipe:TrafficTest",
+        "session": "gamewarden.features.session.recipe:Sessions",
+        "account-table": "gamewarden.features.account_table.recipe:AccountTable",
     },
     MeasureError,
 )

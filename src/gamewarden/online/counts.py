@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from gamewarden.contracts import PacketStream
-from gamewarden.features.traffic_fold import Tally
+from gamewarden.features.traffic.fold import Tally
 from gamewarden.files import whole_file
 
 _SECONDS = 10.0

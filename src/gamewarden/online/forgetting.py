@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gamewarden.contracts import Bounds
 from gamewarden.errors import ReadError
-from gamewarden.features.traffic_fold import Fold
+from gamewarden.features.traffic.fold import Fold
 
 NEVER = 1 << 60  # microseconds: who keeps for so long forgets nobody
 _LONG_AGO = -(1 << 62)

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from gamewarden.errors import ReadError, WriteError
-from gamewarden.features.traffic_fold import MOST_PLAYERS, Fold
+from gamewarden.features.traffic.fold import MOST_PLAYERS, Fold
 from gamewarden.files import make_directory, sync_name, unwritable, whole_file
 
 if TYPE_CHECKING:
-    from gamewarden.features.traffic import TrafficTest
+    from gamewarden.features.traffic.recipe import TrafficTest
 
 _SAMPLE = 1024  # packets by which a source is recognised
 LARGEST = 1 << 30  # bytes of a state: ten million players

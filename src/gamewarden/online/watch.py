@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from gamewarden.contracts import Bounds, PacketStream
 from gamewarden.errors import ReadError
-from gamewarden.features.traffic import TrafficTest
-from gamewarden.features.traffic_fold import MOST_PLAYERS, Fold, Tally
+from gamewarden.features.traffic.fold import MOST_PLAYERS, Fold, Tally
+from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.online.forgetting import NEVER, Forgetting
 from gamewarden.online.journal import Journal, Origin, load_state, save_state
 from gamewarden.online.stopping import Stop

@@ -33,7 +33,7 @@ from gamewarden.pipeline.sessions import (
     character_names,
     describe_table,
     measure_sessions,
-    open_record_source,
+    open_message_source,
     session_sources,
 )
 from gamewarden.pipeline.shelving import (
@@ -62,7 +62,7 @@ from gamewarden.pipeline.sources import (
 )
 from gamewarden.pipeline.verifying import Grounds, verify
 from gamewarden.pipeline.vocabularies import measure_told, recipe_like
-from gamewarden.readers.records import is_packet_table
+from gamewarden.readers.ragnarok.messages import is_message_table
 
 __all__ = [
     "FEATURE_TRIED",
@@ -108,7 +108,7 @@ __all__ = [
     "history_of",
     "input_of",
     "instead_of_players",
-    "is_packet_table",
+    "is_message_table",
     "judge",
     "judge_lean",
     "judgement_in_short",
@@ -123,8 +123,8 @@ __all__ = [
     "models_in_short",
     "models_on",
     "needs_of",
+    "open_message_source",
     "open_packet_source",
-    "open_record_source",
     "open_source",
     "page_of",
     "promote",

@@ -12,11 +12,11 @@ from gamewarden import folds
 from gamewarden.contracts import Feature, Model, Progress, RowStream, no_progress
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.evaluation.metrics import auc
-from gamewarden.features.account_table import AccountTable, whole
+from gamewarden.features.account_table.recipe import AccountTable, whole
 from gamewarden.pipeline.fitting import Fitted, detector_recipe, kept
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.sources import Reading, open_for
-from gamewarden.readers.tables import peek
+from gamewarden.readers.logs.tables import peek
 from gamewarden.tables import FrameRows
 
 _BOT = {"bot": True, "true": True, "1": True, "yes": True, "human": False, "false": False, "0": False, "no": False}

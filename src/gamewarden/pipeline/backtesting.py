@@ -17,7 +17,7 @@ from gamewarden.pipeline.measuring import days_like, feature_of, measured
 from gamewarden.pipeline.meeting import say
 from gamewarden.pipeline.scoring import event_model
 from gamewarden.pipeline.sources import Reading, Watched, open_source
-from gamewarden.readers.small import read_labels, read_profiles
+from gamewarden.readers.logs.operator_tables import read_labels, read_profiles
 from gamewarden.spans import to_micros
 from gamewarden.store import models as stored_models
 from gamewarden.styles import Styles

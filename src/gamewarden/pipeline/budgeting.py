@@ -11,7 +11,7 @@ from gamewarden.exposure import People
 from gamewarden.labels import label_periods
 from gamewarden.pipeline.scoring import load_models
 from gamewarden.pipeline.sources import Reading
-from gamewarden.readers.small import read_labels, read_scores
+from gamewarden.readers.logs.operator_tables import read_labels, read_scores
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.verdicts.budget import BUDGET_SCHEMA, Budget, Humans, cost_threshold, no_threshold, threshold

@@ -16,7 +16,7 @@ from gamewarden.config import Config
 from gamewarden.contracts import Model, Progress, no_progress, shown_by
 from gamewarden.coverage import Coverage
 from gamewarden.errors import ModelError
-from gamewarden.features.self_similarity import SelfSimilarity, Usage
+from gamewarden.features.self_similarity.recipe import SelfSimilarity, Usage
 from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.judging import Judgement, Rules, fusion_of, judge, judged, rules_of
 from gamewarden.pipeline.likeness import Likeness

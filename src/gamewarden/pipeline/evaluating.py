@@ -24,7 +24,7 @@ from gamewarden.pipeline.sources import Reading, Told, open_for
 from gamewarden.pipeline.splitting import Splitting, compare_rows, compare_splits, keep_results
 from gamewarden.pipeline.wholes import on_clock
 from gamewarden.provenance import without_model_made
-from gamewarden.readers.small import Labels, read_labels
+from gamewarden.readers.logs.operator_tables import Labels, read_labels
 from gamewarden.verdicts.prevalence import Prevalence
 
 FOLDS, LEAVE_PAIR_OUT = "folds", "leave-pair-out"

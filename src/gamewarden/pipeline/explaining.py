@@ -8,7 +8,7 @@ import polars as pl
 from gamewarden import features
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import ConfigError, ModelError, ReadError
-from gamewarden.features.account_table import AccountTable
+from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.pipeline.account_tables import row_of
 from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.measuring import feature_of, measured
@@ -51,7 +51,7 @@ def explain(
     """
     model = model_for(source, models, detector)
     kind = features.load(model.feature.name).input
-    if kind == "records":
+    if kind == "messages":
         return _session_story(actor, source, model, prevalence, reading=reading, progress=progress)
     if kind == "table":
         return _row_story(actor, source, model, prevalence, reading=reading, progress=progress)

@@ -10,12 +10,12 @@ import polars as pl
 from gamewarden import detectors
 from gamewarden.contracts import Detector, Feature, Model, Progress, no_progress
 from gamewarden.errors import ReadError
-from gamewarden.features.traffic_details import TrafficDetails
+from gamewarden.features.traffic.details import TrafficDetails
 from gamewarden.pipeline.measuring import measure, measured
 from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.sources import Reading, open_for
 from gamewarden.pipeline.wholes import on_clock
-from gamewarden.readers.small import read_labels
+from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 
@@ -63,7 +63,7 @@ def fit_traces(
     reading: Reading,
     progress: Progress = no_progress,
 ) -> Fitted:
-    """Learn from captures or packet tables and their labels, and keep the model.
+    """Learn from captures or packet logs and their labels, and keep the model.
 
     A trace is an actor. One that is alone in its file and that the labels do not know goes by the file's name.
 

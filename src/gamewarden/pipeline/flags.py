@@ -8,7 +8,7 @@ from gamewarden.errors import ReadError
 from gamewarden.labels import UNCERTAIN_VOTES
 from gamewarden.pipeline.sources import Reading
 from gamewarden.provenance import settle, without_model_made
-from gamewarden.readers.small import read_labels
+from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.verdicts.budget import Budget
 from gamewarden.verdicts.reviewed import FLAGS_SCHEMA, Accepted, flags_promised, offer
 

@@ -19,7 +19,7 @@ from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.scoring import hear, load_models, models_for
 from gamewarden.pipeline.sources import Reading
-from gamewarden.readers.small import read_labels
+from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.spans import parse_span
 from gamewarden.styles import Styles
 from gamewarden.verdicts.fusion import Fusion

@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from gamewarden.features.actions import Actions
+from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.kinds import kinds_by_period
-from gamewarden.features.self_similarity import ROLES, SelfSimilarity
+from gamewarden.features.self_similarity.recipe import ROLES, SelfSimilarity
 from gamewarden.pipeline.sources import Told, whole_of
 from gamewarden.spans import DAY
 from gamewarden.verdicts.meeting import Learned, Limits, Spell

@@ -32,7 +32,7 @@ from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.scoring import event_model
 from gamewarden.pipeline.sources import limits_of
 from gamewarden.pipeline.upkeep import BY, EPOCH, LakeHands, content_of
-from gamewarden.readers.plausible import Plausible
+from gamewarden.readers.logs.plausible import Plausible
 from gamewarden.spans import parse_span
 from gamewarden.store import shelf
 from gamewarden.store.lake import Lake

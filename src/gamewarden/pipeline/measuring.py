@@ -11,12 +11,12 @@ from gamewarden import features
 from gamewarden.config import Config
 from gamewarden.contracts import Feature, Progress, Recipe, coverage_of, no_progress, shown_by
 from gamewarden.errors import ModelError
-from gamewarden.features.account_table import AccountTable
-from gamewarden.features.actions import Actions
-from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.account_table.recipe import AccountTable
+from gamewarden.features.actions.recipe import Actions
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.likeness import only_alike
 from gamewarden.pipeline.sources import Reading, Told, Unquestioned, open_for, remarks_of
-from gamewarden.readers.small import read_vocabulary
+from gamewarden.readers.logs.operator_tables import read_vocabulary
 from gamewarden.spans import parse_span
 from gamewarden.verdicts.meeting import Limits
 

@@ -6,8 +6,8 @@ import polars as pl
 
 from gamewarden.contracts import Model
 from gamewarden.coverage import COVERED
-from gamewarden.features.actions import Actions
-from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.actions.recipe import Actions
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.likeness import learned_by
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.prevalence import at_share

@@ -19,7 +19,7 @@ from gamewarden.pipeline.reaching import best_points, other_voices, rare_styles
 from gamewarden.pipeline.scoring import event_model, zone_remarks
 from gamewarden.pipeline.sources import Reading, Told, Watched, open_source
 from gamewarden.pipeline.vocabularies import days_of
-from gamewarden.readers.small import read_profiles
+from gamewarden.readers.logs.operator_tables import read_profiles
 from gamewarden.tables import FEATURES, SCORES
 from gamewarden.verdicts.chunks import Patience, roll_up
 from gamewarden.verdicts.filters import Filter, parse_filter

@@ -9,15 +9,15 @@ import polars as pl
 from gamewarden import detectors, features
 from gamewarden.contracts import Feature, Model, Progress, no_progress
 from gamewarden.errors import ModelError
-from gamewarden.features.traffic import TrafficTest
+from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.pipeline.account_tables import is_table_of
 from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.measuring import feature_of, measured
 from gamewarden.pipeline.meeting import Said, say
 from gamewarden.pipeline.session_models import sessions_to_judge
 from gamewarden.pipeline.sources import Reading, Told, open_for
-from gamewarden.readers.packets import is_capture
-from gamewarden.readers.records import is_packetstream
+from gamewarden.readers.captures.packets import is_capture
+from gamewarden.readers.ragnarok.messages import is_packetstream
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
@@ -130,7 +130,7 @@ def hear(models: Sequence[Model], source: Path, reading: Reading, progress: Prog
 
 def rows_to_judge(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:
     """What a detector of this feature is shown of a source."""
-    if feature.input == "records":
+    if feature.input == "messages":
         return sessions_to_judge(feature, [source], reading, progress)
     return measured(feature, open_for(feature, source, reading, progress), reading.limits)
 
@@ -189,11 +189,11 @@ def models_for(models: Sequence[Model], source: Path, shelf: Path) -> list[Model
 def _held(source: Path, judged: Mapping[str, Sequence[Model]]) -> tuple[str, ...]:
     """What a source holds, where that shows from outside; a capture holds packets, and messages of clients in them."""
     if source.is_dir():
-        return ("events",) if Lake.is_at(source) or "records" not in judged else ("records",)
+        return ("events",) if Lake.is_at(source) or "messages" not in judged else ("messages",)
     if is_capture(source):
-        return ("packets", "records")
+        return ("packets", "messages")
     if is_packetstream(source):
-        return ("records",)
+        return ("messages",)
     if any(is_table_of(source, model) for model in judged.get("table", ())):
         return ("table",)
     return tuple(kind for kind in judged if kind != "table")[:1]

@@ -15,14 +15,14 @@ from gamewarden.pipeline.prevalence import scored
 from gamewarden.pipeline.sessions import LABEL_FOLDERS, as_strict, session_sources
 from gamewarden.pipeline.sources import Reading, Told, Watched
 from gamewarden.pipeline.wholes import on_clock
-from gamewarden.readers.records import open_records, packet_table
-from gamewarden.readers.small import read_labels
+from gamewarden.readers.logs.operator_tables import read_labels
+from gamewarden.readers.ragnarok.messages import message_table, open_messages
 from gamewarden.tables import LABELS, SESSIONS, check
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.words import counted
 
 if TYPE_CHECKING:
-    from gamewarden.readers.record_report import RecordReport
+    from gamewarden.readers.ragnarok.report import MessageReport
 
 FOLDER = "folder"  # the source of a label that a folder's name gives
 _SAME = ("actor", "since", "until", "packets")  # a session that comes twice: as a stream and in a capture
@@ -86,11 +86,11 @@ def fit_sessions(
 def _gather(
     feature: Feature, files: Sequence[tuple[Path, bool | None]], reading: Reading, progress: Progress
 ) -> Gathered:
-    db = packet_table(reading.packet_db, reading.packet_version)
+    db = message_table(reading.packet_db, reading.packet_version)
     parts: list[pl.DataFrame] = []
-    reports: list[RecordReport] = []
+    reports: list[MessageReport] = []
     for file, label in files:
-        stream = open_records(file, db, reading.server_ports, strict=as_strict(feature, reading).strict)
+        stream = open_messages(file, db, reading.server_ports, strict=as_strict(feature, reading).strict)
         told = measured(feature, Watched(stream, progress))
         reports.append(stream.report)
         parts.append(_named(check(told.frame, SESSIONS, str(file)), file, label))
@@ -109,7 +109,7 @@ def _named(sessions: pl.DataFrame, file: Path, label: bool | None) -> pl.DataFra
     )
 
 
-def _counted(reports: "Sequence[RecordReport]") -> list[str]:
+def _counted(reports: "Sequence[MessageReport]") -> list[str]:
     """All that one file has to say; of several, how much they hold together, and what went wrong in which."""
     if len(reports) == 1:
         return reports[0].lines()

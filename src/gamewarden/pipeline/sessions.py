@@ -8,15 +8,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gamewarden.contracts import Feature, LogSource, Progress, RecordStream, no_progress
+from gamewarden.contracts import Feature, LogSource, MessageStream, Progress, no_progress
 from gamewarden.errors import ConfigError, ReadError
-from gamewarden.features.session import Sessions
+from gamewarden.features.session.recipe import Sessions
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.sources import Reading, Told, Watched
-from gamewarden.readers.record_events import RecordEvents
-from gamewarden.readers.records import holds_messages, open_records, packet_table
-from gamewarden.readers.small import read_table
-from gamewarden.tables import RECORDS
+from gamewarden.readers.logs.operator_tables import read_table
+from gamewarden.readers.ragnarok.events import MessageEvents
+from gamewarden.readers.ragnarok.messages import holds_messages, message_table, open_messages
+from gamewarden.tables import MESSAGES
 from gamewarden.words import counted
 
 GAMES = ("ragnarok",)
@@ -57,26 +57,26 @@ def _label(file: Path) -> bool | None:
     return LABEL_FOLDERS[named[0]] if named else None
 
 
-def open_record_source(sources: Sequence[Path], reading: Reading) -> "JoinedRecords":
+def open_message_source(sources: Sequence[Path], reading: Reading) -> "JoinedMessages":
     """Packetstreams, captures and folders of them as one stream of client messages.
 
     Raises:
-        ReadError: a source or the packet table cannot be read.
+        ReadError: a source or the message table cannot be read.
         ConfigError: a capture without a port, or a version the table does not have.
     """
-    db = packet_table(reading.packet_db, reading.packet_version)
+    db = message_table(reading.packet_db, reading.packet_version)
     files = [file for file, _ in session_sources(sources)]
-    return JoinedRecords(
-        {str(file): open_records(file, db, reading.server_ports, strict=reading.strict) for file in files}
+    return JoinedMessages(
+        {str(file): open_messages(file, db, reading.server_ports, strict=reading.strict) for file in files}
     )
 
 
-class JoinedRecords:
+class JoinedMessages:
     """The messages of several sources, one after the other, under numbers of their own."""
 
     rows: int | None = None
 
-    def __init__(self, streams: Mapping[str, RecordStream]) -> None:
+    def __init__(self, streams: Mapping[str, MessageStream]) -> None:
         self._streams = streams
 
     @property
@@ -116,13 +116,13 @@ def _highest(batch: pa.RecordBatch, name: str) -> int:
 class SummedUp:
     """Messages that pass by once, as from standard input, and are measured as they pass."""
 
-    def __init__(self, stream: JoinedRecords) -> None:
+    def __init__(self, stream: JoinedMessages) -> None:
         self._stream = stream
         self._fold = Sessions().fold()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All columns of the messages."""
-        for batch in self._stream.batches(tuple(RECORDS.columns)):
+        for batch in self._stream.batches(tuple(MESSAGES.columns)):
             self._fold.push(batch.select(list(self._fold.columns)))
             yield batch
 
@@ -140,7 +140,7 @@ def measure_sessions(
     feature: Feature, sources: Sequence[Path], reading: Reading, progress: Progress = no_progress
 ) -> Told:
     """SESSIONS of any number of packetstreams, captures and folders of them."""
-    return measured(feature, Watched(open_record_source(sources, as_strict(feature, reading)), progress))
+    return measured(feature, Watched(open_message_source(sources, as_strict(feature, reading)), progress))
 
 
 def as_strict(feature: Feature, reading: Reading) -> Reading:
@@ -148,18 +148,18 @@ def as_strict(feature: Feature, reading: Reading) -> Reading:
     return replace(reading, strict=True) if getattr(feature, "paper_mode", False) else reading
 
 
-def open_record_events(source: Path, reading: Reading) -> LogSource:
+def open_message_events(source: Path, reading: Reading) -> LogSource:
     """A packetstream or a capture as a log of events.
 
     Raises:
-        ReadError: the source or the packet table cannot be read.
+        ReadError: the source or the message table cannot be read.
         ConfigError: the game is unknown, a capture without a port, or a version the table does not have.
     """
     if reading.game not in GAMES:
         raise ConfigError(f"{source}: cannot be read as {reading.game!r}; there is {', '.join(GAMES)}")
-    db = packet_table(reading.packet_db, reading.packet_version)
-    records = open_records(source, db, reading.server_ports, strict=reading.strict)
-    return RecordEvents(source, records, db, list(reading.server_ports), reading.strict, plausible=reading.plausible)
+    db = message_table(reading.packet_db, reading.packet_version)
+    messages = open_messages(source, db, reading.server_ports, strict=reading.strict)
+    return MessageEvents(source, messages, db, list(reading.server_ports), reading.strict, plausible=reading.plausible)
 
 
 def character_names(path: Path) -> dict[str, str]:
@@ -176,13 +176,13 @@ def character_names(path: Path) -> dict[str, str]:
 
 
 def describe_table(paths: Sequence[Path], version: int | None = None) -> Told:
-    """What a packet table says, or several on top of each other: one row an id, up to a version.
+    """What a message table says, or several on top of each other: one row an id, up to a version.
 
     Raises:
         ReadError: it cannot be read, or is none.
         ConfigError: it has no such version.
     """
-    db = packet_table(paths, version)
+    db = message_table(paths, version)
     rows = [
         {
             "id": f"0x{entry.id:04x}",

@@ -1,4 +1,4 @@
-"""Opening what a command was given: logs, lakes, captures and packet tables as streams."""
+"""Opening what a command was given: logs, lakes, captures and packet logs as streams."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -24,14 +24,14 @@ from gamewarden.contracts import (
     no_progress,
 )
 from gamewarden.errors import ReadError
-from gamewarden.readers.layout import PLAIN
-from gamewarden.readers.lint import Lint, lint_events
-from gamewarden.readers.lint import lint as lint_file
-from gamewarden.readers.mapping import load_mapping
-from gamewarden.readers.packets import open_packets
-from gamewarden.readers.plausible import ANY_TIME, Plausible
-from gamewarden.readers.small import read_table
-from gamewarden.readers.tables import MAX_BAD_SHARE, EventFile, open_events
+from gamewarden.readers.captures.packets import open_packets
+from gamewarden.readers.logs.layout import PLAIN
+from gamewarden.readers.logs.lint import Lint, lint_events
+from gamewarden.readers.logs.lint import lint as lint_file
+from gamewarden.readers.logs.mapping import load_mapping
+from gamewarden.readers.logs.operator_tables import read_table
+from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
+from gamewarden.readers.logs.tables import MAX_BAD_SHARE, EventFile, open_events
 from gamewarden.spans import parse_span
 from gamewarden.store.lake import Lake
 from gamewarden.tables import FrameRows
@@ -103,14 +103,14 @@ def bounds_of(config: Config, *, one_sided: bool = False) -> Bounds:
 
 
 def open_packet_source(source: Path, reading: Reading, bounds: Bounds | None = None) -> PacketStream:
-    """A capture or a packet table, or standard input for `-`, as a stream of packets; with bounds for one without end.
+    """A capture or a packet log, or standard input for `-`, as a stream of packets; with bounds for one without end.
 
     Raises:
         ReadError: it cannot be read.
         ConfigError: a port, the zone or the mapping is none.
     """
     if source.is_dir():
-        raise ReadError(f"{source}: is a directory; packets are read from a capture or a packet table")
+        raise ReadError(f"{source}: is a directory; packets are read from a capture or a packet log")
     return open_packets(
         source,
         reading.server_ports,
@@ -173,22 +173,22 @@ def read(source: Path, lake: Path, reading: Reading, progress: Progress = no_pro
 def _open_log(source: Path, reading: Reading) -> LogSource:
     if reading.game is None:
         return _open_file(source, reading).numbered()
-    from gamewarden.pipeline.sessions import open_record_events
+    from gamewarden.pipeline.sessions import open_message_events
 
-    return open_record_events(source, reading)
+    return open_message_events(source, reading)
 
 
-def _open_records(source: Path, reading: Reading) -> Any:  # noqa: ANN401  a RecordStream, opened by its own module
-    from gamewarden.pipeline.sessions import open_record_source
+def _open_messages(source: Path, reading: Reading) -> Any:  # noqa: ANN401  a MessageStream, opened by its own module
+    from gamewarden.pipeline.sessions import open_message_source
 
-    return open_record_source([source], reading)
+    return open_message_source([source], reading)
 
 
 # How the source of each kind of stream is opened: what a feature takes, and who brings it.
 OPENERS: Mapping[str, Callable[[Path, Reading], Any]] = {
     "events": open_source,
     "packets": open_packet_source,
-    "records": _open_records,
+    "messages": _open_messages,
     "table": open_table,
 }
 

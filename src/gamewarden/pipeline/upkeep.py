@@ -24,7 +24,7 @@ from gamewarden.notices import Notices
 from gamewarden.pipeline.measuring import feature_of, measured
 from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.sources import Told
-from gamewarden.readers.small import read_labels
+from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.spans import DAY, to_micros
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf

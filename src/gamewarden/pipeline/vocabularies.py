@@ -10,7 +10,7 @@ from gamewarden import detectors
 from gamewarden.contracts import Feature, Model, Progress, canonical_json, digest, no_progress
 from gamewarden.coverage import COVERED
 from gamewarden.errors import ConfigError, ModelError
-from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.measuring import days_like, feature_of, measured
 from gamewarden.pipeline.scoring import load_models
 from gamewarden.pipeline.sources import Reading, Told, Unquestioned, open_for, remarks_of

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 # A kind of source, and what opens it. Readers are imported when asked for: --help must not pay for them.
 READERS = (
-    ("csv", "gamewarden.readers.tables", "open_events"),
-    ("jsonl", "gamewarden.readers.tables", "open_events"),
-    ("parquet", "gamewarden.readers.tables", "open_events"),
+    ("csv", "gamewarden.readers.logs.tables", "open_events"),
+    ("jsonl", "gamewarden.readers.logs.tables", "open_events"),
+    ("parquet", "gamewarden.readers.logs.tables", "open_events"),
 )
 NAMES = tuple(name for name, *_ in READERS)
 

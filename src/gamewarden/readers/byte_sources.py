@@ -378,5 +378,5 @@ def _descriptor(path: Path) -> int:
         raise ReadError(f"{path}: cannot be opened ({error.strerror or error})") from error
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise ReadError(f"{path}: is a directory; name a capture or a packet table")
+        raise ReadError(f"{path}: is a directory; name a capture or a packet log")
     return descriptor

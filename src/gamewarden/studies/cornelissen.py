@@ -22,10 +22,10 @@ from gamewarden.detectors.session_model import SessionModel
 from gamewarden.detectors.session_vectors import MORE, NINE, PUBLISHED, matrix
 from gamewarden.detectors.sessions import SessionAngle, SessionNetwork
 from gamewarden.evaluation.session_plots import plot_activations, plot_numbers, plot_tracks
-from gamewarden.features.session import Sessions
+from gamewarden.features.session.recipe import Sessions
 from gamewarden.studies import Number
 from gamewarden.studies.ragnarok_traffic import recorded_windows, synthetic_windows, windows_by_role
-from gamewarden.tables import FrameRecords
+from gamewarden.tables import FrameMessages
 from gamewarden.world.ragnarok import Ragnarok
 
 SEEDS = 10
@@ -156,7 +156,7 @@ def draw(study: Study, directory: Path) -> list[Path]:
 
 
 def _run(world: Ragnarok, progress: Progress) -> Run:
-    records = FrameRecords(world.records(world.labelled()))
+    messages = FrameMessages(world.message_rows(world.labelled()))
     labels, truth = world.labels(), world.truth()
     answers: list[pl.DataFrame] = []
     figures: dict[tuple[str, str], float] = {}
@@ -164,7 +164,7 @@ def _run(world: Ragnarok, progress: Progress) -> Run:
     tables: dict[str, pl.DataFrame] = {}
     asked = pl.DataFrame()
     for name, method in METHODS.items():
-        table: Any = method.feature.measure(records)  # type: ignore[arg-type]  # a stream of records, as it takes
+        table: Any = method.feature.measure(messages)  # type: ignore[arg-type]  # a stream of messages, as it takes
         rows = method.rows(table, labels)
         told = _left_out(method, rows).with_columns(
             pl.lit(name).alias("method"), persona=pl.col("actor").replace_strict(truth)
@@ -176,7 +176,7 @@ def _run(world: Ragnarok, progress: Progress) -> Run:
         validation = models[name].card.validation
         figures |= {(name, figure): value for figure, value in _measures(told, split, validation, method).items()}
         progress(1)
-    measured = Sessions().measure(records)
+    measured = Sessions().measure(messages)
     return Run(world, measured, pl.concat(answers), asked, models, tables, figures, synthetic_windows(world))
 
 

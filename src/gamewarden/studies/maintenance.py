@@ -27,7 +27,7 @@ from gamewarden.drift.flow import Day, Ledger, Policy, Record, Retrained, Signal
 from gamewarden.drift.seeing import seen_in
 from gamewarden.evaluation.control_plots import NEW_MODEL, plot_control_chart, plot_policies
 from gamewarden.evaluation.metrics import auc
-from gamewarden.features.self_similarity import SelfSimilarity
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.studies import Number
 from gamewarden.studies.watchers import other_watchers
 from gamewarden.world.year import WEEKS, Year

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from gamewarden.features.traffic import TrafficTest
-from gamewarden.readers.packets import open_packets
+from gamewarden.features.traffic.recipe import TrafficTest
+from gamewarden.readers.captures.packets import open_packets
 from gamewarden.tables import FramePackets
 from gamewarden.world.ragnarok import Ragnarok, sent_packets
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.errors import ConfigError
-from gamewarden.features.actions import Actions
+from gamewarden.features.actions.recipe import Actions
 from gamewarden.world import World
 
 # What a rollback database holds: gathering, spending and handing over of resources.

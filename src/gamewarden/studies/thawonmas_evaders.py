@@ -13,7 +13,7 @@ import polars as pl
 
 from gamewarden.detectors.action_model import Machine
 from gamewarden.detectors.actions import Frequency, Interval, TwoStage
-from gamewarden.features.actions import Actions
+from gamewarden.features.actions.recipe import Actions
 from gamewarden.spans import HOUR, MINUTE
 from gamewarden.studies.thawonmas_cast import RESOURCES, Cast, Stage
 from gamewarden.studies.thawonmas_folds import chunks_of, held_out

@@ -15,7 +15,7 @@ from gamewarden.detectors.action_vectors import INTERVAL, OFTEN, StageOne, colum
 from gamewarden.detectors.actions import Frequency, Interval, TwoStage
 from gamewarden.detectors.hinge import Machines
 from gamewarden.evaluation.metrics import Confusion
-from gamewarden.features.actions import Actions
+from gamewarden.features.actions.recipe import Actions
 from gamewarden.spans import MINUTE
 from gamewarden.studies.thawonmas_cast import RESOURCES, Cast, Stage
 from gamewarden.tables import FrameEvents

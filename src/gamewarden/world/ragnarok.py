@@ -87,11 +87,11 @@ class Ragnarok:
         """What the session's client sends."""
         return play(session, self.seed)
 
-    def records(self, sessions: Sequence[Session], progress: Progress = no_progress) -> pl.DataFrame:
-        """RECORDS of some sessions, as a reader of their streams would give them."""
+    def message_rows(self, sessions: Sequence[Session], progress: Progress = no_progress) -> pl.DataFrame:
+        """MESSAGES of some sessions, as a reader of their streams would give them."""
         frames = []
         for number, session in enumerate(sessions):
-            frames.append(_records(number, session, self.messages(session)))
+            frames.append(_rows_of(number, session, self.messages(session)))
             progress(1)
         return pl.concat(frames)
 
@@ -140,7 +140,7 @@ def sent_packets(world: Ragnarok, sessions: Sequence[Session]) -> pl.DataFrame:
     return pl.concat(parts).sort("at", maintain_order=True)
 
 
-def _records(number: int, session: Session, messages: Sequence[Message]) -> pl.DataFrame:
+def _rows_of(number: int, session: Session, messages: Sequence[Message]) -> pl.DataFrame:
     columns = {
         "at": pl.Series([message.at for message in messages], dtype=pl.Int64).cast(TIME),
         "id": pl.Series([LAYOUTS[message.function].id for message in messages], dtype=pl.UInt16),

@@ -1,0 +1,1 @@
+"""An operator's own columns, one row per account."""

@@ -1,0 +1,1 @@
+"""How often and at what intervals each action is done, in chunks of play (Thawonmas & Kashifuji)."""

@@ -1,0 +1,212 @@
+"""What was done, how often and at what intervals: chunks of play as vectors.
+
+Thawonmas & Kashifuji, "Detection of MMORPG misconducts based on action frequencies, types and time-intervals". A log is
+cut into chunks that overlap by one half; a chunk is the fourth root of how often each action was done, against the most
+frequent one (equation 7), and of how often each length of interval occurred, against the most frequent one (8).
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+
+import polars as pl
+
+from gamewarden.contracts import EventStream, Progress, StreamKind, no_progress, shown_by
+from gamewarden.errors import MeasureError
+from gamewarden.features.vocabulary import refuse_other_shares, shares_of
+from gamewarden.spans import HOUR, MINUTE, span_text
+from gamewarden.tables import TIME
+
+if TYPE_CHECKING:
+    from gamewarden.features.actions.stream import Chunks
+
+By = Literal["account", "character"]
+MAX_FREQ = "max_freq"
+_MOST_BINS = 86_400  # a day in seconds
+_LONGEST = 1 << 60
+_NOT_ACTIONS = ("move", "session.*")  # walking and being there are not what a player does
+
+
+@dataclass(frozen=True)
+class Actions:
+    """One row a chunk of play: which actions were done, how often, and at what intervals."""
+
+    chunk: int = field(
+        default=HOUR,
+        metadata={
+            "also": (15 * MINUTE, 2 * HOUR),
+            "as": "span",
+            "shown": "60m",
+            "says": "Length of one chunk; the next begins half a chunk later.",
+        },
+    )
+    t: int = field(
+        default=60, metadata={"also": (5, 300), "says": "Seconds from which all longer intervals are one bin."}
+    )
+    min_actions: int = field(default=2, metadata={"also": (1, 20), "says": "A chunk with fewer actions gives no row."})
+    by: By = field(default="account", metadata={"also": ("character",), "says": "What stands in the column actor."})
+    kinds: tuple[str, ...] | None = field(
+        default=None,
+        metadata={
+            "also": (("combat.*", "loot.pickup"),),
+            "as": "kinds",
+            "says": "Kinds that are actions: a,b,c.* or a file with one a line; by default all but move and session.*",
+        },
+    )
+    vocabulary: tuple[str, ...] | None = field(
+        default=None,
+        metadata={"also": (("combat.kill", "move"),), "as": "lines", "says": "File with the game's kinds, one a line."},
+    )
+    # How common each kind was where the vocabulary was learned; nothing is measured by it.
+    shares: tuple[float, ...] | None = field(default=None, compare=False, metadata={"also": ((1.0,),)})
+    max_freq: bool = field(
+        default=False,
+        metadata={"also": (True,), "says": "Also how often the most frequent action was done: max_freq."},
+    )
+    own_intervals: bool = field(
+        default=False,
+        metadata={
+            "also": (True,),
+            "says": "Also mean and deviation of each action's own intervals in seconds: m_<kind>, d_<kind>.",
+        },
+    )
+
+    name: ClassVar[str] = "actions"
+    input: ClassVar[StreamKind] = "events"
+    requires: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
+    optional: ClassVar[Mapping[str, str]] = {}
+
+    def __post_init__(self) -> None:
+        """Check every option.
+
+        Raises:
+            MeasureError: an option has a value that nothing can be measured with.
+        """
+        self._check_numbers()
+        if self.by not in get_args(By):
+            raise MeasureError(f"actions: by is {self.by!r}; choose {' or '.join(get_args(By))}")
+        for option in ("kinds", "vocabulary"):
+            given = getattr(self, option)
+            if given is not None:
+                object.__setattr__(self, option, tuple(sorted(set(given))))
+                if not given:
+                    raise MeasureError(f"actions: {option} is empty; it needs at least one kind")
+        if self.vocabulary is None:
+            object.__setattr__(self, "shares", None)
+        else:
+            refuse_other_shares(self.name, self.vocabulary, self.shares)
+        if self.vocabulary is not None and not self.action_kinds():
+            raise MeasureError(
+                f"actions: none of the {len(self.vocabulary)} kinds of the vocabulary is an action; choose with kinds"
+            )
+
+    def _check_numbers(self) -> None:
+        if not 2 <= self.chunk <= _LONGEST or self.chunk % 2:  # noqa: PLR2004 - two halves
+            raise MeasureError(
+                f"actions: chunk {span_text(self.chunk)} has no half of whole microseconds; take another"
+            )
+        if not 1 <= self.t <= _MOST_BINS:
+            raise MeasureError(f"actions: t is {self.t}; it must lie from 1 to {_MOST_BINS} seconds")
+        if self.min_actions < 1:
+            raise MeasureError(f"actions: min_actions is {self.min_actions}; a chunk needs 1 action at least")
+
+    def is_action(self, kind: str) -> bool:
+        """Whether events of this kind count."""
+        if self.kinds is None:
+            return not _matches(kind, _NOT_ACTIONS)
+        return _matches(kind, self.kinds)
+
+    def action_kinds(self) -> tuple[str, ...]:
+        """The actions that have a column, sorted; none before a vocabulary is known."""
+        return tuple(kind for kind in self.vocabulary or () if self.is_action(kind))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The feature columns after actor, since, until and events."""
+        kinds = self.action_kinds()
+        own = [f"{part}_{kind}" for kind in kinds for part in ("m", "d")] if self.own_intervals else []
+        most = [MAX_FREQ] if self.max_freq else []
+        return (*(f"a_{kind}" for kind in kinds), *(f"i_{gap}" for gap in range(self.t + 1)), *own, *most)
+
+    def learn(self, events: EventStream, progress: Progress = no_progress) -> Self:
+        """The recipe with a vocabulary: its own, or the actions of `events`.
+
+        Raises:
+            MeasureError: there is no action to learn from.
+        """
+        from gamewarden.features.slots import kinds_of
+
+        if self.vocabulary is not None:
+            return self
+        counts = kinds_of(events, self.name, progress)
+        spoken = self.speaking(tuple(counts))
+        return type(self)(**{**_values(spoken), "shares": shares_of(counts, spoken.vocabulary or ())})
+
+    def speaking(self, kinds: tuple[str, ...]) -> Self:
+        """The recipe with the actions among these kinds as its vocabulary.
+
+        Raises:
+            MeasureError: none of them is an action.
+        """
+        vocabulary = tuple(kind for kind in kinds if self.is_action(kind))
+        if not vocabulary:
+            raise MeasureError("actions: the source has no action, so there is no vocabulary to learn")
+        return type(self)(**{**_values(self), "vocabulary": vocabulary})
+
+    def measure(self, events: EventStream, progress: Progress = no_progress) -> pl.DataFrame:
+        """FEATURES: one row a chunk, sorted by actor, then since."""
+        from gamewarden.features.actions.stream import measure
+
+        chunks = measure(self, events, progress)
+        return _frame(self, chunks, self._unseen(events) if self.vocabulary is not None else ())
+
+    def _unseen(self, events: EventStream) -> tuple[str, ...]:
+        """The actions of the vocabulary that the source behind the events cannot show."""
+        shown = shown_by(events)
+        return () if shown is None else tuple(kind for kind in self.action_kinds() if kind not in shown)
+
+    def counts_kind(self, kind: str) -> bool:
+        """Whether events of this kind count."""
+        return self.is_action(kind)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The recipe as JSON values."""
+        listed = {name: None if getattr(self, name) is None else list(getattr(self, name)) for name in _LISTS}
+        return {**asdict(self), **listed}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The recipe back from JSON values.
+
+        Raises:
+            MeasureError: there is an option this recipe does not have.
+        """
+        unknown = sorted(set(values) - {option.name for option in fields(cls)})
+        if unknown:
+            raise MeasureError(f"actions: unknown option {', '.join(unknown)}; remove it")
+        listed = {name: None if values.get(name) is None else tuple(values[name]) for name in _LISTS}
+        return cls(**{**values, **listed})
+
+
+_LISTS = ("kinds", "vocabulary", "shares")
+
+
+def _values(recipe: Actions) -> dict[str, Any]:
+    return {option.name: getattr(recipe, option.name) for option in fields(recipe)}
+
+
+def _matches(kind: str, patterns: tuple[str, ...]) -> bool:
+    """Whether a kind is named, by itself or by its family as in `session.*`."""
+    family = kind.partition(".")[0] + ".*"
+    return kind in patterns or (family in patterns and "." in kind)
+
+
+def _frame(recipe: Actions, chunks: "Chunks", unseen: tuple[str, ...]) -> pl.DataFrame:
+    times = [
+        pl.Series(name, values).cast(pl.Datetime("us")).dt.replace_time_zone("UTC").cast(TIME)
+        for name, values in (("since", chunks.since), ("until", chunks.since + recipe.chunk))
+    ]
+    actors = pl.Series("actor", chunks.actors, dtype=pl.String).gather(chunks.slot)
+    numbers = [pl.Series(name, values, dtype=pl.Float64) for name, values in chunks.columns.items()]
+    frame = pl.DataFrame([actors, *times, pl.Series("events", chunks.events, dtype=pl.Int64), *numbers])
+    return frame.with_columns(pl.lit(None, pl.Float64).alias(f"a_{kind}") for kind in unseen)

@@ -1,0 +1,256 @@
+"""Feeding the kernel of the action chunks: batches to numbers, room for what it remembers, the table at the end."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from gamewarden.contracts import EventStream, Progress, no_progress
+from gamewarden.features.actions import kernel
+from gamewarden.features.slots import BUDGET, Slots, added, chosen, frozen, grown, parts
+from gamewarden.features.text_columns import Names
+from gamewarden.spans import SECOND
+
+if TYPE_CHECKING:
+    from gamewarden.features.actions.recipe import Actions
+
+_STRIDE = 1 << 12  # rows a call of the kernel, each of which may finish two chunks
+_BLOCK_BYTES = 1 << 24  # of finished chunks
+_BYTES_A_ROW = 64  # of the second pass: a row's numbers, and as much again while they are sorted
+_TILE = 1 << 12  # chunks that become columns together
+_SPARE_KINDS = 16
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """The finished chunks, sorted by actor and time."""
+
+    actors: pa.Array
+    slot: NDArray[np.int64]
+    since: NDArray[np.int64]
+    events: NDArray[np.int64]
+    columns: dict[str, pa.Array]
+
+
+def measure(
+    recipe: "Actions", events: EventStream, progress: Progress = no_progress, *, budget: int = BUDGET
+) -> Chunks:
+    """The chunks of all events; at most about `budget` bytes hold what has to be sorted."""
+    table = ActionTable(recipe, events)
+    stream = Stream(recipe, table)
+    for rows in table.rows(progress):
+        stream.feed(rows)
+    disordered = stream.take_disordered()
+    for slots in parts(disordered, stream.rows_of(disordered), max(1, budget // _BYTES_A_ROW)):
+        stream.reset(slots)
+        stream.feed(table.collect(slots))
+    frozen_recipe = recipe if recipe.vocabulary is not None or not table.kinds_seen() else table.speaking()
+    return stream.chunks(frozen_recipe)
+
+
+class ActionTable:
+    """Events as numbers: slots for actors, and for each kind the place where it is counted."""
+
+    def __init__(self, recipe: "Actions", events: EventStream) -> None:
+        self.slots = Slots(events, ("at", "kind"), recipe.by, recipe.name)
+        self.kinds = Names(recipe.vocabulary or ())
+        self.place = np.zeros(0, np.int32)
+        self.actions = 0  # kinds that are counted
+        self._recipe = recipe
+        self._tally = np.zeros(0, np.int64)
+        self._place_new_kinds()
+
+    def rows(self, progress: Progress = no_progress) -> Iterator[kernel.Rows]:
+        """All rows, batch by batch."""
+        for columns, slot in self.slots.batches(progress):
+            kind = self.kinds.numbers(self.slots.whole(columns, "kind"))
+            self._tally = added(self._tally, np.bincount(kind, minlength=self.kinds.count))
+            self._place_new_kinds()
+            yield kernel.Rows(frozen(self.slots.whole(columns, "at").view(pa.int64()).to_numpy()), slot, kind)
+
+    def collect(self, slots: NDArray[np.int64]) -> kernel.Rows:
+        """The rows of some actors, sorted by slot and time."""
+        wanted = np.zeros(self.slots.actors.count, np.bool_)
+        wanted[slots] = True
+        pieces = [tuple(column[chosen(rows.slot, wanted)] for column in rows) for rows in self.rows()]
+        at, slot, kind = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+        order = np.lexsort((at, slot))
+        return kernel.Rows(frozen(at[order]), slot[order], kind[order])
+
+    def kinds_seen(self) -> tuple[str, ...]:
+        """The different actions of the source, sorted."""
+        names = self.kinds.texts().to_pylist()
+        seen = (names[kind] for kind in np.flatnonzero(self._tally) if self.place[kind] >= 0)
+        return tuple(sorted(seen))
+
+    def speaking(self) -> "Actions":
+        """The recipe with the actions of the source as its vocabulary."""
+        return self._recipe.speaking(self.kinds_seen())
+
+    def places(self, kinds: tuple[str, ...]) -> NDArray[np.int64]:
+        """Where these actions are counted."""
+        names = {name: number for number, name in enumerate(self.kinds.texts().to_pylist())}
+        return np.array([self.place[names[kind]] for kind in kinds], np.int64)
+
+    def _place_new_kinds(self) -> None:
+        new = self.kinds.texts().to_pylist()[len(self.place) :] if self.kinds.count > len(self.place) else []
+        counted = np.array([self._recipe.is_action(kind) for kind in new], np.bool_)
+        places = np.where(counted, self.actions + np.cumsum(counted) - 1, -1)
+        self.place = np.concatenate([self.place, places.astype(np.int32)])
+        self.actions += int(counted.sum())
+
+
+class Stream:
+    """The kernel with room for what it remembers."""
+
+    def __init__(self, recipe: "Actions", table: ActionTable) -> None:
+        self._recipe = recipe
+        self._table = table
+        self._bins = recipe.t + 1
+        self._tick = -(-recipe.chunk // (1 << 32))  # whole chunks squared fit into 64 bits
+        self._blocks: list[tuple[NDArray[Any], NDArray[np.uint32], NDArray[Any]]] = []
+        self._state = kernel.State(
+            actors=np.zeros(0, kernel.ACTOR),
+            counts=np.zeros((0, 2, self._bins), np.uint32),
+            own=np.zeros((0, 2, 0), kernel.OWN),
+            own_last=np.zeros((0, 0), kernel.OWN_LAST),
+            counters=np.zeros(1, np.int64),
+            done=np.zeros(0, kernel.CHUNK),
+            done_counts=np.zeros((0, 0), np.uint32),
+            done_own=np.zeros((0, 0), kernel.OWN),
+        )
+
+    def feed(self, rows: kernel.Rows) -> None:
+        """Take in rows."""
+        if self._bins + self._table.actions > self._state.counts.shape[2]:
+            self._make_room_for_kinds(self._table.actions + _SPARE_KINDS)
+        if self._table.slots.actors.count > len(self._state.actors):
+            self._make_room_for_actors(max(2 * len(self._state.actors), self._table.slots.actors.count))
+        rules = kernel.Rules(
+            self._recipe.chunk // 2, self._recipe.t, self._recipe.min_actions, self._tick, self._table.place
+        )
+        for begin in range(0, len(rows.at), _STRIDE):
+            end = min(begin + _STRIDE, len(rows.at))
+            self._make_room_for_chunks((end - begin) * kernel.CHUNKS_A_ROW)
+            kernel.ingest(rows, begin, end, rules, self._state)
+
+    def take_disordered(self) -> NDArray[np.int64]:
+        """The slots of actors whose rows came out of order, and no chunk of theirs any more."""
+        disordered = self._state.actors["disordered"] != 0
+        if disordered.any():
+            self._store_block()
+            self._blocks = [tuple(part[~disordered[block[0]["slot"]]] for part in block) for block in self._blocks]
+        return np.flatnonzero(disordered)
+
+    def rows_of(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many actions the actors of these slots have."""
+        return self._state.actors["rows"][slots].astype(np.int64)
+
+    def reset(self, slots: NDArray[np.int64]) -> None:
+        """Forget the actors of these slots."""
+        kernel.clear_all(self._state, slots)
+
+    def chunks(self, recipe: "Actions") -> Chunks:
+        """All finished chunks with the columns of a recipe, whose vocabulary is known unless there was no action."""
+        self._store_block()
+        done = np.concatenate([block[0] for block in self._blocks])
+        actors = self._table.slots.actors.texts()
+        order = _order(actors, done)
+        kinds = recipe.action_kinds()
+        columns = self._columns(recipe, self._table.places(kinds), order)
+        return Chunks(
+            actors, done["slot"][order].astype(np.int64), done["since"][order], done["events"][order], columns
+        )
+
+    def _columns(self, recipe: "Actions", kinds: NDArray[np.int64], order: NDArray[np.int64]) -> dict[str, pa.Array]:
+        shaped = np.empty((len(kinds) + self._bins + 1, len(order)))
+        own = np.empty((2 * len(kinds) if recipe.own_intervals else 0, len(order)))
+        roots = kernel.roots()
+        for begin in range(0, len(order), _TILE):
+            counts, sums = self._gather(order[begin : begin + _TILE])
+            kernel.shape(counts, kinds, begin, roots, shaped)
+            if recipe.own_intervals:
+                own[:, begin : begin + len(counts)] = _moments(sums[:, kinds], self._tick / SECOND)
+        numbers = [*shaped[:-1], *own, shaped[-1]] if recipe.max_freq else [*shaped[:-1], *own]
+        return {name: _column(name, values) for name, values in zip(recipe.names, numbers, strict=True)}
+
+    def _gather(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+        """Some finished chunks from whatever blocks they are in, kinds that came later as 0."""
+        width, own_width = self._state.counts.shape[2], self._state.own_last.shape[1]
+        counts, own = np.zeros((len(rows), width), np.uint32), np.zeros((len(rows), own_width), kernel.OWN)
+        first = 0
+        for chunks, block, block_own in self._blocks:
+            mine = np.flatnonzero((rows >= first) & (rows < first + len(chunks)))
+            counts[mine, : block.shape[1]] = block[rows[mine] - first]
+            own[mine, : block_own.shape[1]] = block_own[rows[mine] - first]
+            first += len(chunks)
+        return counts, own
+
+    def _make_room_for_actors(self, size: int) -> None:
+        state = self._state
+        actors, counts, own, own_last = (
+            grown(array, size) for array in (state.actors, state.counts, state.own, state.own_last)
+        )
+        self._state = state._replace(actors=actors, counts=counts, own=own, own_last=own_last)
+        kernel.clear_all(self._state, np.arange(len(state.actors), size))
+
+    def _make_room_for_kinds(self, kinds: int) -> None:
+        self._store_block()
+        state = self._state._replace(done=np.zeros(0, kernel.CHUNK))
+        own_kinds = kinds if self._recipe.own_intervals else 0
+        last = _wider(state.own_last, own_kinds)
+        last[:, state.own_last.shape[1] :]["cell"] = -1
+        self._state = state._replace(
+            counts=_wider(state.counts, self._bins + kinds), own=_wider(state.own, own_kinds), own_last=last
+        )
+
+    def _make_room_for_chunks(self, chunks: int) -> None:
+        if self._state.counters[kernel.DONE_USED] + chunks > len(self._state.done):
+            self._store_block()
+        if chunks > len(self._state.done):
+            width, own = self._state.counts.shape[2], self._state.own_last.shape[1]
+            size = max(chunks, _BLOCK_BYTES // (4 * width + kernel.OWN.itemsize * own))
+            self._state = self._state._replace(
+                done=np.empty(size, kernel.CHUNK),
+                done_counts=np.empty((size, width), np.uint32),
+                done_own=np.empty((size, own), kernel.OWN),
+            )
+
+    def _store_block(self) -> None:
+        """Put what is finished aside, so that its room can be used again."""
+        state = self._state
+        used = int(state.counters[kernel.DONE_USED])
+        self._blocks.append((state.done[:used].copy(), state.done_counts[:used].copy(), state.done_own[:used].copy()))
+        state.counters[kernel.DONE_USED] = 0
+
+
+def _order(actors: pa.Array, done: NDArray[Any]) -> NDArray[np.int64]:
+    """The finished chunks by actor and time."""
+    names = pl.Series(actors, dtype=pl.String)
+    rank = np.empty(len(names), np.int64)
+    rank[names.arg_sort().to_numpy()] = np.arange(len(names))
+    return np.lexsort((done["since"], rank[done["slot"]]))
+
+
+def _wider(array: NDArray[Any], width: int) -> NDArray[Any]:
+    wider = np.zeros((*array.shape[:-1], width), array.dtype)
+    wider[..., : array.shape[-1]] = array
+    return wider
+
+
+def _moments(own: NDArray[Any], seconds: float) -> NDArray[np.float64]:
+    """Mean and deviation of each kind's own intervals in seconds, a row each; NaN without an interval."""
+    count = own["count"].astype(np.float64)
+    mean = own["sum"] / np.where(count > 0, count, np.nan)
+    spread = own["squares"] / np.where(count > 0, count, np.nan) - mean**2
+    both = np.stack([mean, np.sqrt(np.maximum(spread, 0.0))], axis=2) * seconds
+    return both.reshape(len(own), -1).T
+
+
+def _column(name: str, values: NDArray[np.float64]) -> pa.Array:
+    unmeasured = np.isnan(values) if name[:2] in {"m_", "d_"} else None
+    return pa.array(values, mask=unmeasured)

@@ -1,0 +1,309 @@
+"""How alike a player's minutes are: self-similarity and the thirteen numbers published beside it.
+
+Lee et al., "You are a game bot!" (NDSS 2016). A log is cut into windows; a window is the vector of how often each kind
+of event occurred; its cosine to (1, …, 1) is one number a window; H = 1 − σ/2 of these numbers is near 1 for a bot.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+
+import numpy as np
+import polars as pl
+
+from gamewarden.contracts import EventStream, Progress, StreamKind, no_progress, shown_by
+from gamewarden.errors import ConfigError, MeasureError
+from gamewarden.features.vocabulary import refuse_other_shares, shares_of
+from gamewarden.spans import DAY, HOUR, LONGEST_PERIOD, MINUTE, parse_zone, span_text
+from gamewarden.tables import TIME
+
+if TYPE_CHECKING:
+    from gamewarden.features.self_similarity.stream import Finished
+
+Empty = Literal["online", "gap", "active"]
+By = Literal["account", "character"]
+EMPTY = ("active", "gap", "online")
+BY = get_args(By)
+OTHER = "OTHER"
+# Feature 9 to 13 of the paper: how often a kind occurred.
+ROLES = {
+    "npc_kill_count": "combat.kill",
+    "trade_get_count": "trade.receive",
+    "trade_give_count": "trade.give",
+    "retrieve_count": "storage.withdraw",
+    "deposit_count": "storage.deposit",
+}
+_COUNTS = ("events", "windows", "cosim_count", "cosim_uniq_count", "cosim_zero_count", "cosim_mode", "total_log_count")
+_ORDER = (
+    *("actor", "since", "until", "events", "windows", "self_sim"),
+    *("cosim_count", "cosim_uniq_count", "cosim_zero_count", "cosim_mode", "total_log_count"),
+    *("main_char_level", "total_use_time_min", *ROLES, "log_count_per_min"),
+)
+_EXAMPLES = 3
+_LISTS = ("vocabulary", "shares")
+_MOST_WINDOWS = 1 << 30  # a window's number in its period is a 32-bit number
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What became of the rows: how many there were, and which could not be used as they stood."""
+
+    rows: int = 0
+    nameless: int = 0  # no character under by = "character": dropped
+    other: int = 0  # events whose kind the vocabulary does not have: counted as OTHER
+    other_kinds: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()  # kinds with a role that the vocabulary has and the source never shows
+    told: bool = False  # the source said itself what it can show
+    disordered: int = 0  # actors whose rows came out of order and were sorted first
+    vocabulary: tuple[str, ...] = ()  # the kinds that counted
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Both together, of two parts of one source; whoever came out of order in both counts twice."""
+        absent = [part.absent for part in (self, other) if part.rows]
+        return Usage(
+            rows=self.rows + other.rows,
+            nameless=self.nameless + other.nameless,
+            other=self.other + other.other,
+            other_kinds=tuple(sorted({*self.other_kinds, *other.other_kinds})),
+            absent=tuple(kind for kind in absent[0] if all(kind in part for part in absent)) if absent else (),
+            told=self.told or other.told,
+            disordered=self.disordered + other.disordered,
+            vocabulary=self.vocabulary or other.vocabulary,
+        )
+
+    def sentences(self) -> tuple[str, ...]:
+        """What its owner should know of rows that did not count as they stood."""
+        some = ", ".join(self.other_kinds[:_EXAMPLES]) + (", …" if len(self.other_kinds) > _EXAMPLES else "")
+        outside = f"{len(self.other_kinds):,} kinds outside the vocabulary ({some})"
+        silent = () if self.told else self.absent
+        lines = {
+            f"{self.nameless:,} of {self.rows:,} rows name no character and could not be counted.": self.nameless,
+            f"{self.other:,} of {self.rows:,} events are of {outside} and counted as OTHER.": self.other,
+            f"This log never shows {', '.join(silent)}, which the vocabulary has: 0 for everybody.": len(silent),
+        }
+        return tuple(line for line, count in lines.items() if count)
+
+
+@dataclass(frozen=True)
+class SelfSimilarity:
+    """One row an actor and period: how alike its windows are, and what it did."""
+
+    unit: int = field(
+        default=MINUTE,
+        metadata={"also": (10 * MINUTE, HOUR), "as": "span", "shown": "60s", "says": "Length of one window."},
+    )
+    every: int = field(
+        default=DAY,
+        metadata={"also": (7 * DAY, HOUR), "as": "span", "shown": "1d", "says": "Length of one period."},
+    )
+    empty: Empty = field(
+        default="online",
+        metadata={
+            "also": ("gap", "active"),
+            "says": "Empty windows that count: while online, in short gaps, none.",
+        },
+    )
+    ddof: Literal[0, 1] = field(
+        default=0, metadata={"also": (1,), "says": "Deviation of the population (0) or of a sample (1)."}
+    )
+    min_windows: int = field(
+        default=30, metadata={"also": (1,), "says": "Fewer windows are too little evidence for a self-similarity."}
+    )
+    by: By = field(default="account", metadata={"also": ("character",), "says": "What stands in the column actor."})
+    zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul", "Europe/Berlin")})
+    vocabulary: tuple[str, ...] | None = field(
+        default=None,
+        metadata={"also": (("combat.kill", "move"),), "as": "lines", "says": "File with the game's kinds, one a line."},
+    )
+    # How common each kind was where the vocabulary was learned; nothing is measured by it.
+    shares: tuple[float, ...] | None = field(default=None, compare=False, metadata={"also": ((1.0,),)})
+    min_events: int = field(
+        default=1,
+        metadata={"also": (30,), "says": "Fewer events are too little evidence for it.", "shown": "warden.toml"},
+    )
+    min_active: int = field(
+        default=1,
+        metadata={
+            "also": (10,),
+            "says": "Fewer windows with an event are too little evidence for it.",
+            "shown": "warden.toml",
+        },
+    )
+
+    name: ClassVar[str] = "self-similarity"
+    input: ClassVar[StreamKind] = "events"
+    requires: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
+    optional: ClassVar[Mapping[str, str]] = {
+        "level": "main_char_level",
+        **{kind: column for column, kind in ROLES.items()},
+    }
+
+    def __post_init__(self) -> None:
+        """Check every option.
+
+        Raises:
+            MeasureError: an option has a value that nothing can be measured with.
+        """
+        self._check_spans()
+        self._check_choices()
+        self._check_vocabulary()
+
+    def _check_spans(self) -> None:
+        if self.unit < 1 or self.every < 1 or self.every % self.unit:
+            raise MeasureError(
+                f"self-similarity: unit {span_text(self.unit)} does not divide every {span_text(self.every)}; "
+                "take a unit that fits a whole number of times, such as 60s into 1d"
+            )
+        if self.every > LONGEST_PERIOD:
+            raise MeasureError(f"self-similarity: every is {span_text(self.every)}; ten years (3653d) are the most")
+        if self.every // self.unit > _MOST_WINDOWS:
+            raise MeasureError(
+                f"self-similarity: a period of {span_text(self.every)} has {self.every // self.unit} windows of "
+                f"{span_text(self.unit)}; at most {_MOST_WINDOWS} can be counted, so take a longer unit"
+            )
+        for name in ("min_windows", "min_events", "min_active"):
+            if getattr(self, name) < 1:
+                raise MeasureError(f"self-similarity: {name} is {getattr(self, name)}; it must be 1 or more")
+
+    def _check_choices(self) -> None:
+        for name, choices in (("empty", EMPTY), ("by", BY), ("ddof", (0, 1))):
+            if getattr(self, name) not in choices:
+                raise MeasureError(
+                    f"self-similarity: {name} is {getattr(self, name)!r}; choose {' or '.join(map(str, choices))}"
+                )
+        if self.zone is not None:
+            try:
+                parse_zone(self.zone)
+            except ConfigError as error:
+                raise MeasureError(f"self-similarity: {error}") from error
+
+    def _check_vocabulary(self) -> None:
+        if self.vocabulary is None:
+            object.__setattr__(self, "shares", None)
+            return
+        if not self.vocabulary:
+            raise MeasureError("self-similarity: the vocabulary is empty; it needs at least one kind")
+        object.__setattr__(self, "vocabulary", tuple(sorted(set(self.vocabulary))))
+        refuse_other_shares(self.name, self.vocabulary, self.shares)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The feature columns after actor, since, until and events."""
+        return _ORDER[4:]
+
+    def learn(self, events: EventStream, progress: Progress = no_progress) -> Self:
+        """The recipe with a vocabulary: its own, or the kinds of `events`.
+
+        Raises:
+            MeasureError: there is no event to learn from.
+        """
+        from gamewarden.features.slots import kinds_of
+
+        if self.vocabulary is not None:
+            return self
+        counts = kinds_of(events, self.name, progress)
+        if not counts:
+            raise MeasureError("self-similarity: the source has no events, so there is no vocabulary to learn")
+        vocabulary = tuple(counts)
+        return type(self)(**{**_values(self), "vocabulary": vocabulary, "shares": shares_of(counts, vocabulary)})
+
+    def measure(self, events: EventStream, progress: Progress = no_progress) -> pl.DataFrame:
+        """FEATURES: one row an actor and period, sorted by actor, then since."""
+        return self.measure_with_usage(events, progress)[0]
+
+    def measure_with_usage(self, events: EventStream, progress: Progress = no_progress) -> tuple[pl.DataFrame, Usage]:
+        """The rows of `measure`, and what became of the rows of the source."""
+        from gamewarden.features.self_similarity.stream import measure
+
+        finished = measure(self, events, progress)
+        shown = shown_by(events) if self.vocabulary is not None else None
+        return _frame(self, finished, shown), replace(finished.usage, told=shown is not None)
+
+    def windows(self, events: EventStream, actor: str) -> pl.DataFrame:
+        """One row a window of one actor: since, until, events, kinds, cosine, top_kind; empty windows included."""
+        from gamewarden.features.self_similarity.windows import windows
+
+        return windows(self, events, actor)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The recipe as JSON values."""
+        listed = {name: None if getattr(self, name) is None else list(getattr(self, name)) for name in _LISTS}
+        return {**asdict(self), **listed}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The recipe back from JSON values.
+
+        Raises:
+            MeasureError: there is an option this recipe does not have.
+        """
+        unknown = sorted(set(values) - {option.name for option in fields(cls)})
+        if unknown:
+            raise MeasureError(f"self-similarity: unknown option {', '.join(unknown)}; remove it")
+        listed = {name: None if values.get(name) is None else tuple(values[name]) for name in _LISTS}
+        return cls(**{**values, **listed})
+
+    def counts_kind(self, kind: str) -> bool:
+        """Whether events of this kind count: all do."""
+        del kind
+        return True
+
+
+def _values(recipe: SelfSimilarity) -> dict[str, Any]:
+    return {option.name: getattr(recipe, option.name) for option in fields(recipe)}
+
+
+def _frame(recipe: SelfSimilarity, finished: "Finished", shown: Mapping[str, int] | None = None) -> pl.DataFrame:
+    done = finished.rows
+    windows = done["windows"].astype(np.int64) + done["empty"]
+    minutes = done["online"] / MINUTE
+    columns = {
+        "since": done["since"],
+        "until": done["until"],
+        "events": done["events"],
+        "windows": windows,
+        "self_sim": _self_similarity(recipe, done, windows, len(finished.vocabulary)),
+        "cosim_count": done["windows"],
+        "cosim_uniq_count": done["unique"],
+        "cosim_zero_count": done["empty"],
+        "cosim_mode": done["mode"],
+        "total_log_count": done["events"],
+        "main_char_level": done["level"],
+        "total_use_time_min": minutes,
+        **{column: done["roles"][:, role] for role, column in enumerate(ROLES)},
+        "log_count_per_min": done["events"] / np.where(minutes > 0, minutes, np.nan),
+    }
+    actors = pl.Series("actor", finished.actors, dtype=pl.String).gather(done["slot"])
+    return (
+        pl.DataFrame([actors, *(pl.Series(name, values) for name, values in columns.items())])
+        .select(*(_typed(name, finished, shown) for name in _ORDER))
+        .sort("actor", "since")
+    )
+
+
+def _self_similarity(recipe: SelfSimilarity, done: Any, windows: Any, size: int) -> Any:  # noqa: ANN401 - structured arrays
+    # Cosines are the ratios over sqrt(m); an empty window's is 0. Both parts of the sum of squares are positive,
+    # so nothing cancels: the spread of the windows with events, and the distance between them and the empty ones.
+    full, empty = done["windows"].astype(np.float64), done["empty"].astype(np.float64)
+    squares = done["spread"] + full * empty / windows * done["mean"] ** 2
+    # An idle stretch is as even as a machine: windows alone, most of them empty, say nothing.
+    acted = (done["events"] >= recipe.min_events) & (done["windows"] >= recipe.min_active)
+    enough = (windows >= recipe.min_windows) & (windows > recipe.ddof) & acted
+    sigma = np.sqrt(squares / np.where(enough, windows - recipe.ddof, 1)) / np.sqrt(max(size, 1))
+    return np.where(enough, 1 - sigma / 2, np.nan)
+
+
+def _typed(name: str, finished: "Finished", shown: Mapping[str, int] | None) -> pl.Expr:
+    from gamewarden.features.self_similarity.kernel import NO_LEVEL
+
+    column = pl.col(name)
+    if name in {"since", "until"}:
+        return column.cast(pl.Int64).cast(pl.Datetime("us")).dt.replace_time_zone("UTC").cast(TIME)
+    if name in _COUNTS:
+        return column.cast(pl.Int64)
+    if name in ROLES:
+        seen = ROLES[name] in finished.vocabulary and (shown is None or ROLES[name] in shown)
+        return column.cast(pl.Int64) if seen else pl.lit(None, pl.Int64).alias(name)
+    if name == "main_char_level":
+        return pl.when(column != NO_LEVEL).then(column).cast(pl.Int16).alias(name)
+    return column.fill_nan(None) if name in {"self_sim", "log_count_per_min"} else column

@@ -1,0 +1,325 @@
+"""Feeding the self-similarity kernel: batches of events to numbers, room for what it remembers, the second pass."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from gamewarden.clock import Clock
+from gamewarden.contracts import EventStream, Progress, no_progress
+from gamewarden.features.self_similarity import kernel
+from gamewarden.features.self_similarity.recipe import EMPTY, ROLES, Usage
+from gamewarden.features.slots import BUDGET, Slots, added, chosen, frozen, grown, parts
+from gamewarden.features.text_columns import Names
+
+if TYPE_CHECKING:
+    from gamewarden.features.self_similarity.recipe import SelfSimilarity
+
+KINDS_A_PLAYER = 16  # with the rest of a player's record, 320 bytes
+_STRIDE = 1 << 14  # rows a call of the kernel
+_GROWTH = 1.0625  # blocks grow in small steps: memory that is not used yet is memory that somebody else needs
+_BYTES_A_ROW = 128  # of the second pass: a row's numbers, and as much again while they are sorted
+_ANY_SIZE = 1 << 31  # no kind is OTHER
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What the kernel found: rows by slot, the actor of each slot, and the vocabulary that counted."""
+
+    rows: NDArray[Any]
+    actors: pa.Array
+    vocabulary: tuple[str, ...]
+    usage: Usage
+
+
+def measure(
+    recipe: "SelfSimilarity",
+    events: EventStream,
+    progress: Progress = no_progress,
+    *,
+    kinds_a_player: int = KINDS_A_PLAYER,
+    budget: int = BUDGET,
+) -> Finished:
+    """Measure all events with a recipe; at most about `budget` bytes hold what has to be sorted."""
+    table = EventTable(recipe, events)
+    stream = Stream(recipe, table, kinds_a_player)
+    for rows in table.rows(progress):
+        stream.feed(rows)
+    stream.finish(np.arange(table.actors.count))
+    disordered = stream.take_disordered()
+    for slots in parts(disordered, stream.rows_of(disordered), max(1, budget // _BYTES_A_ROW)):
+        stream.reset(slots)
+        stream.feed(table.collect(slots), tallied=True)
+        stream.finish(slots)
+    return Finished(stream.done(), table.actors.texts(), stream.vocabulary(), stream.usage(len(disordered)))
+
+
+class EventTable:
+    """Events as numbers: slots for actors, kinds, characters and session keys, the same in every pass."""
+
+    def __init__(self, recipe: "SelfSimilarity", events: EventStream) -> None:
+        optional = [name for name in ("seq", "character", "level", "session") if name in events.columns]
+        self.slots = Slots(events, ("at", "kind", *optional), recipe.by, recipe.name)
+        self.actors = self.slots.actors
+        self.kinds = Names(recipe.vocabulary or ())
+        self.characters = Names()
+        self.tally = np.zeros(0, np.int64)  # events a kind, of the rows that `collect` went through
+        self._sessions = Names()
+        self._by_character = recipe.by == "character"
+        self._session_kinds = np.zeros(0, np.int8)
+
+    def rows(self, progress: Progress = no_progress) -> Iterator[kernel.Rows]:
+        """All rows, batch by batch, rows that have no actor with slot -1."""
+        for columns, slot in self.slots.batches(progress):
+            yield self._numbers(columns, slot)
+
+    def collect(self, slots: NDArray[np.int64]) -> kernel.Rows:
+        """The rows of some actors, sorted by slot, at and their order in the source."""
+        wanted = np.zeros(self.actors.count, np.bool_)
+        wanted[slots] = True
+        pieces = []
+        for rows in self.rows():
+            self.tally = added(self.tally, np.bincount(rows.kind, minlength=self.kinds.count))
+            pieces.append(_only(rows, wanted, self.session_kinds()))
+        return _sorted([np.concatenate(columns) for columns in zip(*pieces, strict=True)], self.session_kinds())
+
+    def session_kinds(self) -> NDArray[np.int8]:
+        """What each kind says about being online."""
+        if len(self._session_kinds) < self.kinds.count:
+            names = self.kinds.texts().to_pylist()
+            self._session_kinds = np.array([_session_kind(name) for name in names], np.int8)
+        return self._session_kinds
+
+    def _numbers(self, columns: dict[str, pa.Array], slot: NDArray[np.int32]) -> kernel.Rows:
+        kind = self.kinds.numbers(self.slots.whole(columns, "kind"))
+        return kernel.Rows(
+            at=frozen(self.slots.whole(columns, "at").view(pa.int64()).to_numpy()),
+            seq=frozen(_filled(columns.get("seq"), 0, np.uint64, len(slot))),
+            slot=slot,
+            kind=kind,
+            character=self._characters(columns, len(slot)),
+            level=frozen(_filled(columns.get("level"), kernel.NO_LEVEL, np.int16, len(slot))),
+            session=self._session_keys(columns, np.flatnonzero(self.session_kinds()[kind])),
+        )
+
+    def _characters(self, columns: dict[str, pa.Array], rows: int) -> NDArray[np.int32]:
+        """Who plays, which only matters for whose level it is."""
+        if self._by_character or "level" not in columns or "character" not in columns:
+            return np.full(rows, -1, np.int32)
+        return self.characters.numbers(columns["character"])
+
+    def _session_keys(self, columns: dict[str, pa.Array], places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Which rows belong together: by session where there is one, else by character, else by actor."""
+        keys = np.zeros(len(places), np.int64)
+        for name in ("character", "session"):  # the session has the last word
+            if name in columns and len(places):
+                numbers = self._sessions.numbers(_decoded(columns[name].take(pa.array(places))))
+                known = numbers >= 0
+                keys[known] = 2 * numbers[known].astype(np.int64) + 1 + (name == "session")
+        return keys
+
+
+class Stream:
+    """The kernel with room for what it remembers."""
+
+    def __init__(self, recipe: "SelfSimilarity", table: EventTable, kinds_a_player: int = KINDS_A_PLAYER) -> None:
+        self._recipe = recipe
+        self._table = table
+        self._clock = Clock(recipe.every, recipe.zone or "UTC")
+        self._offsets = self._clock.offsets(0, 0)
+        self._done: list[NDArray[Any]] = []
+        self._named = -1  # kinds whose words and roles are known
+        self._words = np.zeros(0, np.uint64)
+        self._roles = np.zeros(0, np.int8)
+        self._state = kernel.State(
+            players=np.zeros(0, kernel.PLAYER),
+            kinds=np.zeros((0, kinds_a_player), np.int64),
+            blocks=np.zeros((0, kernel.BLOCK_WORDS), np.int64),
+            counters=np.zeros(kernel.COUNTERS, np.int64),
+            tally=np.zeros(0, np.int64),
+            unused=np.zeros(0, np.int64),
+            closed=np.zeros(_STRIDE, kernel.PLAYER),
+        )
+        self._state.counters[kernel.FREE] = -1
+
+    def feed(self, rows: kernel.Rows, *, tallied: bool = False) -> None:
+        """Take in rows; `tallied` ones have been seen before and are not counted again."""
+        if not len(rows.at):
+            return
+        self._offsets = self._clock.offsets(int(rows.at.min()), int(rows.at.max()))
+        self._make_room_for_names()
+        state = self._state
+        kept = state.tally.copy(), state.unused.copy()
+        self._state.counters[kernel.SESSION_ROWS] = 0
+        for begin in range(0, len(rows.at), _STRIDE):
+            end = min(begin + _STRIDE, len(rows.at))
+            self._make_room_for_rows(end - begin)
+            kernel.ingest(rows, begin, end, self._rules(), self._state)
+            self._refuse_overrun()
+            self._fold()
+        if tallied:
+            state.tally[:], state.unused[:] = kept
+
+    def finish(self, slots: NDArray[np.int64]) -> None:
+        """Close what the players of these slots have open."""
+        place = 0
+        while place < len(slots):
+            self._make_room_for_rows(min(len(slots) - place, len(self._state.closed)))
+            place = kernel.close_all(self._rules(), self._state, slots, place)
+            self._refuse_overrun()
+            self._fold()
+
+    def take_disordered(self) -> NDArray[np.int64]:
+        """The slots of players whose rows came out of order, and no row of theirs any more."""
+        disordered = self._state.players["disordered"] != 0
+        if disordered.any():
+            done = self.done()
+            self._done = [done[~disordered[done["slot"]]]]
+        return np.flatnonzero(disordered)
+
+    def rows_of(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many rows the players of these slots have."""
+        return self._state.players["rows"][slots].astype(np.int64)
+
+    def reset(self, slots: NDArray[np.int64]) -> None:
+        """Forget the players of these slots."""
+        kernel.clear_all(self._state, slots)
+
+    def done(self) -> NDArray[Any]:
+        """All rows that are finished."""
+        return np.concatenate([np.empty(0, kernel.DONE), *self._done])
+
+    def vocabulary(self) -> tuple[str, ...]:
+        """The recipe's, or the kinds that occurred."""
+        if self._recipe.vocabulary is not None:
+            return self._recipe.vocabulary
+        names = self._table.kinds.texts().to_pylist()
+        seen = np.flatnonzero(self._state.tally[: len(names)])
+        return tuple(sorted(names[kind] for kind in seen))
+
+    def usage(self, disordered: int) -> Usage:
+        """What became of the rows."""
+        known = len(self._recipe.vocabulary or ()) if self._recipe.vocabulary is not None else self._table.kinds.count
+        used = (self._state.tally - self._state.unused)[known : self._table.kinds.count]
+        names = self._table.kinds.texts().to_pylist()[known:]
+        return Usage(
+            rows=self._table.slots.read,
+            nameless=self._table.slots.nameless,
+            other=int(used.sum()),
+            other_kinds=tuple(sorted(name for name, count in zip(names, used, strict=True) if count)),
+            absent=self._absent(),
+            disordered=disordered,
+            vocabulary=self.vocabulary(),
+        )
+
+    def _absent(self) -> tuple[str, ...]:
+        if not self._table.slots.read:
+            return ()
+        given = {name: number for number, name in enumerate(self._recipe.vocabulary or ())}
+        return tuple(kind for kind in ROLES.values() if kind in given and not self._state.tally[given[kind]])
+
+    def _rules(self) -> kernel.Rules:
+        size = _ANY_SIZE if self._recipe.vocabulary is None else len(self._recipe.vocabulary)
+        return kernel.Rules(
+            unit=self._recipe.unit,
+            every=self._recipe.every,
+            policy=EMPTY.index(self._recipe.empty),
+            sized=size,
+            root=float("inf") if self._recipe.vocabulary is None else float(np.sqrt(size)),
+            words=self._words,
+            role=self._roles,
+            session=self._table.session_kinds(),
+            offsets=self._offsets,
+            name_starts=self._table.characters.starts,
+            name_data=self._table.characters.data,
+        )
+
+    def _make_room_for_names(self) -> None:
+        needed = max(self._table.actors.count, 1)  # the kernel looks at slot 0 for rows that have none
+        if needed > len(self._state.players):
+            self._grow_players(max(2 * len(self._state.players), needed))
+        if self._table.kinds.count > self._named:
+            self._named = self._table.kinds.count
+            self._grow_kinds(max(len(self._state.tally), 2 * self._named + 1))
+
+    def _grow_players(self, size: int) -> None:
+        state = self._state
+        self._state = state._replace(players=grown(state.players, size), kinds=grown(state.kinds, size))
+        kernel.clear_all(self._state, np.arange(len(state.players), size))
+
+    def _grow_kinds(self, size: int) -> None:
+        tally, unused = (grown(array, size) for array in (self._state.tally, self._state.unused))
+        tally[len(self._state.tally) :] = unused[len(self._state.unused) :] = 0
+        self._state = self._state._replace(tally=tally, unused=unused)
+        self._words = _scattered(size)
+        self._roles = _roles(self._table.kinds.texts().to_pylist(), self._recipe.vocabulary, size)
+
+    def _make_room_for_rows(self, rows: int) -> None:
+        state = self._state
+        used = int(state.counters[kernel.BLOCKS_USED] - state.counters[kernel.FREE_COUNT])
+        if used + kernel.blocks_for(rows) > len(state.blocks):
+            size = max(used + kernel.blocks_for(rows), int(_GROWTH * len(state.blocks)))
+            state.blocks.resize((size, kernel.BLOCK_WORDS), refcheck=False)
+
+    def _refuse_overrun(self) -> None:
+        """Compiled code does not check its borders: a block beyond the last one would be somebody else's memory."""
+        if self._state.counters[kernel.BLOCKS_USED] > len(self._state.blocks):
+            raise MemoryError("self-similarity: more blocks were used than there was room for")
+
+    def _fold(self) -> None:
+        closed = int(self._state.counters[kernel.CLOSED_USED])
+        if closed:
+            self._done.append(np.empty(closed, kernel.DONE))
+            kernel.fold(self._rules(), self._state, self._done[-1])
+
+
+def _session_kind(name: str) -> int:
+    named = {"session.login": kernel.LOGIN, "session.logout": kernel.LOGOUT}
+    return named.get(name, kernel.OTHER_SESSION if name.startswith("session.") else kernel.NO_SESSION)
+
+
+def _roles(kinds: list[str], vocabulary: tuple[str, ...] | None, size: int) -> NDArray[np.int8]:
+    """Which of the five counts a kind belongs to; with a vocabulary only its own kinds have one."""
+    roles = np.full(size, -1, np.int8)
+    places = {kind: role for role, kind in enumerate(ROLES.values())}
+    for number, kind in enumerate(kinds if vocabulary is None else vocabulary):
+        roles[number] = places.get(kind, -1)
+    return roles
+
+
+def _scattered(count: int) -> NDArray[np.uint64]:
+    """A fixed pseudo-random word for each number (splitmix64): sums of them tell vectors of counts apart."""
+    value = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+def _only(rows: kernel.Rows, wanted: NDArray[np.bool_], session_kinds: NDArray[np.int8]) -> tuple[NDArray[Any], ...]:
+    mine = chosen(rows.slot, wanted)
+    session = np.zeros(len(rows.at), np.int64)
+    session[session_kinds[rows.kind] != kernel.NO_SESSION] = rows.session
+    return tuple(column[mine] for column in (*rows[:-1], session))
+
+
+def _sorted(columns: list[NDArray[Any]], session_kinds: NDArray[np.int8]) -> kernel.Rows:
+    unsorted = kernel.Rows(*columns)
+    order = np.lexsort((unsorted.at, unsorted.slot))  # stable; where seq matters, the kernel compares it
+    rows = kernel.Rows(*[column[order] for column in columns])
+    session = rows.session[session_kinds[rows.kind] != kernel.NO_SESSION]
+    return rows._replace(at=frozen(rows.at), seq=frozen(rows.seq), level=frozen(rows.level), session=session)
+
+
+def _decoded(column: pa.Array) -> pa.Array:
+    """A few rows stand better alone than on a dictionary of all."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _filled(column: pa.Array | None, value: int, dtype: type[Any], rows: int) -> NDArray[Any]:
+    if column is None:
+        return np.full(rows, value, dtype)
+    filled: NDArray[Any] = (column.fill_null(value) if column.null_count else column).to_numpy()
+    return filled

@@ -1,0 +1,1 @@
+"""What the client messages of one play session say (Cornelissen 2008)."""

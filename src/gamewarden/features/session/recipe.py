@@ -1,0 +1,115 @@
+"""Play sessions of a Ragnarok client: how it moves, loots and fights, told from its decoded messages.
+
+Cornelissen, "A modern Turing test: bot detection in MMORPGs": nine features a session; the turn angles are the thesis'
+own proposal, and attacks that are not continued are counted there but never used.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+
+import polars as pl
+
+from gamewarden.contracts import MessageStream, Progress, StreamKind, no_progress
+from gamewarden.errors import MeasureError
+from gamewarden.tables import SESSIONS
+
+if TYPE_CHECKING:
+    from gamewarden.features.session.fold import SessionFold
+
+By = Literal["account", "character"]
+# The features in the order of the published code, and what each is divided by in the published vector.
+PUBLISHED_SCALE = {
+    "packets_per_s": 1,
+    "move_dx": 1,
+    "move_dy": 1,
+    "move_distance": 1,
+    "move_gap_ms": 100,
+    "take_gap_ms": 1000,
+    "turn_to_take_ms": 1000,
+    "attack_to_take_ms": 1000,
+    "continuous_attacks_per_s": 1,
+}
+PROPOSED = ("turn_mean_deg", "turn_circular_variance", "turn_back_share", "once_attacks_per_s")
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """One row a play session: packets a second, steps, gaps, attacks and turns (Cornelissen).
+
+    A session lasts from one connect message to the next. It is valid above ten minutes, and there is enough of it when
+    it has the moves and actions asked for; an action is an attack or a pick-up. Empty means not measured.
+    """
+
+    name: ClassVar[str] = "session"
+    input: ClassVar[StreamKind] = "messages"
+    requires: ClassVar[tuple[str, ...]] = ("session", "actor", "at", "function")
+    optional: ClassVar[Mapping[str, str]] = {}
+
+    paper_mode: bool = field(
+        default=False,
+        metadata={
+            "also": (True,),
+            "says": "As published: 7000 ms for none, gaps divided by 100 and 1000, the chain of moves never cut, "
+            "a session ends when the next one connects, no gate of evidence; it implies --strict.",
+        },
+    )
+    by: By = field(default="account", metadata={"also": ("character",), "says": "What stands in the column actor."})
+    min_moves: int = field(default=50, metadata={"also": (0, 200), "says": "Moves a session needs to be enough."})
+    min_actions: int = field(
+        default=10, metadata={"also": (0, 40), "says": "Attacks and pick-ups a session needs to be enough."}
+    )
+
+    def __post_init__(self) -> None:
+        """Check every option.
+
+        Raises:
+            MeasureError: a number is negative, or nobody can stand in the column actor.
+        """
+        if self.by not in get_args(By):
+            raise MeasureError(f"session: by is {self.by!r}; choose {' or '.join(get_args(By))}")
+        for name in ("min_moves", "min_actions"):
+            if getattr(self, name) < 0:
+                raise MeasureError(f"session: {name} is {getattr(self, name)}; it must be 0 or more")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns after actor, character, since and until."""
+        return tuple(SESSIONS.columns)[4:]
+
+    def learn(self, _records: MessageStream, _progress: Progress = no_progress) -> Self:
+        """Itself: there is nothing to learn."""
+        return self
+
+    def measure(self, messages: MessageStream, progress: Progress = no_progress) -> pl.DataFrame:
+        """SESSIONS: one row a session, sorted by actor, then since; sessions of nobody known come first."""
+        fold = self.fold()
+        for batch in messages.batches(fold.columns):
+            fold.push(batch)
+            progress(batch.num_rows)
+        return fold.frame().sort("actor", "since", maintain_order=True)
+
+    def fold(self) -> "SessionFold":
+        """The same as messages come: a fold that holds a row of counters a session."""
+        from gamewarden.features.session.fold import SessionFold
+
+        return SessionFold(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The recipe as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The recipe back from JSON values.
+
+        Raises:
+            MeasureError: an option is unknown or of another kind.
+        """
+        known = {option.name: option.default for option in fields(cls)}
+        for name, value in values.items():
+            if name not in known:
+                raise MeasureError(f"session: the option {name!r} is unknown; there are {', '.join(known)}")
+            if type(value) is not type(known[name]):
+                raise MeasureError(f"session: {name} is {value!r}; it must be like {known[name]!r}")
+        return cls(**values)

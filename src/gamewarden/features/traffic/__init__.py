@@ -1,0 +1,1 @@
+"""The online test on packet timing and size (Hilaire et al.)."""

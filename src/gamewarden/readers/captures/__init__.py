@@ -1,0 +1,1 @@
+"""Network captures and logs of packets, as streams of packets."""

@@ -1,0 +1,1 @@
+"""Logs that are tables: CSV, JSON Lines and Parquet, as streams of EVENTS."""

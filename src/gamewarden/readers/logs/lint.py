@@ -1,0 +1,374 @@
+"""What a log can tell, found out before anything is read in earnest, and what its owner could do about the rest."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+import pyarrow as pa
+
+from gamewarden.contracts import EventStream
+from gamewarden.errors import ReadError
+from gamewarden.readers.logs.layout import advice
+from gamewarden.readers.logs.mapping import IDENTITY, LogMap, near_miss
+from gamewarden.readers.logs.normalize import NOT_UTF8
+from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
+from gamewarden.readers.logs.tables import EventFile, Peek, peek
+from gamewarden.readers.row_report import Report, rows_text
+from gamewarden.readers.timestamps import NO_ZONE
+from gamewarden.tables import EVENTS, RESERVED_KINDS
+
+FIRST_ROWS = 100_000
+_SHOWN = 10  # kinds, columns: as many as a person will read
+_MANY_KINDS = 5_000  # the games we know have a few hundred
+_OLDEST_GAME = datetime(1990, 1, 1, tzinfo=UTC)
+# What programs write where there is nothing; as a name it would tie together all who have none.
+_NOTHING = ("null", "none", "nil", "nan", "n/a", "(null)", "undefined", r"\n", "-", "?")
+_NAMES = ("actor", "character", "other", "session", "ip")
+_EVERY_ROW = 0.9  # of the rows having an actor of their own, the actors are row numbers
+# Names seen in logs of game servers for what we call otherwise, likeliest first.
+_CALLED = {
+    "actor": ("account", "accountid", "actoraccountid", "userid", "user", "player", "playerid", "memberid", "actorid"),
+    "at": ("time", "timestamp", "datetime", "date", "ts", "logtime", "eventtime", "createdat", "when"),
+    "kind": ("event", "eventtype", "action", "type", "logid", "logtype", "eventid", "eventname", "name"),
+}
+
+
+class Needs(Protocol):
+    """What a feature says of the events it reads."""
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """EVENTS columns without which it is blind."""
+
+    @property
+    def optional(self) -> Mapping[str, str]:
+        """Column or kind -> what stays null without it."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What one detector can see in this log."""
+
+    detector: str
+    blind: tuple[str, ...]  # what it cannot do without and does not get
+    poorer: Mapping[str, str]  # what is missing -> what stays null
+
+    def sentence(self) -> str:
+        """One line for a person."""
+        if self.blind:
+            return f"{self.detector} stays blind: the log has no {' and no '.join(self.blind)}."
+        if self.poorer:
+            losses = "; ".join(f"{what} without {missing}" for missing, what in self.poorer.items())
+            return f"{self.detector} can work, but gets no {losses}."
+        return f"{self.detector} gets all it needs."
+
+
+@dataclass(frozen=True)
+class Lint:
+    """The findings, for a program as fields and for a person as sentences."""
+
+    source: str
+    form: str
+    problem: str | None = None  # why it cannot be read, or not to its end
+    columns: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()  # the file's columns that the mapping leaves alone
+    report: Report | None = None
+    whole: bool = True  # all rows were looked at, not only the first
+    actors: int = 0
+    since: datetime | None = None
+    until: datetime | None = None
+    reserved: Mapping[str, int] = field(default_factory=dict)
+    unmapped: Mapping[str, int] = field(default_factory=dict)
+    sights: tuple[Sight, ...] = ()
+    suspicions: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+
+    @property
+    def readable(self) -> bool:
+        """Whether a reading would give any events."""
+        return self.report is not None and self.report.kept > 0
+
+    def sentences(self) -> list[str]:
+        """The findings in lines for a person."""
+        lines = [f"{self.source}: {self.form}.", *([f"Problem: {self.problem}"] if self.problem else [])]
+        lines += self._about_columns()
+        if self.report:
+            lines += self._about_rows(self.report)
+        lines += [f"Detector: {sight.sentence()}" for sight in self.sights]
+        lines += [f"Suspicious: {suspicion}" for suspicion in self.suspicions]
+        lines += [f"Next: {step}" for step in self.advice]
+        return lines
+
+    def table(self) -> pl.DataFrame:
+        """The findings as a table: topic, subject, count, says."""
+        rows: list[tuple[str, str, int | None, str]] = []
+        rows += [("problem", "", None, self.problem)] if self.problem else []
+        rows += [("column", name, None, "read") for name in self.columns]
+        rows += [("column", name, None, "missing") for name in self.missing]
+        rows += [("column", name, None, "not used") for name in self.unused]
+        if self.report:
+            rows += [("rows", "read", self.report.rows, ""), ("rows", "kept", self.report.kept, "")]
+            rows += [("rows", fault.reason, fault.count, f"left out: {fault.example}") for fault in self.report.bad]
+            rows += [
+                ("rows", fault.reason, fault.count, f"set to null: {fault.example}") for fault in self.report.nulled
+            ]
+            rows += [("rows", fault.reason, fault.count, f"noted: {fault.example}") for fault in self.report.notes]
+        rows += [("kind", kind, count, "reserved") for kind, count in self.reserved.items()]
+        rows += [("kind", kind, count, "not mapped") for kind, count in self.unmapped.items()]
+        rows += [("detector", sight.detector, None, sight.sentence()) for sight in self.sights]
+        rows += [("suspicious", "", None, suspicion) for suspicion in self.suspicions]
+        rows += [("next", "", None, step) for step in self.advice]
+        schema = {"topic": pl.String, "subject": pl.String, "count": pl.Int64, "says": pl.String}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def _about_columns(self) -> list[str]:
+        lines = [f"Columns read: {', '.join(self.columns) or 'none'}."]
+        lines += [f"Columns missing: {', '.join(self.missing)}."] if self.missing else []
+        lines += [f"Columns not used: {_some(self.unused)}."] if self.unused else []
+        return lines
+
+    def _about_rows(self, report: Report) -> list[str]:
+        first, *rest = report.sentences()
+        lines = [first if self.whole else f"Of the first {first}", *rest]
+        if self.since and self.until:
+            lines.append(
+                f"{self.actors:,} actors from {self.since:%Y-%m-%d %H:%M:%S} to {self.until:%Y-%m-%d %H:%M:%S} UTC."
+            )
+        lines.append(f"Reserved kinds seen: {_counts(self.reserved)}.")
+        lines += [f"Other kinds seen: {_counts(self.unmapped)}."] if self.unmapped else []
+        return lines
+
+
+def lint(
+    path: Path,
+    mapping: LogMap | None = None,
+    *,
+    zone: str | None = None,
+    detectors: Mapping[str, Needs] | None = None,
+    first_rows: int = FIRST_ROWS,
+    now: datetime | None = None,
+    plausible: Plausible = ANY_TIME,
+) -> Lint:
+    """Look at the first rows of a log file; whatever is wrong with the file stands in the answer.
+
+    `detectors` gives, by the detectors' names, the features they read.
+    """
+    mapping = mapping or IDENTITY
+    detectors = detectors or {}
+    try:
+        shape = peek(path, tuple(mapping.theirs().values()), mapping.layout)
+    except ReadError as error:
+        return Lint(
+            str(path), "not a table we can read", _reason(error, path), advice=("Mend the file, then ask again.",)
+        )
+    form = _form(shape)
+    try:
+        file = EventFile(path, mapping, zone=zone, max_bad_share=1.0, plausible=plausible)
+    except ReadError as error:
+        return _without_reading(shape, form, mapping, detectors, _reason(error, path))
+    seen = _Seen.of(file, first_rows)
+    problem = _reason(seen.problem, path) if seen.problem else None
+    begun = Lint(str(path), form, problem, unused=_unused(shape, file), report=file.report)
+    return _finding(begun, file, seen, detectors, now or datetime.now(UTC))
+
+
+def lint_events(
+    events: EventStream,
+    source: str,
+    detectors: Mapping[str, Needs] | None = None,
+    *,
+    first_rows: int = FIRST_ROWS,
+    now: datetime | None = None,
+) -> Lint:
+    """The same look at events that need no reading any more, such as a lake's."""
+    seen = _Seen.of(events, first_rows)
+    report = Report(seen.frame.height, seen.frame.height, 0, (), (), ())
+    begun = Lint(source, "events", str(seen.problem) if seen.problem else None, report=report)
+    return _finding(begun, events, seen, detectors or {}, now or datetime.now(UTC))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The first events of a stream, and what stopped it."""
+
+    frame: pl.DataFrame
+    whole: bool
+    problem: ReadError | None = None
+
+    @classmethod
+    def of(cls, events: EventStream, first_rows: int) -> "_Seen":
+        columns = [name for name in EVENTS.columns if name in events.columns]
+        frames, rows, problem, whole = [pl.DataFrame(schema={n: EVENTS.columns[n] for n in columns})], 0, None, True
+        stream = iter(events.batches(columns))
+        try:
+            for batch in stream:
+                frames.append(_frame(batch))
+                rows += batch.num_rows
+                if rows >= first_rows:
+                    further = next(stream, None)
+                    whole = further is None
+                    frames += [] if further is None else [_frame(further)]  # what was read is also reported
+                    break
+        except ReadError as error:
+            problem = error
+        return cls(pl.concat(frames), whole, problem)
+
+
+def _frame(batch: pa.RecordBatch) -> pl.DataFrame:
+    plain = [column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in batch.columns]
+    return pl.DataFrame(pl.from_arrow(pa.table(dict(zip(batch.schema.names, plain, strict=True)))))
+
+
+def _finding(begun: Lint, events: EventStream, seen: _Seen, detectors: Mapping[str, Needs], now: datetime) -> Lint:
+    frame = seen.frame
+    kinds = dict(frame["kind"].value_counts().sort(["count", "kind"], descending=[True, False]).iter_rows())
+    filled = {name for name in frame.columns if frame[name].null_count() < frame.height}
+    unmapped = {kind: count for kind, count in kinds.items() if kind not in RESERVED_KINDS}
+    found = replace(
+        begun,
+        columns=tuple(name for name in EVENTS.columns if name in events.columns),
+        missing=tuple(name for name in EVENTS.columns if name not in events.columns),
+        whole=seen.whole and not begun.problem,
+        actors=frame["actor"].n_unique(),
+        since=_moment(frame["at"].min()),
+        until=_moment(frame["at"].max()),
+        reserved={kind: count for kind, count in kinds.items() if kind in RESERVED_KINDS},
+        unmapped=unmapped,
+        sights=tuple(_sight(name, needs, filled, kinds) for name, needs in detectors.items() if frame.height),
+        suspicions=tuple(_suspicions(frame, begun.report, unmapped, now)) if begun.report else (),
+    )
+    return replace(found, advice=tuple(_advice(found)))
+
+
+def _without_reading(shape: Peek, form: str, mapping: LogMap, detectors: Mapping[str, Needs], problem: str) -> Lint:
+    theirs = mapping.theirs()
+    present = tuple(ours for ours, name in theirs.items() if name in shape.names)
+    missing = tuple(name for name in EVENTS.columns if name not in present)
+    used = {theirs[name] for name in present}
+    guesses = {ours: name for ours in EVENTS.required if ours in missing and (name := _guess(ours, shape.names, used))}
+    steps = ["Write a mapping file with [columns] and name it with --map."]
+    if guesses:
+        lines = ", ".join(f'{ours} = "{name}"' for ours, name in guesses.items())
+        steps.append(f"By their names, it could begin: [columns] {lines}.")
+    sights = tuple(_sight(name, needs, set(present), {}) for name, needs in detectors.items())
+    unused = tuple(name for name in shape.names if name not in used)
+    return Lint(str(shape.path), form, problem, present, missing, unused, sights=sights, advice=tuple(steps))
+
+
+def _form(shape: Peek) -> str:
+    name = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}[shape.format]
+    split = {"\t": ", split by tabs", ";": ", split by semicolons", "|": ", split by bars"}.get(shape.delimiter, "")
+    written = f", in {shape.encoding}" if shape.encoding else ""
+    return name + split + written + (f", packed with {shape.packing}" if shape.packing else "")
+
+
+def _unused(shape: Peek, file: EventFile) -> tuple[str, ...]:
+    theirs = file.mapping.theirs()
+    used = {theirs[name] for name in file.columns}
+    return tuple(name for name in shape.names if name not in used)
+
+
+def _sight(detector: str, feature: Needs, columns: set[str], kinds: Mapping[str, int]) -> Sight:
+    blind = tuple(name for name in feature.requires if name not in columns)
+    poorer = {
+        name: what
+        for name, what in feature.optional.items()
+        if (name not in columns if name in EVENTS.columns else name not in kinds)
+    }
+    return Sight(detector, blind, poorer)
+
+
+def _suspicions(frame: pl.DataFrame, report: Report, unmapped: Mapping[str, int], now: datetime) -> Iterable[str]:
+    if any(fault.reason == NO_ZONE for fault in report.bad):
+        yield "times have no zone, and a guess of ours could be hours wrong."
+    if report.duplicates:
+        yield f"{rows_text(report.duplicates)} with a seq seen before; only the first of each counts."
+    if not frame.height:
+        yield "no row could be kept, so that nothing can be said of detectors."
+        return
+    yield from _suspicious_times(frame, now)
+    actors = frame["actor"].n_unique()
+    if actors == 1:
+        yield f"there is one actor only, {frame['actor'][0]!r}."
+    elif actors > _EVERY_ROW * frame.height and frame.height > _SHOWN:
+        yield "nearly every row has an actor of its own; is this column a row number?"
+    yield from _nameless(frame)
+    if len(unmapped) > _MANY_KINDS:
+        yield f"there are {len(unmapped):,} kinds; is this column a free text?"
+    for kind, meant in ((kind, near_miss(kind)) for kind in list(unmapped)[:_MANY_KINDS]):
+        if meant:
+            yield f"kind {kind!r} looks like the reserved kind {meant!r} and is not counted as it."
+
+
+def _nameless(frame: pl.DataFrame) -> Iterable[str]:
+    for name in (name for name in _NAMES if name in frame.columns):
+        found = frame[name].filter(frame[name].str.to_lowercase().is_in(_NOTHING).fill_null(False))
+        if len(found):
+            yield (
+                f"{name} is {found[0]!r} in {rows_text(len(found))}; if that means that there is none, list it in null "
+                "under [file] of the mapping file."
+            )
+
+
+def _suspicious_times(frame: pl.DataFrame, now: datetime) -> Iterable[str]:
+    at = pl.col("at")
+    if future := frame.filter(at > now).height:
+        latest = _moment(frame["at"].max())
+        yield f"{rows_text(future)} in the future, up to {latest}; is the zone or the unit wrong?"
+    if frame.filter(at < _OLDEST_GAME).height == frame.height:
+        yield "all times lie before 1990; are they ticks, or in another unit?"
+    steps_back = frame.select((at < at.shift().over("actor")).sum()).item()
+    if steps_back:
+        yield f"{rows_text(steps_back)} earlier than the actor's row before; they are put in order when measured."
+
+
+def _advice(found: Lint) -> Iterable[str]:
+    if found.report and any(fault.reason == NO_ZONE for fault in found.report.bad):
+        yield "Name the zone the log was written in: --zone Asia/Seoul, or zone under [time] in the mapping file."
+    if found.report and any(fault.reason.endswith(NOT_UTF8) for fault in (*found.report.bad, *found.report.nulled)):
+        yield f"The log is not UTF-8: {advice(Path(found.source), None)}."
+    misses = {kind: meant for kind in list(found.unmapped)[:_MANY_KINDS] if (meant := near_miss(kind))}
+    if misses:
+        lines = ", ".join(f'"{kind}" = "{meant}"' for kind, meant in list(misses.items())[:_SHOWN])
+        yield f"Map them in the mapping file: [kinds] {lines}."
+    elif found.report and found.report.kept and not found.reserved:
+        yield "No kind is a reserved one: give the log's kinds their roles under [kinds] in a mapping file."
+    wanted = sorted(
+        {name for sight in found.sights for name in (*sight.blind, *sight.poorer) if name in EVENTS.columns}
+    )
+    if wanted and found.unused:
+        yield f"See whether one of the unused columns is {' or '.join(wanted)}, and name it under [columns]."
+    if found.report and found.report.bad:
+        yield "Look at the rows left out; more than --max-bad-share of them stops a reading."
+    if found.problem:
+        yield "Mend or fetch the file again; what stands above was seen before the trouble."
+    elif found.readable:
+        yield "Read it: gamewarden read SOURCE --to DIR."
+
+
+def _guess(ours: str, names: tuple[str, ...], used: set[str]) -> str | None:
+    folded = {re.sub(r"[^a-z]", "", name.lower()): name for name in reversed(names) if name not in used}
+    return next((folded[name] for name in _CALLED[ours] if name in folded), None)
+
+
+def _reason(error: ReadError, path: Path) -> str:
+    return str(error).removeprefix(f"{path}: ")
+
+
+def _moment(value: object) -> datetime | None:
+    return value if isinstance(value, datetime) else None
+
+
+def _counts(kinds: Mapping[str, int]) -> str:
+    return _some([f"{kind} {count:,}" for kind, count in kinds.items()]) or "none"
+
+
+def _some(names: Iterable[str]) -> str:
+    every = list(names)
+    more = f" and {len(every) - _SHOWN:,} more" if len(every) > _SHOWN else ""
+    return ", ".join(every[:_SHOWN]) + more

@@ -1,0 +1,561 @@
+"""Logs that are tables: CSV, JSON Lines and Parquet, plain or packed with gzip or zstd, as streams of EVENTS."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from gamewarden.config import Read
+from gamewarden.contracts import canonical_json, digest
+from gamewarden.coverage import Coverage, Pulse
+from gamewarden.errors import ReadError
+from gamewarden.readers.compression import (
+    UNREADABLE,
+    Content,
+    Unpacked,
+    content_in,
+    content_of,
+    foreign_format,
+    unpack_to_disk,
+)
+from gamewarden.readers.logs import delimited, jsonlines
+from gamewarden.readers.logs.columns import foreign, frame_of
+from gamewarden.readers.logs.duplicates import Seen
+from gamewarden.readers.logs.layout import PLAIN, Layout, advice, encoding_of
+from gamewarden.readers.logs.mapping import IDENTITY, LogMap, nearest
+from gamewarden.readers.logs.normalize import ROW, Conform
+from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
+from gamewarden.readers.row_report import Report, Tally
+from gamewarden.readers.sameness import moved
+from gamewarden.tables import (
+    EVENTS,
+    EVENTS_ARROW,
+    PARQUET_FAULTS,
+    TEXT_COLUMNS,
+    first_line,
+    kinds_in,
+    parquet_batches,
+)
+
+MAX_BAD_SHARE = Read.max_bad_share
+FORMATS = ("csv", "jsonl", "parquet")
+_EXACT = {"at": pa.decimal128(38, 9), "x": pa.float64(), "y": pa.float64(), "amount": pa.float64()}
+_HEAD = 1 << 20
+_LONGEST_HEADER = 1 << 20
+_PEEKED_LINES = 1_000  # JSON objects that are looked at for their keys
+
+
+@dataclass(frozen=True)
+class Peek:
+    """What a file's first bytes show: its format and the names of its columns."""
+
+    path: Path
+    format: str
+    packing: str | None
+    names: tuple[str, ...]
+    delimiter: str = ","
+    encoding: str | None = None  # where it is not UTF-8
+
+
+class EventFile:
+    """One log file as an EventStream: read as often as needed, a batch at a time.
+
+    A row without actor, kind or a readable time that can be true is bad: left out, and counted by reason in `report`.
+    Any other value that cannot be read becomes null and is counted; its row stays. Of rows with the same seq the first
+    counts.
+
+    Raises:
+        ReadError: it is no table, a column is missing, or more than `max_bad_share` of its rows are bad.
+        ConfigError: the zone is unknown.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        mapping: LogMap | None = None,
+        *,
+        zone: str | None = None,
+        max_bad_share: float = MAX_BAD_SHARE,
+        keep_truncated: bool = False,
+        number_rows: bool = False,
+        plausible: Plausible = ANY_TIME,
+    ) -> None:
+        self.path = Path(path)
+        self.name = str(self.path.resolve())
+        self.mapping = mapping or IDENTITY
+        self.clock = self.mapping.clock(zone)
+        self.max_bad_share = max_bad_share
+        self.keep_truncated = keep_truncated
+        self.plausible = plausible
+        self.peek = self._peeked()
+        self._theirs = present_columns(self.peek, self.mapping)
+        self.own_seq = "seq" in self._theirs
+        self._number_rows = number_rows and not self.own_seq
+        self._report: Report | None = None
+        self._seq_is_unique = not self.own_seq
+        self._content: Content | None = None  # what its rows must come from, once somebody knows it by that
+        self._held: pa.NativeFile | None = None  # the Parquet file whose digest was taken, whatever its name means now
+        self._kinds: Mapping[str, int] | None = None
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The EVENTS columns this file has."""
+        named = {
+            ours for ours, theirs in self._theirs.items() if theirs in self.peek.names or ours in self.mapping.columns
+        }
+        return frozenset(named | ({"seq"} if self._number_rows else set()))
+
+    @cached_property
+    def rows(self) -> int | None:
+        """How many rows there are, where the file says so."""
+        return int(self._parquet([]).metadata.num_rows) if self.peek.format == "parquet" else None
+
+    @property
+    def report(self) -> Report:
+        """What the last reading gave, up to where it stopped.
+
+        Raises:
+            ReadError: the file has not been read.
+        """
+        if self._report is None:
+            raise ReadError(f"{self.path}: has not been read yet; there is nothing to report")
+        return self._report
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was wrong in the file, after the latest reading; the report's first sentence only counts the rows."""
+        return tuple(self.report.sentences()[1:])
+
+    @property
+    def recipe(self) -> str:
+        """Names all that decides what a row of this file becomes."""
+        return digest(self.mapping.digest, canonical_json([self.clock.format, self.clock.zone]))
+
+    @property
+    def promised(self) -> frozenset[str]:
+        """The kinds that the mapping can give, seen or not."""
+        return frozenset(self.mapping.kinds.values())
+
+    @property
+    def shows(self) -> Mapping[str, int]:
+        """The kinds that were seen in the file, or that its mapping promises, with how often they occur.
+
+        Raises:
+            ReadError: the file has to be read for it and is damaged.
+        """
+        if self._kinds is None:
+            for _ in self.batches(("kind",)):
+                pass
+        return dict.fromkeys(self.promised, 0) | dict(self._kinds or {})
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """When the file was there.
+
+        Raises:
+            ReadError: it is damaged.
+        """
+        return Pulse.of(self.batches(("actor", "at", "kind"))).coverage()
+
+    def content(self, beginnings: Sequence[int] = ()) -> Content:
+        """A digest of the unpacked bytes, and of as many first bytes as asked for.
+
+        From then on the rows are those of the digest: what is appended to a text log is not read, and a file that
+        holds other bytes by the time its rows are read is refused.
+
+        Raises:
+            ReadError: the file cannot be read to its end, or is another one than it was when it was opened.
+        """
+        if self.peek.format == "parquet":
+            self._held = _hold(self.path)
+            self._content = content_in(self._held, beginnings)
+        else:
+            self._content = content_of(self.path, beginnings, keep_truncated=self.keep_truncated)
+        self._refuse_another()
+        return self._content
+
+    def _refuse_another(self) -> None:
+        """Its columns were looked at when it was opened; a log of JSON objects may have got more of them since."""
+        now = self._schema.names if self.peek.format == "parquet" else self._peeked().names
+        if tuple(now[: len(self.peek.names)]) != self.peek.names or (
+            len(now) != len(self.peek.names) and self.peek.format != "jsonl"
+        ):
+            raise moved(self.path)
+
+    def _peeked(self) -> Peek:
+        return peek(self.path, tuple(self.mapping.theirs().values()), self.mapping.layout)
+
+    def numbered(self) -> "EventFile":
+        """The same file with each row's place in it as seq, where it has no seq of its own."""
+        return EventFile(
+            self.path,
+            self.mapping,
+            zone=self.clock.zone,
+            max_bad_share=self.max_bad_share,
+            keep_truncated=self.keep_truncated,
+            number_rows=True,
+            plausible=self.plausible,
+        )
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The good rows in the file's order, `columns` only.
+
+        Raises:
+            ReadError: the file is damaged, or too many rows are bad.
+        """
+        if unknown := [name for name in columns if name not in EVENTS.columns]:
+            raise ReadError(f"{self.path}: EVENTS has no column {unknown[0]!r}; it has {', '.join(EVENTS.columns)}")
+        return self._batches(tuple(columns))
+
+    def _batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        tally = Tally(str(self.path), self.max_bad_share)
+        seen = None if self._seq_is_unique else Seen()
+        rows = self._from_parquet(columns, tally) if self.peek.format == "parquet" else self._from_text(columns, tally)
+        kinds: Counter[str] = Counter()
+        try:
+            for batch in rows:
+                kept = _first_of_each_seq(batch, seen, tally)
+                tally.kept += kept.num_rows
+                if self._kinds is None:
+                    kinds.update(kinds_in(kept.column("kind")))
+                tally.judge(ended=False)
+                if kept.num_rows:
+                    yield _select(kept, columns)
+            tally.judge(ended=True)
+            self._seq_is_unique |= tally.duplicates == 0
+            self._kinds = kinds if self._kinds is None else self._kinds
+        except ReadError as error:
+            raise self._with_advice(error, tally) from error
+        finally:
+            for ours, theirs in self.mapping.columns.items():
+                if ours not in self._theirs:
+                    tally.add("notes", f"our {ours} is null: the file has no column {theirs!r}", tally.rows, 1, None)
+            self._report = tally.report()
+
+    def _with_advice(self, error: ReadError, tally: Tally) -> ReadError:
+        unreadable = f"is not {self.peek.encoding or 'UTF-8'}"
+        if self.peek.format == "parquet" or not any(reason.endswith(unreadable) for reason in tally.faults["bad"]):
+            return error
+        return ReadError(f"{error}; {advice(self.path, self.peek.encoding)}")
+
+    def _decoded(self, columns: tuple[str, ...]) -> list[str]:
+        """Our columns to be read whatever is asked for: the rows must not depend on the columns."""
+        always = [*EVENTS.required] if self._seq_is_unique else [*EVENTS.required, "seq"]
+        return [name for name in EVENTS.columns if name in self._theirs and (name in always or name in columns)]
+
+    def _conformed(self, raw: pl.DataFrame, conform: Conform, ours: Sequence[str]) -> pa.RecordBatch:
+        with foreign(self.path):
+            frame = conform(raw, ours)
+        numbers = [pl.col(ROW).alias("seq")] if self._number_rows else []
+        return _to_batch(frame.with_columns(numbers).drop(ROW))
+
+    def _from_text(self, columns: tuple[str, ...], tally: Tally) -> Iterator[pa.RecordBatch]:
+        conform = Conform(self.mapping, self.clock, tally, self.peek.encoding, self.plausible)
+        ours = self._decoded(columns)
+        wanted = list(dict.fromkeys(self._theirs[name] for name in ours))
+        renamed = [pl.col(self._theirs[name]).alias(name) for name in ours]
+        with Unpacked(
+            self.path, keep_truncated=self.keep_truncated, only=self._content, encoding=self.peek.encoding
+        ) as stream:
+            for raw in self._raw_rows(stream, wanted, tally):
+                yield self._conformed(raw.select(*renamed, ROW), conform, ours)
+            if stream.ended_early:
+                tally.add("notes", "the file ends early; its last whole line ends it", 1, tally.rows, None)
+
+    def _raw_rows(self, stream: Unpacked, wanted: Sequence[str], tally: Tally) -> Iterator[pl.DataFrame]:
+        if self.peek.format == "jsonl":
+            return jsonlines.read_rows(stream, wanted, tally, self._exact())
+        layout = self.mapping.layout
+        delimited.skip_header(stream, first_line_of(stream), layout)
+        return delimited.read_rows(stream, self.peek.names, self.peek.delimiter, wanted, tally, layout=layout)
+
+    def _exact(self) -> dict[str, pa.DataType]:
+        """The types in which a JSON number of these keys loses nothing that we keep; others are whole numbers."""
+        uses: dict[str, set[str]] = {}
+        for ours, theirs in self._theirs.items():
+            uses.setdefault(theirs, set()).add(ours)
+        return {
+            theirs: _EXACT[next(iter(ours))] for theirs, ours in uses.items() if len(ours) == 1 and ours <= {*_EXACT}
+        }
+
+    def _from_parquet(self, columns: tuple[str, ...], tally: Tally) -> Iterator[pa.RecordBatch]:
+        conform = Conform(self.mapping, self.clock, tally, plausible=self.plausible)
+        ours = self._decoded(columns)
+        straight = self.mapping.renames_nothing and _fits(self._schema, ours)
+        file = self._parquet([name for name in ours if name in TEXT_COLUMNS] if straight else [])
+        wanted = list(dict.fromkeys(self._theirs[name] for name in ours))
+        done = 0
+        try:
+            for batch in parquet_batches(file, wanted):
+                if straight and _is_clean(batch, self.plausible):
+                    tally.rows += batch.num_rows
+                    yield self._with_numbers(batch, done)
+                else:
+                    raw = self._foreign_frame(batch, ours)
+                    row = pl.Series(ROW, np.arange(done, done + raw.height, dtype=np.uint64))
+                    yield self._conformed(raw.with_columns(row), conform, ours)
+                done += batch.num_rows
+            self._refuse_overwritten()
+        except ReadError as error:
+            raise error if str(self.path) in str(error) else ReadError(f"{self.path}: {error}") from error
+
+    def _foreign_frame(self, batch: pa.RecordBatch, ours: Sequence[str]) -> pl.DataFrame:
+        with foreign(self.path):
+            frame = frame_of(batch, [self._theirs["at"]])
+            return frame.select(*(pl.col(self._theirs[name]).alias(name) for name in ours))
+
+    def _with_numbers(self, batch: pa.RecordBatch, done: int) -> pa.RecordBatch:
+        if not self._number_rows:
+            return batch
+        numbers = pa.array(np.arange(done, done + batch.num_rows, dtype=np.uint64))
+        return batch.append_column("seq", numbers)
+
+    @cached_property
+    def _unpacked(self) -> pa.NativeFile | None:
+        return unpacked_parquet(self.path)
+
+    @property
+    def _schema(self) -> pa.Schema:
+        return self._parquet([]).schema_arrow
+
+    def _parquet(self, dictionaries: Sequence[str]) -> pq.ParquetFile:
+        return open_parquet(self.path, self._held or self._unpacked, dictionaries)
+
+    def _refuse_overwritten(self) -> None:
+        """Parquet is read here and there, so its digest is taken once more; of a packed one we have our own copy."""
+        if self._held is None or self._content is None or self.peek.packing:
+            return
+        self._held.seek(0)
+        if content_in(self._held).digest != self._content.digest:
+            raise moved(self.path)
+
+
+def open_events(
+    path: Path,
+    mapping: LogMap | None = None,
+    *,
+    zone: str | None = None,
+    max_bad_share: float = MAX_BAD_SHARE,
+    keep_truncated: bool = False,
+    plausible: Plausible = ANY_TIME,
+) -> EventFile:
+    """A log file as a stream of events.
+
+    Raises:
+        ReadError: it is no table, or a column is missing.
+    """
+    return EventFile(
+        path, mapping, zone=zone, max_bad_share=max_bad_share, keep_truncated=keep_truncated, plausible=plausible
+    )
+
+
+def peek(path: Path, wanted: Sequence[str] = (), layout: Layout = PLAIN) -> Peek:
+    """A file's format, by its content and not by its name, and the names of its columns.
+
+    Raises:
+        ReadError: it is empty, or not a table we read.
+    """
+    with Unpacked(path) as stream:
+        head = stream.read(8)
+        if not head:
+            raise ReadError(f"{path}: is empty; a log needs at least a header line")
+        if foreign := foreign_format(head):
+            raise ReadError(
+                f"{path}: is {foreign}; write CSV, JSON Lines or Parquet, plain or packed with gzip or zstd"
+            )
+        if head.startswith(b"PAR1"):
+            return _peek_parquet(path, stream.packing)
+    encoding = encoding_of(head, layout.encoding)
+    with Unpacked(path, encoding=encoding) as stream:
+        line = first_line_of(stream)
+        if b"\0" in line:
+            raise ReadError(
+                f"{path}: is not a table: its first line holds NUL bytes; if it is UTF-16, say encoding = "
+                '"utf-16-le" or "utf-16-be" under [file] in a mapping file'
+            )
+        if b"\r" in line.rstrip(b"\r\n"):
+            raise ReadError(f"{path}: its lines end with carriage returns alone; convert them to line feeds")
+        start = line.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if start.startswith(b"{"):
+            return Peek(path, "jsonl", stream.packing, _keys(line, stream), encoding=encoding)
+        if start.startswith(b"["):
+            raise ReadError(f"{path}: is a JSON array; write one object a line")
+        if encoding and UNREADABLE.encode() in line:
+            raise ReadError(f"{path}: the first line is not {encoding}; {advice(path, encoding)}")
+        delimiter, names = delimited.split_header(line, wanted, path, layout)
+        return Peek(path, "csv", stream.packing, names, delimiter, encoding)
+
+
+def present_columns(shape: Peek, mapping: LogMap) -> dict[str, str]:
+    """Our columns that the file has, as the file calls them.
+
+    Raises:
+        ReadError: a column that must be there is missing, one that may be is there under a name written otherwise, or
+            one is there twice.
+    """
+    theirs = mapping.theirs()
+    present = {ours: name for ours, name in theirs.items() if name in shape.names}
+    # JSON leaves out what is null: a key not among the first objects may still come. Numbers that begin late could
+    # tell no rows apart, so seq must be there from the start, or be named in the mapping.
+    if shape.format == "jsonl":
+        late = [ours for ours in theirs if ours in mapping.columns or ours not in {*EVENTS.required, "seq"}]
+        present |= {ours: theirs[ours] for ours in late if ours not in EVENTS.required}
+    alike = {_folded(name) for name in shape.names}
+    wrong = [
+        ours
+        for ours in theirs
+        if ours not in present
+        and (ours in EVENTS.required or (ours in mapping.columns and _folded(theirs[ours]) in alike))
+    ]
+    if wrong:
+        raise ReadError(_missing(shape, wrong, theirs))
+    if twice := [name for name in present.values() if shape.names.count(name) > 1]:
+        raise ReadError(f"{shape.path}: has two columns named {twice[0]!r}; give each its own name")
+    return present
+
+
+def _folded(name: str) -> str:
+    return "".join(sign for sign in name.casefold() if sign.isalnum())
+
+
+def open_parquet(path: Path, unpacked: pa.NativeFile | None, dictionaries: Sequence[str]) -> pq.ParquetFile:
+    """A Parquet file, its text columns in `dictionaries` as dictionaries.
+
+    Raises:
+        ReadError: it ends early or is damaged.
+    """
+    try:
+        # Buffering ahead costs twice the processor time of decoding, and memory for whole row groups.
+        file = pq.ParquetFile(unpacked or path, read_dictionary=list(dictionaries), pre_buffer=False)
+        _ = file.schema_arrow  # one that cannot be read shows only when asked for
+    except PARQUET_FAULTS as error:
+        cut = any(words in str(error) for words in ("magic bytes", "smaller than", "file size"))
+        what = "the Parquet file ends early or was not written whole" if cut else "the Parquet file is damaged"
+        raise ReadError(f"{path}: {what} ({first_line(error)}); fetch it again") from error
+    return file
+
+
+def unpacked_parquet(path: Path) -> pa.NativeFile | None:
+    """A packed Parquet file, unpacked for jumping about; None if it is plain already."""
+    with Unpacked(path) as stream:
+        packing = stream.packing
+    return unpack_to_disk(path) if packing else None
+
+
+def _hold(path: Path) -> pa.NativeFile:
+    """A Parquet file that stays the same file when another takes its name."""
+    try:
+        return unpacked_parquet(path) or pa.OSFile(str(path), "rb")
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _peek_parquet(path: Path, packing: str | None) -> Peek:
+    return Peek(path, "parquet", packing, tuple(open_parquet(path, unpacked_parquet(path), []).schema_arrow.names))
+
+
+def _keys(line: bytes, stream: Unpacked) -> tuple[str, ...]:
+    lines = [line, *stream.read(_HEAD).split(b"\n")[:-1]][:_PEEKED_LINES]
+    objects = [found for line in lines if (found := jsonlines.first_object(line))]
+    return tuple(dict.fromkeys(key for found in objects for key in found))
+
+
+def _missing(shape: Peek, missing: Sequence[str], theirs: dict[str, str]) -> str:
+    called = [ours if theirs[ours] == ours else f"{theirs[ours]!r} (our {ours})" for ours in missing]
+    meant = [(theirs[ours], nearest(theirs[ours], shape.names, 0.75)) for ours in missing]
+    hints = [f"{there!r} looks like {name!r}" for name, there in meant if there]
+    shown = ", ".join(shape.names[:30]) + (" …" if len(shape.names) > 30 else "")  # noqa: PLR2004 - one line
+    hint = f"; {hints[0]}" if hints else ""
+    return f"{shape.path}: lacks {', '.join(called)}{hint}; it has {shown}; a mapping file (--map) names the columns"
+
+
+def first_line_of(stream: Unpacked) -> bytes:
+    """Read a stream up to and with the end of its first line that is not blank."""
+    found, blank = b"", 0
+    while not found.strip() and blank < _LONGEST_HEADER and (more := stream.read_line(_LONGEST_HEADER)):
+        found = more
+        blank += len(more)
+    if len(found) >= _LONGEST_HEADER:
+        raise ReadError(f"{stream.path}: is not a table: its first line is longer than {_LONGEST_HEADER >> 20} MiB")
+    if not found.strip():
+        where = "its first MiB holds" if blank >= _LONGEST_HEADER else "holds"
+        raise ReadError(f"{stream.path}: {where} only blank lines; a log needs at least a header line")
+    return found
+
+
+def _fits(schema: pa.Schema, ours: Sequence[str]) -> bool:
+    """Whether the columns already have our types, so that nothing need be looked at twice."""
+    return all(_same_type(schema.field(name).type, name) for name in ours)
+
+
+def _same_type(dtype: pa.DataType, name: str) -> bool:
+    if name in TEXT_COLUMNS:
+        plain = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+        return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain))
+    return bool(dtype == EVENTS_ARROW.field(name).type)
+
+
+def _is_clean(batch: pa.RecordBatch, plausible: Plausible) -> bool:
+    """Whether every row of a batch of our types is good, told without looking at each text."""
+    return all(_column_is_clean(name, batch.column(name), plausible) for name in batch.schema.names)
+
+
+def _column_is_clean(name: str, column: pa.Array, plausible: Plausible) -> bool:
+    if name in EVENTS.required and column.null_count:
+        return False
+    if name in TEXT_COLUMNS:
+        return _text_is_clean(column.dictionary)
+    if name == "at":
+        return plausible.hold(column.cast(pa.int64()).to_numpy())
+    if pa.types.is_floating(column.type):
+        return bool(np.isfinite(column.fill_null(0).to_numpy()).all())
+    return True
+
+
+def _text_is_clean(values: pa.Array) -> bool:
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return int(pc.index(values, "").as_py()) < 0
+
+
+def _to_batch(frame: pl.DataFrame) -> pa.RecordBatch:
+    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
+    if not table.num_rows:
+        return pa.RecordBatch.from_pylist([], schema=table.schema)
+    return table.to_batches()[0]
+
+
+def _first_of_each_seq(batch: pa.RecordBatch, seen: Seen | None, tally: Tally) -> pa.RecordBatch:
+    if seen is None:
+        return batch
+    seq = batch.column("seq")
+    if seq.null_count:
+        given = seq.is_valid().to_numpy(zero_copy_only=False)
+        fresh = ~given
+        new = seen.first_time(seq.drop_null().to_numpy())
+        fresh[given] = True if new is None else new
+    else:
+        new = seen.first_time(seq.to_numpy())
+        if new is None:
+            return batch
+        fresh = new
+    tally.duplicates += int(np.count_nonzero(~fresh))
+    return batch.filter(pa.array(fresh))
+
+
+def _select(batch: pa.RecordBatch, columns: tuple[str, ...]) -> pa.RecordBatch:
+    have = set(batch.schema.names)
+    arrays = [
+        batch.column(name) if name in have else pa.nulls(batch.num_rows, EVENTS_ARROW.field(name).type)
+        for name in columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
