@@ -70,7 +70,7 @@ class MadeUp:
         self._addresses = pa.array([f"10.0.{number >> 8}.{number & 255}" for number in range(size.accounts // 2 + 1)])
 
     def content(self, _beginnings: Sequence[int] = ()) -> "Content":
-        """Told apart by its name alone."""
+        """Table apart by its name alone."""
         return Content(sha256(self.name.encode()).hexdigest(), self.rows)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -17,12 +17,12 @@ from typing import Any
 from figures import Figure, record
 from gamewarden.binomial import upper_bound
 
-Told = tuple[Mapping[str, Figure], tuple[str, ...]]
+Table = tuple[Mapping[str, Figure], tuple[str, ...]]
 _EVENINGS, _BOTS = 10, 25
 _OTHER, _BEYOND = "another evening's", "above the cut of 0.909"
 
 
-def cornelissen(rows: list[dict[str, Any]]) -> Told:
+def cornelissen(rows: list[dict[str, Any]]) -> Table:
     """Errors with each session left out once, and who stands beyond the cut."""
     values = {(row["method"], row["figure"]): row for row in rows}
     errors = "left out once: errors at 0.5"
@@ -54,7 +54,7 @@ def cornelissen(rows: list[dict[str, Any]]) -> Told:
     )
 
 
-def hilaire(rows: list[dict[str, Any]]) -> Told:
+def hilaire(rows: list[dict[str, Any]]) -> Table:
     """The windows of the client's side: the tree, and each of its tests alone."""
     client = {row["answer"]: row for row in rows if row["setting"] == "Table II, client side"}
     tree = client.pop("the tree")
@@ -69,7 +69,7 @@ def hilaire(rows: list[dict[str, Any]]) -> Told:
     )
 
 
-STUDIES: Mapping[str, Callable[[list[dict[str, Any]]], Told]] = {"cornelissen": cornelissen, "hilaire": hilaire}
+STUDIES: Mapping[str, Callable[[list[dict[str, Any]]], Table]] = {"cornelissen": cornelissen, "hilaire": hilaire}
 
 
 def main() -> None:

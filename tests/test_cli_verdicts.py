@@ -78,8 +78,8 @@ def test_days_made_of_chunks_are_ranked_among_human_days_and_other_periods_are_s
         pipeline.judge(log, game / "models", pipeline.Reading(), every=every) for every in (None, 12 * HOUR)
     )
 
-    assert not [line for line in days.remarks if "parts of a period" in line]
-    (told,) = [line for line in halves.remarks if "parts of a period" in line]
+    assert not [line for line in days.notes if "parts of a period" in line]
+    (told,) = [line for line in halves.notes if "parts of a period" in line]
     assert told.startswith("actions-frequency@")
     assert "was calibrated on periods of 1d in UTC, not on periods of 12h in UTC" in told
     assert "of as many rows as this one" in pipeline.judgement_summary(days)[0]
@@ -92,7 +92,7 @@ def test_a_model_ranks_days_on_the_clock_it_was_fitted_with(game, tmp_path):
         *("--zone", "Asia/Seoul"),
     )
     there, elsewhere = (
-        pipeline.judge(log, tmp_path, pipeline.Reading(zone=zone)).remarks for zone in ("Asia/Seoul", None)
+        pipeline.judge(log, tmp_path, pipeline.Reading(zone=zone)).notes for zone in ("Asia/Seoul", None)
     )
 
     assert not [line for line in there if "parts of a period" in line]
@@ -153,7 +153,7 @@ def test_a_fusion_does_without_a_missing_model_and_says_so(game, shelf, card, tm
     found = pipeline.judge(game / "world/events.parquet", tmp_path, pipeline.Reading())
 
     assert found.fusion.id == card["id"]
-    assert any("is missing: the fusion does without it" in line for line in found.remarks)
+    assert any("is missing: the fusion does without it" in line for line in found.notes)
     assert found.verdicts["alarm"].drop_nulls().len() > 0
 
 
@@ -161,7 +161,7 @@ def test_a_fusion_of_other_periods_is_not_used_and_that_is_said(game, shelf):
     found = pipeline.judge(game / "world/events.parquet", shelf, pipeline.Reading(), every=6 * 3_600_000_000)
 
     assert found.fusion is None
-    assert any("was fitted on periods of 1d" in line for line in found.remarks)
+    assert any("was fitted on periods of 1d" in line for line in found.notes)
 
 
 def test_scoring_and_ranking_go_on_beside_a_fusion(game, shelf):

@@ -7,7 +7,7 @@ from gamewarden.evaluation.report import html_page
 def page(tmp_path, **changed):
     plot_curves({"one": ([1, 2, 3], [0.1, 0.5, 0.2])}, tmp_path / "curve.png", "a curve", ("t", "MCC"))
     table = pl.DataFrame({"way": ["<b>bold</b>", None], "auc": [0.123456, None], "n": [1234, 5], "bot": [True, False]})
-    given = {"title": "A <study>", "remarks": ["Synthetic & said so."], "tables": [("Results", table)]} | changed
+    given = {"title": "A <study>", "notes": ["Synthetic & said so."], "tables": [("Results", table)]} | changed
     return html_page(**given, pictures=[tmp_path / "curve.png"])
 
 

@@ -160,7 +160,7 @@ def test_a_day_that_was_cut_at_eight_is_not_scored(place, detector):
     assert first["covered"].unique().to_list() == [pytest.approx(2 / 3, abs=0.01)]
     assert first["probability"].null_count() == first.height > 0
     assert second["probability"].null_count() == 0
-    assert any("covers only part of 2026-03-01 (67%): 24 rows are not scored" in line for line in scores.remarks)
+    assert any("covers only part of 2026-03-01 (67%): 24 rows are not scored" in line for line in scores.notes)
 
 
 def test_whole_days_are_covered_whole_although_people_sleep(place):
@@ -194,7 +194,7 @@ def test_a_day_on_which_a_common_kind_went_silent_is_not_judged(place, detector)
     assert found.filter(since=START)["alarm"].null_count() == 0
     assert found.filter(since=second)["alarm"].count() == 0
     assert any(
-        "2026-03-02: 100% of the events are of known kinds, and combat.kill never occur" in r for r in told.remarks
+        "2026-03-02: 100% of the events are of known kinds, and combat.kill never occur" in r for r in told.notes
     )
 
 

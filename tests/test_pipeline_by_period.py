@@ -66,7 +66,7 @@ def test_verdicts_and_all_that_is_said_are_the_same_as_of_everything_at_once(gam
     lean, whole = both(games(name))
 
     assert_frame_equal(lean.verdicts, whole.verdicts, check_exact=True)
-    assert lean.remarks == whole.remarks
+    assert lean.notes == whole.notes
     assert lean.caveats == whole.caveats
     assert judgement_summary(lean) == judgement_summary(whole)
     assert_frame_equal(judgement_in_short(lean), judgement_in_short(whole), check_exact=True)
@@ -90,7 +90,7 @@ def test_a_fusion_gives_the_same_verdicts_a_period_at_a_time(games, tmp_path):
 
     assert lean.fusion is not None
     assert_frame_equal(lean.verdicts, whole.verdicts, check_exact=True)
-    assert lean.remarks == whole.remarks
+    assert lean.notes == whole.notes
 
 
 def test_periods_of_several_days_are_judged_whole(games):
@@ -149,7 +149,7 @@ def test_a_model_to_which_all_is_strange_is_left_out_and_the_others_judge(games,
 
     assert [model.card.detector for model in lean.models] == ["self-similarity"]
     assert_frame_equal(lean.verdicts, whole.verdicts, check_exact=True)
-    assert (lean.remarks, lean.caveats) == (whole.remarks, whole.caveats)
+    assert (lean.notes, lean.caveats) == (whole.notes, whole.caveats)
 
 
 def test_no_step_holds_more_than_its_period(games, monkeypatch):

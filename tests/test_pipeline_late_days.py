@@ -121,7 +121,7 @@ def test_a_day_that_comes_late_is_scored_and_what_was_decided_since_stays(game, 
     assert records(game)[: len(before)] == before
     assert [record["step"] for record in more] == ["late", "rescore", "done"]
     assert (before[0]["step"], more[1]["actors"]) == ("begin", 60)
-    assert (done.new, done.remarks[0]) == (1, "Events of 1 period came late; --explain says what was done with them")
+    assert (done.new, done.notes[0]) == (1, "Events of 1 period came late; --explain says what was done with them")
     row = done.periods.filter(pl.col("period") == START + timedelta(days=4)).row(0, named=True)
     assert (row["status"], row["actors"]) == ("missing", 60)
     assert "2026-03-06  Events of this period came late: it is scored, and what was decided since stays." in told(

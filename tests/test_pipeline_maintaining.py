@@ -428,9 +428,7 @@ def test_without_labels_a_renaming_patch_stays_doubted_is_told_of_again_and_ente
     assert told_of == [3, 5, 8]  # at once, and every third period while it stands
     assert [steps_on(game, day)["watch"]["status"] for day in range(3, 10)] == ["learning"] * 7
     assert "bots among them could explain" in done.periods["doubts"][9]
-    assert any(
-        line.startswith("Scores of the last period (2026-03-11) are not to be trusted:") for line in done.remarks
-    )
+    assert any(line.startswith("Scores of the last period (2026-03-11) are not to be trusted:") for line in done.notes)
 
 
 def test_a_day_of_renamed_kinds_promotes_nothing_and_is_compared_with_nothing(tmp_path):
@@ -458,37 +456,37 @@ def test_a_log_that_loses_most_events_is_incomplete_and_nothing_is_learned_from_
 def test_scores_that_maintenance_does_not_trust_say_so_wherever_they_are_shown(tmp_path):
     game = make_game(tmp_path, Log(days=10, renamed=(8,)))
     places = game / "lake", game / "models"
-    before = pipeline.score(*places, pipeline.Reading()).remarks
+    before = pipeline.score(*places, pipeline.Reading()).notes
     maintain(task_of(game, labels=None))
     read = pipeline.Reading()
     shown = {
-        "score": pipeline.score(*places, read).remarks,
-        "rank": pipeline.rank(*places, pipeline.Wishes(0.5, 5), read).remarks,
+        "score": pipeline.score(*places, read).notes,
+        "rank": pipeline.rank(*places, pipeline.Wishes(0.5, 5), read).notes,
         "judge": pipeline.judge(*places, read).caveats,
         "explain": pipeline.explain("human031", *places, None, reading=read).caveats,
     }
     line = f"maintenance does not trust the scores {standing(game)} gives 2026-03-10: 10 kinds are new to the model"
 
     assert not any("maintenance" in remark for remark in before)
-    for command, remarks in shown.items():
-        assert sum(remark.startswith(line) for remark in remarks) == 1, command
+    for command, notes in shown.items():
+        assert sum(remark.startswith(line) for remark in notes) == 1, command
 
 
 def test_scores_of_other_days_say_nothing_of_a_day_that_maintenance_does_not_trust(tmp_path):
     game = make_game(tmp_path, Log(days=10, renamed=(8,)))
     maintain(task_of(game, labels=None))
-    remarks = pipeline.score(game / "early.parquet", game / "models", pipeline.Reading()).remarks
+    notes = pipeline.score(game / "early.parquet", game / "models", pipeline.Reading()).notes
 
-    assert not any("maintenance" in remark for remark in remarks)
+    assert not any("maintenance" in remark for remark in notes)
 
 
 def test_a_damaged_history_keeps_no_score_back_and_is_said(game):
     maintain(replace(task_of(game), until=START + timedelta(days=3)))
     path = game / "models/maintenance/account-day/history.jsonl"
     path.write_text(path.read_text().replace("learning", "in control"))
-    remarks = pipeline.score(game / "lake", game / "models", pipeline.Reading()).remarks
+    notes = pipeline.score(game / "lake", game / "models", pipeline.Reading()).notes
 
-    assert any(remark.startswith(f"whether maintenance trusts {standing(game)} is unknown:") for remark in remarks)
+    assert any(remark.startswith(f"whether maintenance trusts {standing(game)} is unknown:") for remark in notes)
 
 
 def test_a_quiet_game_raises_no_doubt(tmp_path):

@@ -154,7 +154,7 @@ def test_a_model_fitted_beside_a_promoted_one_says_how_it_would_take_over(place,
 
     fitted = pipeline.fit(recipe, place / "log.parquet", place / "labels.csv", shelf, reading=Reading())
 
-    assert fitted.remarks[-1].startswith(f"{old} was promoted and stays in force; `gamewarden model promote {new}")
+    assert fitted.notes[-1].startswith(f"{old} was promoted and stays in force; `gamewarden model promote {new}")
     assert [one.card.id for one in pipeline.load_models(shelf, "account-day")] == [old]
 
 
@@ -209,7 +209,7 @@ def test_who_scores_differently_is_listed_with_the_largest_difference_first(plac
     top = told.frame.row(0, named=True)
     expected = [one.filter(actor=top["actor"], since=top["since"])["probability"][0] for one in scores]
     assert [top["probability_first"], top["probability_second"]] == expected
-    assert any(line.startswith("From 0.5 on both list") for line in told.remarks)
+    assert any(line.startswith("From 0.5 on both list") for line in told.notes)
 
 
 def test_the_comparison_runs_at_the_command_line(place, tmp_path):
@@ -237,9 +237,9 @@ def test_a_bad_condition_is_found_before_anything_is_measured(place):
 def test_a_zone_that_the_model_was_not_fitted_with_is_spoken_of(place):
     told = pipeline.score(place / "log.parquet", place / "models", Reading(zone="Asia/Seoul"))
 
-    assert any("cuts days by UTC, as it was fitted; Asia/Seoul is only" in line for line in told.remarks)
+    assert any("cuts days by UTC, as it was fitted; Asia/Seoul is only" in line for line in told.notes)
     without = pipeline.score(place / "log.parquet", place / "models", Reading())
-    assert not any("cuts days" in line for line in without.remarks)
+    assert not any("cuts days" in line for line in without.notes)
 
 
 def test_what_a_feature_needs_comes_from_its_registry():

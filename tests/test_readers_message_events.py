@@ -50,7 +50,7 @@ def events(messages, *, batch=1 << 16, tagged=True):
     log = MessageEvents("made up", MessageFile(ro.Given(data), DB, batch=batch), DB)
     batches = list(log.batches(tuple(EVENTS.columns)))
     frame = pl.from_arrow(pa.Table.from_batches(batches)) if batches else pl.DataFrame(schema=EVENTS.columns)
-    return check(pl.DataFrame(frame), EVENTS, "test"), log.remarks
+    return check(pl.DataFrame(frame), EVENTS, "test"), log.notes
 
 
 def kinds(messages, **options):
@@ -137,11 +137,11 @@ def test_what_was_offered_is_given_when_this_side_commits(messages, given, batch
 
 @pytest.mark.parametrize("batch", [1, 100])
 def test_the_hub_of_a_star_that_offers_nothing_gives_nothing(batch):
-    frame, remarks = events([ro.connect(), *[ANSWER, NOTHING, AGREE, COMMIT] * 11], batch=batch)
+    frame, notes = events([ro.connect(), *[ANSWER, NOTHING, AGREE, COMMIT] * 11], batch=batch)
 
     assert not set(frame["kind"]) & {"trade.give", "trade.offer"}
     assert (frame["kind"] == "trade.commit").sum() == 11
-    assert "11 messages left out of the events: an offer of nothing" in remarks
+    assert "11 messages left out of the events: an offer of nothing" in notes
 
 
 @pytest.mark.parametrize("batch", [1, 100])
@@ -183,12 +183,12 @@ def test_the_partner_of_a_trade_is_known_to_the_side_that_asked(messages, partne
 
 
 def test_what_cannot_be_an_event_is_left_out_and_counted():
-    _, remarks = events([ro.tick(), ro.connect(), ro.tick(), number(0x200, 4), number(0x8C, 11)])
+    _, notes = events([ro.tick(), ro.connect(), ro.tick(), number(0x200, 4), number(0x8C, 11)])
     untimed, silent = events([ro.connect(), ro.walk(1, 1)], tagged=False)
 
-    assert "1 message left out of the events: no connect message told the account" in remarks
-    assert "2 messages left out of the events: the client says them by itself" in remarks
-    assert "1 message left out of the events: their id has no function in the message table" in remarks
+    assert "1 message left out of the events: no connect message told the account" in notes
+    assert "2 messages left out of the events: the client says them by itself" in notes
+    assert "1 message left out of the events: their id has no function in the message table" in notes
     assert untimed.height == 0
     assert "2 messages left out of the events: a stream without tags tells no time" in silent
 

@@ -97,7 +97,7 @@ def test_windows_are_counted_by_role_and_tests_that_abstain_are_left_out():
 def test_without_recorded_traffic_the_study_says_so_and_goes_on(monkeypatch, tmp_path):
     monkeypatch.setenv("GAMEWARDEN_DATA", str(tmp_path))
 
-    table, remarks = recorded_windows()
+    table, notes = recorded_windows()
 
     assert table.height == 0
-    assert "No recorded Ragnarok traffic is at hand" in remarks[0]
+    assert "No recorded Ragnarok traffic is at hand" in notes[0]

@@ -18,7 +18,7 @@ def test_it_stands_beside_table_iii_and_says_it_is_synthetic(study):
     assert 0.75 < first["accuracy"] < 0.95
     assert "SYNTHETIC" in study.title
     assert all("synthetic" in name for name, _ in study.more)
-    assert study.remarks[0].startswith("Ours are synthetic")
+    assert study.notes[0].startswith("Ours are synthetic")
 
 
 def test_the_network_changes_no_length_and_hardly_an_answer(study):

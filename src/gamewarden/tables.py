@@ -23,7 +23,7 @@ TIME = pl.Datetime("us", "UTC")
 
 
 @dataclass(frozen=True)
-class Table:
+class Schema:
     """A table's name, its columns in order, which of them must be there, and which of those may hold null."""
 
     name: str
@@ -33,7 +33,7 @@ class Table:
     open: bool = False  # further columns are welcome and kept
 
 
-EVENTS = Table(
+EVENTS = Schema(
     "EVENTS",
     {
         "actor": pl.String,
@@ -97,7 +97,7 @@ EVENTS_ARROW = pa.schema(
         for name, dtype in EVENTS.columns.items()
     ]
 )
-PACKETS = Table(
+PACKETS = Schema(
     "PACKETS",
     {
         "flow": pl.String,
@@ -109,7 +109,7 @@ PACKETS = Table(
     },
     required=("actor", "at", "up", "size"),
 )
-TRAFFIC = Table(
+TRAFFIC = Schema(
     "TRAFFIC",  # one row a completed window of client packets
     {
         "actor": pl.String,
@@ -131,7 +131,7 @@ TRAFFIC = Table(
     },
     required=("actor", "since", "until", "interarrival", "lengths"),
 )
-MESSAGES = Table(
+MESSAGES = Schema(
     "MESSAGES",  # one row a message of a game client, decoded
     {
         "stream": pl.Int32,  # number of the file or connection
@@ -153,7 +153,7 @@ MESSAGES = Table(
     },
     required=("session",),
 )
-SESSIONS = Table(
+SESSIONS = Schema(
     "SESSIONS",  # one row a play session, with the features of Cornelissen and its turns
     {
         "actor": pl.String,
@@ -179,7 +179,7 @@ SESSIONS = Table(
     },
     required=("packets", "valid", "enough"),
 )
-LABELS = Table(
+LABELS = Schema(
     "LABELS",
     {
         "actor": pl.String,
@@ -195,14 +195,14 @@ LABELS = Table(
     required=("actor", "bot"),
     open=True,
 )
-FEATURES = Table(
+FEATURES = Schema(
     "FEATURES",
     {"actor": pl.String, "since": TIME, "until": TIME, "events": pl.Int64},
     required=("actor", "since", "until", "events"),
     may_be_null=("since", "until", "events"),  # an operator's own table has a row an actor, without a period
     open=True,
 )
-SCORES = Table(
+SCORES = Schema(
     "SCORES",
     {
         "actor": pl.String,
@@ -219,7 +219,7 @@ SCORES = Table(
     required=("actor", "since", "until", "detector", "model", "events"),
     may_be_null=("since", "until", "events"),
 )
-EVIDENCE = Table(
+EVIDENCE = Schema(
     "EVIDENCE",
     {
         "actor": pl.String,
@@ -236,7 +236,7 @@ EVIDENCE = Table(
     required=("actor", "since", "until", "detector", "feature"),
     may_be_null=("since", "until"),
 )
-VERDICTS = Table(
+VERDICTS = Schema(
     "VERDICTS",
     {
         "actor": pl.String,
@@ -251,7 +251,7 @@ VERDICTS = Table(
     },
     required=("actor", "since", "until", "agree", "streak"),
 )
-PROFILES = Table(
+PROFILES = Schema(
     "PROFILES",
     {
         "actor": pl.String,
@@ -271,7 +271,7 @@ PROFILES = Table(
 )
 
 
-def check(frame: pl.DataFrame, table: Table, door: str) -> pl.DataFrame:
+def check(frame: pl.DataFrame, table: Schema, door: str) -> pl.DataFrame:
     """The frame with the table's columns in the table's order; `door` says who asks.
 
     A missing optional column becomes null. Columns a closed table does not know are dropped.
@@ -291,7 +291,7 @@ def check(frame: pl.DataFrame, table: Table, door: str) -> pl.DataFrame:
     return checked
 
 
-def _column(frame: pl.DataFrame, name: str, dtype: DataType, table: Table, door: str) -> pl.Series:
+def _column(frame: pl.DataFrame, name: str, dtype: DataType, table: Schema, door: str) -> pl.Series:
     if name not in frame.columns:
         return pl.Series(name, [None] * frame.height, dtype=dtype)
     try:
@@ -302,7 +302,7 @@ def _column(frame: pl.DataFrame, name: str, dtype: DataType, table: Table, door:
         ) from error
 
 
-def _refuse_holes(frame: pl.DataFrame, table: Table, door: str) -> None:
+def _refuse_holes(frame: pl.DataFrame, table: Schema, door: str) -> None:
     for name in table.required:
         if name not in table.may_be_null and (holes := frame[name].null_count()):
             raise TableError(

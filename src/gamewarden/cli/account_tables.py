@@ -49,7 +49,7 @@ def fit_account_table(name: str) -> click.Command:
         asked = pipeline.Asked(AccountTable(**named), positive, hours | chosen(detector, given))
         with progress(f"fitting {name}") as done:
             fitted = pipeline.fit_table(asked, source, to, reading=reading, progress=done)
-        say(*fitted.remarks)
+        say(*fitted.notes)
         page = pipeline.page_of(fitted.model, to)
         show_page(page, as_json=as_json)
         say(f"The model is in {fitted.path}")

@@ -93,7 +93,7 @@ def evaluate(
         told = pipeline.evaluate(
             feature, source, labels, rules, tried=names, reading=reading, models=models, progress=done
         )
-    say(*told.remarks)
+    say(*told.notes)
     if plot is not None:
         pipeline.draw_evaluation(told, plot)
         say(f"The ROC curves are drawn in {plot}")

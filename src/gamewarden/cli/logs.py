@@ -69,7 +69,7 @@ def read(
     for source in sources:
         with progress(f"reading {source.name}") as done:
             told = pipeline.read(source, lake, asked, done)
-        say(*(f"{source}: {line}" for line in told.remarks))
+        say(*(f"{source}: {line}" for line in told.notes))
         added.append(told.frame)
     present.table(one_under_the_other(added))
 
@@ -106,7 +106,7 @@ def _measure_command(name: str) -> click.Command:
             feature, model = pipeline.recipe_like(name, models, detector, said)
         with progress(f"measuring {name}") as done:
             told = pipeline.measure_told(feature, source, reading, model, done)
-        say(*told.remarks)
+        say(*told.notes)
         present.table(told.frame)
 
     return command

@@ -73,7 +73,7 @@ def _show(task: "Upkept", result: "Maintained", plot: Path | None, report: Path 
     if report is not None:
         write_text(report, maintaining.chart_page(result.periods, title, maintaining.told(task)))
         say(f"The report is in {report}")
-    say(*result.remarks)
+    say(*result.notes)
     present.table(result.periods, title)
 
 
@@ -147,6 +147,6 @@ def backtest(
     question = backtesting.Question(**given, probability=threshold, styles=styles_of(config))
     with progress("scoring the past") as done:
         found = backtesting.backtest(question, reading, done)
-    say(*found.remarks)
+    say(*found.notes)
     present.table(found.groups, "Model B beside model A, by group")
     present.beside(found.changes, "Who changes")

@@ -61,7 +61,7 @@ def _fit_packets(name: str) -> click.Command:
         recipe = pipeline.trace_recipe(name, chosen(detector, given))
         with progress(f"fitting {name}") as done:
             fitted = pipeline.fit_traces(recipe, traces, labels, to, reading=reading, progress=done)
-        say(*fitted.remarks)
+        say(*fitted.notes)
         model: Any = fitted.model
         page = pipeline.page_of(model, to)
         show_page(page, as_json=as_json, before=f"{model.text()}\n\n")
@@ -91,7 +91,7 @@ def _fit_events(name: str) -> click.Command:
         recipe = pipeline.detector_recipe(name, seen, styled(detector, current()) | chosen(detector, given))
         with progress(f"fitting {name}") as done:
             fitted = pipeline.fit(recipe, source, labels, to, reading=reading, progress=done)
-        say(*fitted.remarks)
+        say(*fitted.notes)
         page = pipeline.page_of(fitted.model, to)
         show_page(page, as_json=as_json)
         say(f"The model is in {fitted.path}")
@@ -133,7 +133,7 @@ def score(*, source: Path, models: Path, prevalence: "Prevalence", reading: "Rea
 
     with progress("scoring") as done:
         told = pipeline.score(source, models, reading, done, prevalence)
-    say(*told.remarks)
+    say(*told.notes)
     present.table(told.frame)
 
 
@@ -165,7 +165,7 @@ def rank(*, source: Path, models: Path, reading: "Reading", present: Presentatio
 
     with progress("ranking") as done:
         told = pipeline.rank(source, models, pipeline.Wishes.of(current(), **wishes), reading, done)
-    say(*told.remarks)
+    say(*told.notes)
     present.table(told.frame if present.for_machines else pipeline.ranking_in_short(told))
 
 

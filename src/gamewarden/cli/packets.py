@@ -62,7 +62,7 @@ def watch(
     packets = pipeline.open_packet_source(source, reading, bounds)
     with status_line() as status, _counted(counts, packets, status) as told:
         tally = _watch(packets, test, bounds, live=not source.is_file(), state=state, out=out, status=told)
-    say(*pipeline.remarks_of(packets), _summary(tally))
+    say(*pipeline.notes_of(packets), _summary(tally))
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def measure_command(name: str, recipe: type) -> click.Command:
         feature = pipeline.feature_recipe(name, chosen(recipe, given), current(), reading)
         with progress(f"measuring {name}") as done:
             told = pipeline.measure_sessions(feature, sources, reading, done)
-        say(*told.remarks)
+        say(*told.notes)
         present.table(told.frame)
 
     return command
@@ -113,7 +113,7 @@ def packets(
 
     if all(pipeline.is_message_table(source) for source in sources):
         told = pipeline.describe_table(sources, version)
-        say(*told.remarks)
+        say(*told.notes)
         present.table(told.frame)
         return
     if version is not None:
@@ -131,7 +131,7 @@ def _tell(
     known = {} if names is None else pipeline.character_names(names)
     if present.for_machines:
         present.table(decoded_frame(stream))
-        say(*stream.remarks)
+        say(*stream.notes)
         return
     summed = pipeline.SummedUp(stream)
     with progress("summing up") as done:
@@ -141,4 +141,4 @@ def _tell(
             tell(line)
     for sentence in session_sentences(summed.sessions(), known):
         tell(sentence)
-    say(*stream.remarks)
+    say(*stream.notes)

@@ -52,7 +52,7 @@ def fit_command(name: str) -> click.Command:
             told = pipeline.fit_sessions(
                 recipe, sources, labels, to, reading=reading, prevalence=prevalence, progress=done
             )
-        say(*told.fitted.remarks)
+        say(*told.fitted.notes)
         page = pipeline.page_of(told.fitted.model, to)
         show_page(page, as_json=as_json)
         if told.unknown.height and not as_json:

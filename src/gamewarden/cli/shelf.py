@@ -135,5 +135,5 @@ def diff(
             told = pipeline.compare_on(
                 both, source, current().rank.probability, reading, prevalence=prevalence, progress=done
             )
-        say(*told.remarks)
+        say(*told.notes)
         present.beside(told.frame, "scores")

@@ -140,7 +140,7 @@ def fall_silent() -> None:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Within it answers and remarks go nowhere: a command is run for something else than what it says."""
+    """Within it answers and notes go nowhere: a command is run for something else than what it says."""
     with (
         io.TextIOWrapper(io.BytesIO(), encoding="utf-8") as nowhere,
         redirect_stdout(nowhere),

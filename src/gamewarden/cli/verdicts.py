@@ -50,7 +50,7 @@ def judge(
         found = pipeline.judge_lean(
             source, models, reading, config=current(), every=every, prevalence=prevalence, progress=done
         )
-    say(*found.remarks, *found.caveats, *pipeline.judgement_summary(found))
+    say(*found.notes, *found.caveats, *pipeline.judgement_summary(found))
     if to is not None:
         with progress("keeping verdicts") as done:
             recorded = pipeline.record(found, source, to, every_one=every_one, progress=done)
@@ -103,7 +103,7 @@ def fit_fusion(
             reading=reading,
             progress=done,
         )
-    say(*fitted.remarks)
+    say(*fitted.notes)
     page = pipeline.page_of(fitted.model, to or models)
     show_page(page, as_json=as_json)
     say(f"The fusion is in {fitted.path}")

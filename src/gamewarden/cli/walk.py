@@ -90,7 +90,7 @@ def _list_first(first: "pl.DataFrame", lake: Path, models: Path, wishes: "Wishes
     from gamewarden import pipeline
 
     listed = pipeline.rank(lake, models, wishes, pipeline.Reading())
-    for remark in listed.remarks:
+    for remark in listed.notes:
         _tell(remark)
     shown = pipeline.ranking_in_short(listed).join(first, on="actor", maintain_order="left")
     lay_out(_listed(shown), "Accounts nobody had judged, and what the game knows they are")

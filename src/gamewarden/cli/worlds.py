@@ -112,7 +112,7 @@ def _reproduce_command(name: str) -> click.Command:
         if plots is not None:
             for path in study.draw(result, plots):
                 say(f"drawn: {path}")
-        say(*result.remarks)
+        say(*result.notes)
         present.table(result.frame, result.title)
         for title, frame in result.more:
             present.beside(frame, title)
@@ -132,7 +132,7 @@ def _write_report(study: Any, result: Any, path: Path) -> None:  # noqa: ANN401 
     with TemporaryDirectory() as place:
         pictures = study.draw(result, Path(place))
         tables = [("Beside the paper", result.frame), *result.more]
-        write_text(path, html_page(result.title, result.remarks, tables, pictures))
+        write_text(path, html_page(result.title, result.notes, tables, pictures))
 
 
 def _number_option(number: "Number") -> options.Decorator:

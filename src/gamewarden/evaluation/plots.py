@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Times = NDArray[np.datetime64]
 
-# Told apart by people who see few colours, and in print by their lightness.
+# Table apart by people who see few colours, and in print by their lightness.
 BOT, HUMAN, GREY, INK = "#c8553d", "#2f6690", "#9aa5b1", "#22303c"
 LINES = ("#2f6690", "#c8553d", "#3a7d44", "#8e5aa8", "#b8860b")
 _STYLE = {

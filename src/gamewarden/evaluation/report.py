@@ -19,13 +19,13 @@ p.remark { color: #51606f; margin: 0.2rem 0; }
 
 
 def html_page(
-    title: str, remarks: Sequence[str], tables: Sequence[tuple[str, pl.DataFrame]], pictures: Sequence[Path]
+    title: str, notes: Sequence[str], tables: Sequence[tuple[str, pl.DataFrame]], pictures: Sequence[Path]
 ) -> str:
-    """The page: its remarks, each table under its name, each picture inside the page itself."""
+    """The page: its notes, each table under its name, each picture inside the page itself."""
     parts = [
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title>",
         f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>",
-        *(f"<p class='remark'>{escape(remark)}</p>" for remark in remarks),
+        *(f"<p class='remark'>{escape(remark)}</p>" for remark in notes),
         *(part for name, frame in tables for part in table_html(name, frame)),
         *(_picture(path) for path in pictures),
         "</body></html>",

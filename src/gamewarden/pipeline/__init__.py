@@ -49,16 +49,16 @@ from gamewarden.pipeline.shelving import (
 )
 from gamewarden.pipeline.sources import (
     Reading,
-    Told,
+    Table,
     bounds_of,
     feature_class_of,
     input_of,
     limits_of,
     lint,
+    notes_of,
     open_packet_source,
     open_source,
     read,
-    remarks_of,
 )
 from gamewarden.pipeline.verifying import Grounds, verify
 from gamewarden.pipeline.vocabularies import measure_told, recipe_like
@@ -79,7 +79,7 @@ __all__ = [
     "Recorded",
     "Story",
     "SummedUp",
-    "Told",
+    "Table",
     "Wishes",
     "bounds_of",
     "budget_alone",
@@ -123,6 +123,7 @@ __all__ = [
     "models_in_short",
     "models_on",
     "needs_of",
+    "notes_of",
     "open_message_source",
     "open_packet_source",
     "open_source",
@@ -133,7 +134,6 @@ __all__ = [
     "read",
     "recipe_like",
     "record",
-    "remarks_of",
     "report_evaluation",
     "roll_back",
     "score",

@@ -53,7 +53,7 @@ def fit_table(asked: Asked, source: Path, to: Path, *, reading: Reading, progres
     left_out = tuple(f"{name} is left out: {why}" for name, why in probed.left_out.items())
     price: str = cast("Any", model).price
     alone = () if probed.group else (_NO_GROUP,)
-    return kept(model, to, (*alone, *left_out, *told.remarks, *notes, price))
+    return kept(model, to, (*alone, *left_out, *told.notes, *notes, price))
 
 
 def is_table_of(source: Path, model: Model) -> bool:

@@ -50,7 +50,7 @@ class Backtest:
 
     groups: pl.DataFrame
     changes: pl.DataFrame
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def backtest(question: Question, reading: Reading, progress: Progress = no_progress) -> Backtest:
@@ -72,12 +72,12 @@ def backtest(question: Question, reading: Reading, progress: Progress = no_progr
         raise ReadError(f"{question.source}: holds no event between {question.since} and {question.until}")
     both = _side_by_side(*listed, question.probability)
     grouped = _grouped(both.join(styles, on="actor", how="left"), question, reading)
-    remarks = (
+    notes = (
         f"A is {old.card.id}, B is {new.card.id}; flagged from a probability of {question.probability} on.",
         question.prevalence.sentence,
         *_in_short(grouped),
     )
-    return Backtest(_counts(grouped, question), _changes(grouped), remarks)
+    return Backtest(_counts(grouped, question), _changes(grouped), notes)
 
 
 def _model(path: Path) -> Model:

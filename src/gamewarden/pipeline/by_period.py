@@ -23,8 +23,8 @@ from gamewarden.pipeline.likeness import Likeness
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.meeting import caveats_of, meeting_of
 from gamewarden.pipeline.reaching import beside_the_list, reach_of
-from gamewarden.pipeline.scoring import load_models, models_for, zone_remarks
-from gamewarden.pipeline.sources import Reading, Told, Watched
+from gamewarden.pipeline.scoring import load_models, models_for, zone_notes
+from gamewarden.pipeline.sources import Reading, Table, Watched
 from gamewarden.pipeline.wholes import unranked
 from gamewarden.store.lake import Lake, LakeEvents
 from gamewarden.store.stretches import Stretches
@@ -89,7 +89,7 @@ class Lean:
 
     compact: Compact
     models: tuple[Model, ...]
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
     caveats: tuple[str, ...]
     fusion: FusionModel | None
     rules: Rules
@@ -120,7 +120,7 @@ class Lean:
         features = self._glass.features(span, verdicts["actor"].to_list())
         scores, _ = judged(features, self.models, self.fusion, self.rules)
         nothing = pl.DataFrame()
-        kept = self.models, self.remarks, self.caveats, self.fusion, self.rules
+        kept = self.models, self.notes, self.caveats, self.fusion, self.rules
         return Judgement(verdicts, scores, features, nothing, *kept)
 
 
@@ -152,7 +152,7 @@ class _Bench:
             run = self._run(glass if len(able) == len(found) else replace(glass, models=tuple(able)), progress)
             strange = {name: why for name, far in run.far.items() if (why := far.refusal(name, glass.limits))}
             if not strange:
-                return self._lean(run, _in_order(found, refusals), zone_remarks(found, self.reading))
+                return self._lean(run, _in_order(found, refusals), zone_notes(found, self.reading))
             refusals |= strange
 
     def _run(self, glass: "_Glass", progress: Progress) -> "_Run":
@@ -171,8 +171,8 @@ class _Bench:
         listed = self.policy.rank.probability
         probable = [piece.filter(pl.col("probability") >= listed) for piece in run.verdicts.pieces()]
         everything = pl.concat([pl.DataFrame(schema=dict(VERDICTS.columns)), *probable])
-        remarks = (
-            *run.remarks(zones),
+        notes = (
+            *run.notes(zones),
             *run.why_not,
             *run.unranked.values(),
             self.supposed.sentence,
@@ -180,7 +180,7 @@ class _Bench:
             *reach_of(models, run.fusion, points),
         )
         beside = (*doubted(self.models, models, run.spans), *refusals, *said_once(caveats))
-        return Lean(run.verdicts, models, remarks, beside, run.fusion, run.rules, run.glass)
+        return Lean(run.verdicts, models, notes, beside, run.fusion, run.rules, run.glass)
 
 
 def _in_order(models: Sequence[Model], refusals: Mapping[str, str]) -> list[str]:
@@ -218,7 +218,7 @@ class _Glass:
         """Each model's vocabulary beside what the lake can show."""
         shows = shown_by(self.events) or {}
         told = {
-            key: Told(pl.DataFrame(), shows=shows if one is None else one.shown(shows))
+            key: Table(pl.DataFrame(), shows=shows if one is None else one.shown(shows))
             for key, one in self.likeness.items()
         }
         return {model.card.id: meeting_of(model, told[repr(model.feature)]) for model in self.models}
@@ -237,9 +237,9 @@ class _Glass:
             part = part.of(actors)
         return recipe.measure_with_usage(Watched(part, progress))
 
-    def told(self, key: str, frame: pl.DataFrame) -> Told:
+    def told(self, key: str, frame: pl.DataFrame) -> Table:
         """FEATURES with the share that is covered of each row's time, without what the lake did not show."""
-        seen = Told(frame.with_columns(self.coverage.of(frame)), shows=shown_by(self.events))
+        seen = Table(frame.with_columns(self.coverage.of(frame)), shows=shown_by(self.events))
         likeness = self.likeness[key]
         return seen if likeness is None else likeness.applied(seen)
 
@@ -283,7 +283,7 @@ class _Run:
         if verdicts.height:
             self.verdicts.add(self._with_streaks(verdicts))
 
-    def remarks(self, zones: Sequence[str]) -> tuple[str, ...]:
+    def notes(self, zones: Sequence[str]) -> tuple[str, ...]:
         """What the lake and the features have to say."""
         lines = (
             line
@@ -296,7 +296,7 @@ class _Run:
         frame, usage = self.glass.measured(key, span, progress=progress)
         told = self.glass.told(key, frame)
         self.usage[key] += usage
-        self.said[key] += told.remarks
+        self.said[key] += told.notes
         return told.frame
 
     def _weigh(self, model: Model, rows: pl.DataFrame) -> None:

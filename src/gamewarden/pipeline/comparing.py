@@ -13,7 +13,7 @@ from gamewarden.detectors.card import value_text
 from gamewarden.errors import ModelError
 from gamewarden.pipeline.scoring import hear
 from gamewarden.pipeline.shelving import Kept, actors_of
-from gamewarden.pipeline.sources import Reading, Told
+from gamewarden.pipeline.sources import Reading, Table
 from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
@@ -64,7 +64,7 @@ def compare_on(
     *,
     prevalence: Prevalence = SUPPOSED,
     progress: Progress = no_progress,
-) -> Told:
+) -> Table:
     """Who scores differently under two models: both probabilities and alarms, the largest difference first.
 
     `listed_from` is the probability from which an account would be listed.
@@ -81,7 +81,7 @@ def compare_on(
         raise ModelError(f"{source}: {heard.caveats[0]}")
     shown = heard.at(prevalence)
     table = _side_by_side(*(shown.filter(model=model.card.id) for model in seeing))
-    return Told(table, (*heard.remarks, *heard.caveats, prevalence.sentence, *_crossings(table, listed_from)))
+    return Table(table, (*heard.notes, *heard.caveats, prevalence.sentence, *_crossings(table, listed_from)))
 
 
 def _side_by_side(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:

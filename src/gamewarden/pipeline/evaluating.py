@@ -20,7 +20,7 @@ from gamewarden.evaluation.summaries import distinct_units
 from gamewarden.intervals import share_interval
 from gamewarden.pipeline.fitting import detector_recipe
 from gamewarden.pipeline.scoring import rows_to_judge
-from gamewarden.pipeline.sources import Reading, Told, open_for
+from gamewarden.pipeline.sources import Reading, Table, open_for
 from gamewarden.pipeline.splitting import Splitting, compare_rows, compare_splits, keep_results
 from gamewarden.pipeline.wholes import on_clock
 from gamewarden.provenance import without_model_made
@@ -88,7 +88,7 @@ class Evaluated:
     result: SideBySide | PairsHeldOut
     measured: pl.DataFrame
     labels: pl.DataFrame
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def detectors_to_try(names: Sequence[str], protocol: Protocol) -> tuple[str, ...]:
@@ -148,7 +148,7 @@ def evaluate(
         compared = compare_rows(seeing, seen, told.frame, splitting)
     result = compared.result
     kept = () if models is None else keep_results(compared, told.frame, models)
-    said = (*compared.measured.remarks, *told.notes, *(f"WARNING: {line}" for line in result.warnings))
+    said = (*compared.measured.notes, *told.notes, *(f"WARNING: {line}" for line in result.warnings))
     notes = (*said, *result.notes, *_at_cuts(result, seeing), *kept)
     return Evaluated(result, compared.measured.frame, told.frame, notes)
 
@@ -173,11 +173,11 @@ def _share(rows: pl.DataFrame, cut: float) -> str:
     return f"{beyond.mean():.3f} ({said})"
 
 
-def _pairs(seeing: Sequence[Detector], seen: Told, told: Labels, protocol: Protocol) -> Evaluated:
+def _pairs(seeing: Sequence[Detector], seen: Table, told: Labels, protocol: Protocol) -> Evaluated:
     known = without_model_made(told.frame, [detector.name for detector in seeing])
     result = _pairs_held_out(seeing, seen.frame, known.frame, protocol)
     left_out = (f"Left out, {reason}: {count}." for reason, count in known.left_out.items())
-    return Evaluated(result, seen.frame, told.frame, (*seen.remarks, *told.notes, *left_out, *result.notes))
+    return Evaluated(result, seen.frame, told.frame, (*seen.notes, *told.notes, *left_out, *result.notes))
 
 
 def _pairs_held_out(

@@ -14,7 +14,7 @@ from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.measuring import feature_of, measured
 from gamewarden.pipeline.meeting import Said, say
 from gamewarden.pipeline.scoring import event_model, model_for, rows_to_judge
-from gamewarden.pipeline.sources import Reading, Told, Watched, only, open_source
+from gamewarden.pipeline.sources import Reading, Table, Watched, only, open_source
 from gamewarden.pipeline.vocabularies import days_of
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
@@ -78,7 +78,7 @@ def _row_story(
 ) -> Story:
     """The story of one row of an operator's own table: there are no windows in it."""
     row = row_of(actor, source, AccountTable.from_dict(model.feature.options), reading, progress)
-    said = _said(model, Told(row), source, reading)
+    said = _said(model, Table(row), source, reading)
     return Story(
         actor, model, said.at(prevalence), model.explain(row), row, pl.DataFrame(), prevalence, caveats=said.caveats
     )
@@ -91,7 +91,7 @@ def _session_story(
     mine = sessions.filter(actor=actor)
     if not mine.height:
         raise ReadError(f"{source}: has no session of actor {actor!r}")
-    said = _said(model, Told(mine), source, reading)
+    said = _said(model, Table(mine), source, reading)
     scores = said.at(prevalence)
     session = _highest(mine, scores)
     return Story(
@@ -99,7 +99,7 @@ def _session_story(
     )
 
 
-def _said(model: Model, shown: Told, source: Path, reading: Reading) -> Said:
+def _said(model: Model, shown: Table, source: Path, reading: Reading) -> Said:
     """What the model says of one actor.
 
     Raises:

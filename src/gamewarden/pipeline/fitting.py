@@ -26,7 +26,7 @@ class Fitted:
 
     model: Model
     path: Path
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def detector_recipe(name: str, feature: Feature, options: Mapping[str, Any]) -> Detector:
@@ -51,7 +51,7 @@ def fit(
     seen = only_whole(measured(frozen, events), reading.limits)
     recipe: Any = on_clock(detector, reading)
     model: Model = replace(recipe, feature=frozen).fit(seen.frame, told.frame)
-    return kept(model, to, (*seen.remarks, *told.notes))
+    return kept(model, to, (*seen.notes, *told.notes))
 
 
 def fit_traces(
@@ -73,17 +73,17 @@ def fit_traces(
     told = read_labels(labels, reading.zone)
     known = set(told.frame["actor"])
     parts: list[pl.DataFrame] = []
-    remarks: list[str] = []
+    notes: list[str] = []
     for source in traces:
         part = measure(detector.feature, source, reading, progress)
-        remarks += [f"{source}: {line}" for line in part.remarks]
+        notes += [f"{source}: {line}" for line in part.notes]
         parts.append(_named_after_file(part.frame, source, known))
     _refuse_shared_actors(parts, traces)
     model = on_clock(detector, reading).fit(pl.concat(parts), told.frame)
-    return kept(model, to, (*remarks, *told.notes))
+    return kept(model, to, (*notes, *told.notes))
 
 
-def kept(model: Model, directory: Path, remarks: Sequence[str]) -> Fitted:
+def kept(model: Model, directory: Path, notes: Sequence[str]) -> Fitted:
     """The model on the shelf, and what keeps it from being used, if anything does."""
     path = stored_models.save(model, directory)
     fitted = model.card
@@ -92,7 +92,7 @@ def kept(model: Model, directory: Path, remarks: Sequence[str]) -> Fitted:
     if standing != fitted.id:
         promote = f"gamewarden model promote {fitted.id} --models {directory} --because …"
         waits = (f"{standing} was promoted and stays in force; `{promote}` puts this model in its place",)
-    return Fitted(model, path, (*remarks, *waits))
+    return Fitted(model, path, (*notes, *waits))
 
 
 def _named_after_file(measured: pl.DataFrame, source: Path, known: set[str]) -> pl.DataFrame:

@@ -72,8 +72,8 @@ def fit_fusion(
     cut = Clock(every or parse_span(config.measure.every), reading.zone or "UTC")
     features = {name: seen.frame for name, seen in measured.items()}
     model = fuse(heard.models, features, told.frame, fusion=fusion, cut=cut, discount=config.chunks.discount)
-    remarks = dict.fromkeys(line for seen in measured.values() for line in seen.remarks)
-    return kept(cast("Model", model), to, (*remarks, *heard.caveats, *told.notes))
+    notes = dict.fromkeys(line for seen in measured.values() for line in seen.notes)
+    return kept(cast("Model", model), to, (*notes, *heard.caveats, *told.notes))
 
 
 def fuse(

@@ -54,7 +54,7 @@ class Judgement:
     features: Mapping[str, pl.DataFrame]  # the FEATURES each model scored, by the model's id
     evidence: pl.DataFrame  # EVIDENCE of the scores behind verdicts that reach an operating point
     models: tuple[Model, ...]
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()  # what has to stand beside every verdict
     fusion: FusionModel | None = None  # what the scores were fused with; None where alarms were only combined
     rules: Rules = field(default=Rules())
@@ -113,8 +113,8 @@ def judge(
         features=features,
         evidence=evidence_behind(reached, found, features, cut),
         models=tuple(found),
-        remarks=(
-            *heard.remarks,
+        notes=(
+            *heard.notes,
             *why_not,
             *unranked(scores, found, cut),
             supposed.sentence,

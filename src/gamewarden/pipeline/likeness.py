@@ -9,7 +9,7 @@ import polars as pl
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.kinds import kinds_by_period
 from gamewarden.features.self_similarity.recipe import ROLES, SelfSimilarity
-from gamewarden.pipeline.sources import Told, whole_of
+from gamewarden.pipeline.sources import Table, whole_of
 from gamewarden.spans import DAY
 from gamewarden.verdicts.meeting import Learned, Limits, Spell
 
@@ -21,7 +21,7 @@ def learned_by(feature: SelfSimilarity | Actions) -> Learned:
     return Learned(feature.vocabulary or (), feature.shares, feature.counts_kind, isinstance(feature, SelfSimilarity))
 
 
-def only_alike(told: Told, feature: SelfSimilarity | Actions, stream: Any, limits: Limits) -> Told:  # noqa: ANN401  of events
+def only_alike(told: Table, feature: SelfSimilarity | Actions, stream: Any, limits: Limits) -> Table:  # noqa: ANN401  of events
     """FEATURES in which nothing is said of what a source did not show in a period.
 
     A kind that was common in training and never occurs in a period is null there, not 0. A period most of whose events
@@ -57,14 +57,14 @@ class Likeness:
         inside = counts.filter(pl.col("since").is_in([spell.since for spell in alike]))
         return cls(feature, alike, strange, dict(inside.group_by("kind").agg(pl.col("n").sum()).iter_rows()))
 
-    def applied(self, told: Told) -> Told:
+    def applied(self, told: Table) -> Table:
         """FEATURES of the source or of a part of it, without what it did not show, and what it can show."""
         shows = self.shown(told.shows or {})
         if not self.alike or not (self._missed or self.strange):
             return replace(told, shows=shows)
         frame = _without_kinds(_without_periods(told.frame, self.strange, self.feature), self.alike, self.feature)
-        remarks = [spell.sentence(rows) for spell in self.strange if (rows := _inside(told.frame, spell))]
-        return replace(told, frame=frame, remarks=(*told.remarks, *remarks), shows=shows)
+        notes = [spell.sentence(rows) for spell in self.strange if (rows := _inside(told.frame, spell))]
+        return replace(told, frame=frame, notes=(*told.notes, *notes), shows=shows)
 
     def shown(self, shows: Mapping[str, int]) -> Mapping[str, int]:
         """What the source can show as far as it is alike; where no period is, without what went missing."""

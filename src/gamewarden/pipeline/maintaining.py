@@ -84,7 +84,7 @@ class Maintained:
     detector: str
     periods: pl.DataFrame
     new: int
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def maintain(task: Upkept, tick: Tick = no_tick, stop: Callable[[], bool] = lambda: False) -> Maintained:

@@ -15,7 +15,7 @@ from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.likeness import only_alike
-from gamewarden.pipeline.sources import Reading, Told, Unquestioned, open_for, remarks_of
+from gamewarden.pipeline.sources import Reading, Table, Unquestioned, notes_of, open_for
 from gamewarden.readers.logs.operator_tables import read_vocabulary
 from gamewarden.spans import parse_span
 from gamewarden.verdicts.meeting import Limits
@@ -53,12 +53,12 @@ def feature_of(recipe: Recipe) -> Feature:
         raise ModelError(f"model: {recipe.name} cannot be measured with its options ({error}); fit it again") from error
 
 
-def measure(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:
+def measure(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Table:
     """FEATURES of a source and nothing else: a vocabulary that was given says itself what the source can show."""
     return measured(feature, Unquestioned(open_for(feature, source, reading, progress)))
 
 
-def measured(feature: Feature, stream: Any, limits: Limits | None = None) -> Told:  # noqa: ANN401  what the feature takes
+def measured(feature: Feature, stream: Any, limits: Limits | None = None) -> Table:  # noqa: ANN401  what the feature takes
     """FEATURES of a stream, and what the recipe and the source have to say beside them.
 
     Where a vocabulary was learned, periods of another vocabulary than its own, by `limits`, are not measured.
@@ -66,11 +66,11 @@ def measured(feature: Feature, stream: Any, limits: Limits | None = None) -> Tol
     warnings: tuple[str, ...] = getattr(feature, "warnings", ())
     if isinstance(feature, SelfSimilarity):
         frame, usage = feature.measure_with_usage(stream)
-        told = Told(frame, (*warnings, *remarks_of(stream), *usage.sentences()))
+        told = Table(frame, (*warnings, *notes_of(stream), *usage.sentences()))
         return only_alike(_sighted(told, stream), feature, stream, limits or Limits())
     frame = feature.measure(stream)
     said = feature.remarks_on(frame) if isinstance(feature, AccountTable) else ()
-    told = Told(frame, (*warnings, *remarks_of(stream), *said))
+    told = Table(frame, (*warnings, *notes_of(stream), *said))
     if feature.input != "events":
         return told
     if not isinstance(feature, Actions):
@@ -78,7 +78,7 @@ def measured(feature: Feature, stream: Any, limits: Limits | None = None) -> Tol
     return only_alike(_sighted(told, stream, by_day=True), feature, stream, limits or Limits())
 
 
-def _sighted(told: Told, stream: object, *, by_day: bool = False) -> Told:
+def _sighted(told: Table, stream: object, *, by_day: bool = False) -> Table:
     """FEATURES with the share that the source covers of each row's time, or of its day, and what it can show."""
     coverage = coverage_of(stream)
     if coverage is None:

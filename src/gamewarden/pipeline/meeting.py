@@ -11,17 +11,17 @@ from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.likeness import learned_by
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.prevalence import at_share
-from gamewarden.pipeline.sources import Told
+from gamewarden.pipeline.sources import Table
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.meeting import (
     Far,
     Limits,
     Meeting,
     Partly,
-    coverage_remarks,
+    coverage_notes,
     least_of_row,
     only_covered,
-    origin_remarks,
+    origin_notes,
     whole_enough,
 )
 from gamewarden.verdicts.prevalence import Prevalence
@@ -41,7 +41,7 @@ class Said:
         return at_share(self.scores, prior_of(self.model.card), prevalence.bots)
 
 
-def say(model: Model, shown: Told, limits: Limits) -> Said:
+def say(model: Model, shown: Table, limits: Limits) -> Said:
     """What a model says of the rows it is shown; one that cannot judge their source says nothing."""
     name, met = model.card.id, meeting_of(model, shown)
     if met is not None and (refusal := met.refusal(limits)):
@@ -57,14 +57,14 @@ def say(model: Model, shown: Told, limits: Limits) -> Said:
 def caveats_of(model: Model, met: Meeting | None, partly: Partly, far: Far) -> tuple[str, ...]:
     """What stands beside every word of a model."""
     return (
-        *origin_remarks(model.card.id, model.card.training),
-        *(met.remarks() if met is not None else ()),
-        *partly.remarks("scored"),
-        *far.remarks(model.card.id),
+        *origin_notes(model.card.id, model.card.training),
+        *(met.notes() if met is not None else ()),
+        *partly.notes("scored"),
+        *far.notes(model.card.id),
     )
 
 
-def meeting_of(model: Model, shown: Told) -> Meeting | None:
+def meeting_of(model: Model, shown: Table) -> Meeting | None:
     """A model's vocabulary beside what the source can show; None where one of both has no kinds."""
     feature = feature_of(model.feature)
     if shown.shows is None or not isinstance(feature, SelfSimilarity | Actions) or feature.vocabulary is None:
@@ -72,7 +72,7 @@ def meeting_of(model: Model, shown: Told) -> Meeting | None:
     return Meeting(model.card.id, learned_by(feature), shown.shows)
 
 
-def only_whole(seen: Told, limits: Limits) -> Told:
+def only_whole(seen: Table, limits: Limits) -> Table:
     """What may be learned from: the periods that the source covers as well as its best ones, with a remark on others.
 
     Where none is whole the parts are all alike, and a model that learned from them knows such parts.
@@ -83,5 +83,5 @@ def only_whole(seen: Told, limits: Limits) -> Told:
     return replace(
         seen,
         frame=only_covered(seen.frame, least),
-        remarks=(*seen.remarks, *coverage_remarks(seen.frame, least, "learned from")),
+        notes=(*seen.notes, *coverage_notes(seen.frame, least, "learned from")),
     )

@@ -16,8 +16,8 @@ from gamewarden.pipeline.judging import judged, rules_of
 from gamewarden.pipeline.measuring import feature_of, measured
 from gamewarden.pipeline.meeting import say
 from gamewarden.pipeline.reaching import best_points, other_voices, rare_styles
-from gamewarden.pipeline.scoring import event_model, zone_remarks
-from gamewarden.pipeline.sources import Reading, Told, Watched, open_source
+from gamewarden.pipeline.scoring import event_model, zone_notes
+from gamewarden.pipeline.sources import Reading, Table, Watched, open_source
 from gamewarden.pipeline.vocabularies import days_of
 from gamewarden.readers.logs.operator_tables import read_profiles
 from gamewarden.tables import FEATURES, SCORES
@@ -102,7 +102,7 @@ def range_filters(column: str, text: str | None) -> tuple[Filter, ...]:
 
 
 @dataclass(frozen=True)
-class Ranked(Told):
+class Ranked(Table):
     """The list, what has to be said beside it, and the reasons that nearly all on it share."""
 
     common: tuple[str, ...] = ()
@@ -143,9 +143,9 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     again = (shown_by.again(source, models, reading),) if listing.height else ()
     evidence = model.explain(periods)
     common = common_reasons(listing, evidence)
-    remarks = (
-        *shown.remarks,
-        *zone_remarks([model], reading),
+    notes = (
+        *shown.notes,
+        *zone_notes([model], reading),
         *doubted(models, [model], scores),
         *said.caveats,
         wishes.prevalence.sentence,
@@ -156,7 +156,7 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
         *_in_common(common, listing.height),
     )
     reasoned = add_reasons(listing, evidence).with_columns(pl.lit(wishes.prevalence.bots).alias("prevalence"))
-    return Ranked(reasoned, remarks, common=tuple(common["says"]))
+    return Ranked(reasoned, notes, common=tuple(common["says"]))
 
 
 def _judged(measured: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:

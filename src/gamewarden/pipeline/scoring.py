@@ -15,7 +15,7 @@ from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.measuring import feature_of, measured
 from gamewarden.pipeline.meeting import Said, say
 from gamewarden.pipeline.session_models import sessions_to_judge
-from gamewarden.pipeline.sources import Reading, Told, open_for
+from gamewarden.pipeline.sources import Reading, Table, open_for
 from gamewarden.readers.captures.packets import is_capture
 from gamewarden.readers.ragnarok.messages import is_packetstream
 from gamewarden.store import models as stored_models
@@ -70,7 +70,7 @@ def score(
     reading: Reading,
     progress: Progress = no_progress,
     prevalence: Prevalence = SUPPOSED,
-) -> Told:
+) -> Table:
     """SCORES of every actor and period under the model in force of every detector that can see this source.
 
     Raises:
@@ -80,7 +80,7 @@ def score(
     heard = hear(found, source, reading, progress)
     scores = heard.at(prevalence)
     caveats = (*doubted(models, heard.models, scores), *heard.caveats)
-    return Told(scores, (*heard.remarks, *caveats, *_unsure(scores), prevalence.sentence))
+    return Table(scores, (*heard.notes, *caveats, *_unsure(scores), prevalence.sentence))
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Heard:
     """What the models that can judge a source say of it."""
 
     models: tuple[Model, ...]
-    shown: Mapping[str, Told]  # what each looked at, by the model's id
+    shown: Mapping[str, Table]  # what each looked at, by the model's id
     said: Mapping[str, Said]  # likewise
     caveats: tuple[str, ...]  # what stands beside every word of theirs
 
@@ -102,9 +102,9 @@ class Heard:
         return {name: told.frame for name, told in self.shown.items()}
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What the source and the features have to say."""
-        return tuple(dict.fromkeys(line for told in self.shown.values() for line in told.remarks))
+        return tuple(dict.fromkeys(line for told in self.shown.values() for line in told.notes))
 
 
 def hear(models: Sequence[Model], source: Path, reading: Reading, progress: Progress = no_progress) -> Heard:
@@ -128,7 +128,7 @@ def hear(models: Sequence[Model], source: Path, reading: Reading, progress: Prog
     )
 
 
-def rows_to_judge(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Told:
+def rows_to_judge(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Table:
     """What a detector of this feature is shown of a source."""
     if feature.input == "messages":
         return sessions_to_judge(feature, [source], reading, progress)
@@ -147,16 +147,16 @@ def model_for(source: Path, models: Path, detector: str | None) -> Model:
 
 def measure_for(
     models: Sequence[Model], source: Path, reading: Reading, progress: Progress = no_progress
-) -> dict[str, Told]:
+) -> dict[str, Table]:
     """The FEATURES each model looks at, by the model's id; what several look at is measured once."""
     recipes = {repr(model.feature): model.feature for model in models}
     known = {key: rows_to_judge(feature_of(recipe), source, reading, progress) for key, recipe in recipes.items()}
-    zones = zone_remarks(models, reading)
-    told = {key: replace(one, remarks=(*one.remarks, *zones)) for key, one in known.items()}
+    zones = zone_notes(models, reading)
+    told = {key: replace(one, notes=(*one.notes, *zones)) for key, one in known.items()}
     return {model.card.id: told[repr(model.feature)] for model in models}
 
 
-def zone_remarks(models: Sequence[Model], reading: Reading) -> tuple[str, ...]:
+def zone_notes(models: Sequence[Model], reading: Reading) -> tuple[str, ...]:
     """Whose days are cut by another zone than this run reads times in: a model keeps the zone it was fitted with."""
     others = {
         model.card.id: model.feature.options["zone"] or "UTC"

@@ -13,7 +13,7 @@ from gamewarden.pipeline.fitting import Fitted, kept
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.prevalence import scored
 from gamewarden.pipeline.sessions import LABEL_FOLDERS, as_strict, session_sources
-from gamewarden.pipeline.sources import Reading, Told, Watched
+from gamewarden.pipeline.sources import Reading, Table, Watched
 from gamewarden.pipeline.wholes import on_clock
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.readers.ragnarok.messages import message_table, open_messages
@@ -41,15 +41,15 @@ class Gathered:
     """Sessions that can be judged, each once, with the label its folder gives, and what has to be said of them."""
 
     rows: pl.DataFrame  # SESSIONS with events, and folder_says: true, false or null
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def sessions_to_judge(
     feature: Feature, sources: Sequence[Path], reading: Reading, progress: Progress = no_progress
-) -> Told:
+) -> Table:
     """The sessions that have an actor and a time, as FEATURES: `events` counts their messages."""
     gathered = _gather(feature, session_sources(sources), reading, progress)
-    return Told(gathered.rows.drop("folder_says"), gathered.remarks)
+    return Table(gathered.rows.drop("folder_says"), gathered.notes)
 
 
 def fit_sessions(
@@ -79,8 +79,8 @@ def fit_sessions(
     known, notes = _labels(gathered.rows, labels, reading)
     model = on_clock(detector, reading).fit(gathered.rows.drop("folder_says"), known)
     left_out = [f"{file}: left out, no folder says what it is" for file, _ in found if (file, _) not in used]
-    remarks = (*gathered.remarks, *notes, *left_out)
-    return FittedSessions(kept(model, to, remarks), _unknown(model, gathered.rows, known, prevalence))
+    notes = (*gathered.notes, *notes, *left_out)
+    return FittedSessions(kept(model, to, notes), _unknown(model, gathered.rows, known, prevalence))
 
 
 def _gather(
@@ -95,9 +95,9 @@ def _gather(
         reports.append(stream.report)
         parts.append(_named(check(told.frame, SESSIONS, str(file)), file, label))
     rows = pl.concat(parts)
-    remarks = _counted(reports)
+    notes = _counted(reports)
     placed = rows.drop_nulls(["since", "until"]).unique(subset=_SAME, keep="first", maintain_order=True)
-    return Gathered(placed.sort("actor", "since", maintain_order=True), (*remarks, *_lost(rows, placed)))
+    return Gathered(placed.sort("actor", "since", maintain_order=True), (*notes, *_lost(rows, placed)))
 
 
 def _named(sessions: pl.DataFrame, file: Path, label: bool | None) -> pl.DataFrame:  # noqa: FBT001  human, bot or not known

@@ -12,7 +12,7 @@ from gamewarden.contracts import Feature, LogSource, MessageStream, Progress, no
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.features.session.recipe import Sessions
 from gamewarden.pipeline.measuring import measured
-from gamewarden.pipeline.sources import Reading, Told, Watched
+from gamewarden.pipeline.sources import Reading, Table, Watched
 from gamewarden.readers.logs.operator_tables import read_table
 from gamewarden.readers.ragnarok.events import MessageEvents
 from gamewarden.readers.ragnarok.messages import holds_messages, message_table, open_messages
@@ -80,13 +80,13 @@ class JoinedMessages:
         self._streams = streams
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What the latest reading of each source counted."""
         several = len(self._streams) > 1
         return tuple(
             f"{name}: {line}" if several and not line.startswith(name) else line
             for name, stream in self._streams.items()
-            for line in getattr(stream, "remarks", ())
+            for line in getattr(stream, "notes", ())
         )
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -138,7 +138,7 @@ class SummedUp:
 
 def measure_sessions(
     feature: Feature, sources: Sequence[Path], reading: Reading, progress: Progress = no_progress
-) -> Told:
+) -> Table:
     """SESSIONS of any number of packetstreams, captures and folders of them."""
     return measured(feature, Watched(open_message_source(sources, as_strict(feature, reading)), progress))
 
@@ -175,7 +175,7 @@ def character_names(path: Path) -> dict[str, str]:
     return dict(texts.iter_rows())
 
 
-def describe_table(paths: Sequence[Path], version: int | None = None) -> Told:
+def describe_table(paths: Sequence[Path], version: int | None = None) -> Table:
     """What a message table says, or several on top of each other: one row an id, up to a version.
 
     Raises:
@@ -196,4 +196,4 @@ def describe_table(paths: Sequence[Path], version: int | None = None) -> Told:
         for entry in db.entries.values()
     ]
     schema = {"id": pl.String, "length": pl.Int32, "function": pl.String, "parts": pl.String, "version": pl.Int32}
-    return Told(pl.DataFrame(rows, schema=schema), tuple(db.lines()))
+    return Table(pl.DataFrame(rows, schema=schema), tuple(db.lines()))

@@ -58,11 +58,11 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Told:
+class Table:
     """A table, and what has to be said beside it."""
 
     frame: pl.DataFrame
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     shows: Mapping[str, int] | None = None  # what the source behind it can show, where it is one of events
 
 
@@ -155,11 +155,11 @@ def input_of(detector: str) -> StreamKind:
     return feature_class_of(detector).input
 
 
-def read(source: Path, lake: Path, reading: Reading, progress: Progress = no_progress) -> Told:
-    """Take a log file into a lake; one row of what came in, with what was wrong in it as remarks."""
+def read(source: Path, lake: Path, reading: Reading, progress: Progress = no_progress) -> Table:
+    """Take a log file into a lake; one row of what came in, with what was wrong in it as notes."""
     file = _open_log(source, reading)
     added = Lake(lake).add(cast("Any", Watched(file, progress)))
-    remarks = remarks_of(file) if added.new else ()
+    notes = notes_of(file) if added.new else ()
     row = {
         "source": str(source),
         "new": added.new,
@@ -167,7 +167,7 @@ def read(source: Path, lake: Path, reading: Reading, progress: Progress = no_pro
         "days": len(added.days),
         "note": added.note,
     }
-    return Told(pl.DataFrame([row], schema_overrides={"note": pl.String}), remarks)
+    return Table(pl.DataFrame([row], schema_overrides={"note": pl.String}), notes)
 
 
 def _open_log(source: Path, reading: Reading) -> LogSource:
@@ -203,9 +203,9 @@ def open_for(feature: Feature, source: Path, reading: Reading, progress: Progres
     return Watched(OPENERS[feature.input](source, reading), progress)
 
 
-def remarks_of(stream: object) -> tuple[str, ...]:
+def notes_of(stream: object) -> tuple[str, ...]:
     """What the latest reading of a stream has to say: rows left out, where it had to stop."""
-    return tuple(getattr(stream, "remarks", ()))
+    return tuple(getattr(stream, "notes", ()))
 
 
 class Watched:

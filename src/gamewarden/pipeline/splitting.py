@@ -18,7 +18,7 @@ from gamewarden.evaluation.splits import middle_of
 from gamewarden.evaluation.ties import NO_TIES, Seen, seen_in, ties_of
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.meeting import only_whole
-from gamewarden.pipeline.sources import Told, before, without
+from gamewarden.pipeline.sources import Table, before, without
 from gamewarden.store.models import stored
 from gamewarden.store.results import save_results
 from gamewarden.verdicts.meeting import Limits
@@ -42,7 +42,7 @@ class Compared:
 
     result: SideBySide
     seeing: tuple[Detector, ...]  # with their feature frozen
-    measured: Told
+    measured: Table
     stream: EventStream | None = None  # what was measured, where it were events
 
 
@@ -73,7 +73,11 @@ def compare_splits(
 
 
 def compare_rows(
-    seeing: Sequence[Detector], told: Told, labels: pl.DataFrame, splitting: Splitting, progress: Progress = no_progress
+    seeing: Sequence[Detector],
+    told: Table,
+    labels: pl.DataFrame,
+    splitting: Splitting,
+    progress: Progress = no_progress,
 ) -> Compared:
     """Judge what was measured from packets or messages: no event shows ties there, or what came because of a label.
 

@@ -23,7 +23,7 @@ from gamewarden.errors import FitError, MeasureError, ReadError
 from gamewarden.notices import Notices
 from gamewarden.pipeline.measuring import feature_of, measured
 from gamewarden.pipeline.meeting import only_whole
-from gamewarden.pipeline.sources import Told
+from gamewarden.pipeline.sources import Table
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.spans import DAY, to_micros
 from gamewarden.store import models as stored_models
@@ -174,7 +174,7 @@ class LakeHands:
         since, until = periods[-1].since, periods[0].until
         frozen = feature.learn(self.lake.events(since, until))
         rows = pl.concat([measured(frozen, self.lake.events(one.since, one.until)).frame for one in periods])
-        fitted: Model = recipe_like(self._model(model), frozen).fit(only_whole(Told(rows), self.limits).frame, labels)
+        fitted: Model = recipe_like(self._model(model), frozen).fit(only_whole(Table(rows), self.limits).frame, labels)
         return fitted
 
     def _labels(self, period: Period) -> pl.DataFrame | None:

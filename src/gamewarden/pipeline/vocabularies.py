@@ -13,7 +13,7 @@ from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.measuring import days_like, feature_of, measured
 from gamewarden.pipeline.scoring import load_models
-from gamewarden.pipeline.sources import Reading, Told, Unquestioned, open_for, remarks_of
+from gamewarden.pipeline.sources import Reading, Table, Unquestioned, notes_of, open_for
 from gamewarden.spans import span_text
 from gamewarden.store import shelf
 from gamewarden.words import counted
@@ -83,7 +83,7 @@ def recipe_like(name: str, models: Path, detector: str | None, given: Mapping[st
 
 def measure_told(
     feature: Feature, source: Path, reading: Reading, model: Model | None = None, progress: Progress = no_progress
-) -> Told:
+) -> Table:
     """FEATURES of a source, and over which kinds its self-similarities are.
 
     A vocabulary that was given says itself what the source can show; of a model's, the source does.
@@ -97,7 +97,7 @@ def measure_told(
     own = feature.vocabulary is None
     over = f"over the {counted(len(usage.vocabulary), 'kind')} of this source" if own else _over(feature, model)
     said = f"Self-similarity is {over}; another vocabulary gives other numbers."
-    return Told(frame, (*remarks_of(stream), *usage.sentences(), said))
+    return Table(frame, (*notes_of(stream), *usage.sentences(), said))
 
 
 def _over(recipe: SelfSimilarity, model: Model | None) -> str:

@@ -86,7 +86,7 @@ class Study:
     title: str
     frame: pl.DataFrame
     runs: tuple[Run, ...]
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
     more: tuple[tuple[str, pl.DataFrame], ...] = ()  # further tables, by their names
 
 

@@ -72,7 +72,7 @@ class Study:
     more: tuple[tuple[str, pl.DataFrame], ...]
     drawn: pl.DataFrame
     people: pl.DataFrame  # how often each was called a bot
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def steps(seeds: int, hours: int) -> int:

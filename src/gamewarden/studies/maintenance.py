@@ -55,7 +55,7 @@ class Study:
     by_week: pl.DataFrame  # policy, seed, week, auc, retrained
     charts: Mapping[int, pl.DataFrame]  # by seed
     happenings: Mapping[str, int]
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
     more: tuple[tuple[str, pl.DataFrame], ...] = ()
 
 

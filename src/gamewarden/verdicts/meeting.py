@@ -134,7 +134,7 @@ class Meeting:
             )
         return None
 
-    def remarks(self) -> Iterator[str]:
+    def notes(self) -> Iterator[str]:
         """What stands beside every list and verdict of the model on this source."""
         if 1 - self.known >= _WORTH_SAYING:
             yield (
@@ -151,7 +151,7 @@ class Meeting:
         return (kind in self.learned.common) != bool(self.shows.get(kind) or (kind in self.shows))
 
 
-def origin_remarks(model: str, training: Mapping[str, object]) -> Iterator[str]:
+def origin_notes(model: str, training: Mapping[str, object]) -> Iterator[str]:
     """What has to be said of whom a model learned from."""
     sources = training.get("sources")
     if isinstance(sources, Mapping) and SIMULATED in sources:
@@ -209,7 +209,7 @@ class Far:
             )
         return None
 
-    def remarks(self, model: str) -> Iterator[str]:
+    def notes(self, model: str) -> Iterator[str]:
         """How many rows lie beyond what a model learned from."""
         if self._rows:
             yield (
@@ -244,9 +244,9 @@ def only_covered(rows: pl.DataFrame, least: float) -> pl.DataFrame:
     return rows.filter(pl.col(COVERED).is_null() | (pl.col(COVERED) >= least))
 
 
-def coverage_remarks(rows: pl.DataFrame, least: float, what: str) -> Iterator[str]:
+def coverage_notes(rows: pl.DataFrame, least: float, what: str) -> Iterator[str]:
     """Which periods a source covers too little of to be scored, or to be learned from."""
-    return Partly.of(rows, least).remarks(what)
+    return Partly.of(rows, least).notes(what)
 
 
 @dataclass(frozen=True)
@@ -268,7 +268,7 @@ class Partly:
         """Both together."""
         return Partly(self.rows + other.rows, self.periods | other.periods)
 
-    def remarks(self, what: str) -> Iterator[str]:
+    def notes(self, what: str) -> Iterator[str]:
         """Which periods are not scored, or not learned from."""
         if not self.rows:
             return

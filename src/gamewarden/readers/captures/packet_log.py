@@ -184,7 +184,7 @@ class TableStream:
         return int(_parquet(self._origin).metadata.num_rows)
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What the latest reading counted, and where it had to stop."""
         return tuple(self.report.lines())
 

@@ -119,7 +119,7 @@ class CaptureStream:
         self._rules = _rules(server_ports, include_empty=include_empty, only_up=only_up)
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What the latest reading counted, and where it had to stop."""
         return tuple(self.report.lines())
 

@@ -17,10 +17,10 @@ from gamewarden.readers.logs.tables import first_line_of, open_parquet, peek, un
 from gamewarden.readers.row_report import Tally, shorten
 from gamewarden.readers.timestamps import Clock
 from gamewarden.spreadsheets import restored
-from gamewarden.tables import LABELS, PARQUET_FAULTS, PROFILES, SCORES, TIME, Table, check
+from gamewarden.tables import LABELS, PARQUET_FAULTS, PROFILES, SCORES, TIME, Schema, check
 from gamewarden.words import counted
 
-_SCORED = Table(
+_SCORED = Schema(
     "SCORES",
     {**SCORES.columns, "bot": pl.Boolean},
     required=("actor", "since", "until", "detector"),
@@ -134,7 +134,7 @@ def read_table(path: Path, layout: Layout = PLAIN, times: Collection[str] = ()) 
     return pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(shape.names, pl.String))
 
 
-def _read_own(path: Path, table: Table) -> tuple[pl.DataFrame, str | None]:
+def _read_own(path: Path, table: Schema) -> tuple[pl.DataFrame, str | None]:
     """A table that may come from a list of ours: CSV without the apostrophes before formulas, and a word on them."""
     found = read_table(path, times=[name for name, dtype in table.columns.items() if dtype == TIME])
     _demand(found, table, path)
@@ -171,17 +171,17 @@ def _texts(frame: pl.DataFrame, path: Path, encoding: str | None) -> pl.DataFram
     return pl.DataFrame(done)
 
 
-def _demand(frame: pl.DataFrame, table: Table, path: Path) -> None:
+def _demand(frame: pl.DataFrame, table: Schema, path: Path) -> None:
     if missing := [name for name in table.required if name not in frame.columns]:
         raise ReadError(f"{path}: lacks {', '.join(missing)}; it has {', '.join(frame.columns)}")
 
 
-def _typed(frame: pl.DataFrame, table: Table, clock: Clock, path: Path) -> pl.DataFrame:
+def _typed(frame: pl.DataFrame, table: Schema, clock: Clock, path: Path) -> pl.DataFrame:
     with foreign(path):
         return pl.DataFrame([_fit(column, table, clock, path) for column in frame])
 
 
-def _fit(column: pl.Series, table: Table, clock: Clock, path: Path) -> pl.Series:
+def _fit(column: pl.Series, table: Schema, clock: Clock, path: Path) -> pl.Series:
     dtype = table.columns.get(column.name)
     if dtype is None:
         return _numbers_as_numbers(_showable(column))

@@ -129,7 +129,7 @@ class EventFile:
         return self._report
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What was wrong in the file, after the latest reading; the report's first sentence only counts the rows."""
         return tuple(self.report.sentences()[1:])
 

@@ -57,7 +57,7 @@ class MessageCapture:
         self._batch = batch
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What the latest reading counted, and where it had to stop."""
         return tuple(self.report.lines())
 

@@ -97,7 +97,7 @@ class ReportedMessages(MessageStream, Protocol):
     """Messages with something to say about how they were read."""
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What the latest reading counted, and where it had to stop."""
 
     def only(self, size: int, digest: str) -> None:
@@ -129,14 +129,14 @@ class MessageEvents:
         self.promised = _promised({entry.function for entry in db.entries.values()})
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What the latest reading counted and left out."""
         left = (
             f"{counted(count, 'message')} left out of the events: {why}"
             for why, count in self._left_out.items()
             if count
         )
-        return (*self._messages.remarks, *left)
+        return (*self._messages.notes, *left)
 
     def content(self, beginnings: Sequence[int] = ()) -> Content:
         """A digest of the unpacked bytes; a file that has grown is read anew, since sessions may go on in it."""
