@@ -92,7 +92,7 @@ def test_a_model_ranks_days_on_the_clock_it_was_fitted_with(game, tmp_path):
         *("--zone", "Asia/Seoul"),
     )
     there, elsewhere = (
-        pipeline.judge(log, tmp_path, pipeline.Reading(zone=zone)).notes for zone in ("Asia/Seoul", None)
+        pipeline.judge(log, tmp_path, pipeline.Reading(time_zone=zone)).notes for zone in ("Asia/Seoul", None)
     )
 
     assert not [line for line in there if "parts of a period" in line]

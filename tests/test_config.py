@@ -42,7 +42,7 @@ def test_every_setting_has_a_sentence():
         ({"rank": 3}, "here [rank]: is 3, not a section; write [name] and one setting a line"),
         ({"read": {"max_bad_share": 2}}, "here [read] max_bad_share = 2; it is a share between 0 and 1"),
         (
-            {"read": {"zone": "Mars/Base"}},
+            {"read": {"time_zone": "Mars/Base"}},
             "time zone 'Mars/Base' is unknown; write an IANA name such as Asia/Seoul or UTC",
         ),
         ({"evaluate": {"folds": 1}}, "here [evaluate] folds = 1; it must lie from 2 to 1,000"),

@@ -174,8 +174,8 @@ def test_days_come_back_from_json_as_they_were():
     [
         ("every", 0),
         ("every", 10**18),
-        ("zone", "Middle/Earth"),
-        ("zone", None),
+        ("time_zone", "Middle/Earth"),
+        ("time_zone", None),
         ("pooled", []),
         ("by_length", {}),
         ("by_length", {"0": {}}),

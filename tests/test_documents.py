@@ -13,7 +13,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 FIGURES = DOCS / "figures"
 BY_HAND, PUBLISHED = FIGURES / "by_hand.json", FIGURES / "published.json"
 RECORDED = sorted(path for path in FIGURES.glob("*.json") if path not in (BY_HAND, PUBLISHED))
-TABLES = [value for value in vars(tables).values() if isinstance(value, tables.Table)]
+TABLES = [value for value in vars(tables).values() if isinstance(value, tables.Schema)]
 
 
 @pytest.mark.parametrize(("section", "setting"), list(settings()), ids=lambda value: getattr(value, "name", value))

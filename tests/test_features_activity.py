@@ -32,7 +32,7 @@ def test_a_day_ends_at_midnight_of_the_zone():
     log = events(("a", 14, "Dion", "1"), ("a", 16, "Giran", "1"))
 
     assert Activity().measure(log).height == 1
-    assert Activity(zone="Asia/Seoul").measure(log)["main_zone"].to_list() == ["Dion", "Giran"]
+    assert Activity(time_zone="Asia/Seoul").measure(log)["main_zone"].to_list() == ["Dion", "Giran"]
 
 
 def test_what_the_log_does_not_have_is_null():

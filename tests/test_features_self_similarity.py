@@ -336,7 +336,7 @@ def test_without_characters_a_row_cannot_be_measured_by_character_and_is_counted
 def test_days_of_a_zone_begin_at_its_midnight_and_may_have_23_hours():
     frame = log(("a", 0, "x"), ("a", DAY // SECOND, "x"), ("a", 2 * DAY // SECOND, "x"))
 
-    rows = SelfSimilarity(zone="Europe/Berlin").measure(FrameEvents(frame))
+    rows = SelfSimilarity(time_zone="Europe/Berlin").measure(FrameEvents(frame))
 
     assert rows["since"].dt.hour().to_list() == [23, 23, 22]
     assert (rows["until"] - rows["since"]).dt.total_hours().to_list() == [24, 23, 24]
@@ -348,7 +348,7 @@ def test_an_hour_that_a_clock_repeats_belongs_to_the_period_that_was_running():
         pl.Series("at", [autumn + timedelta(minutes=30 + 60 * hour) for hour in range(4)], EVENTS.columns["at"])
     )
 
-    rows = SelfSimilarity(zone="Europe/Berlin", every=HOUR).measure(FrameEvents(frame))
+    rows = SelfSimilarity(time_zone="Europe/Berlin", every=HOUR).measure(FrameEvents(frame))
 
     assert rows["since"].dt.hour().to_list() == [0, 2, 3]
     assert rows["until"].dt.hour().to_list() == [2, 3, 4]
@@ -362,7 +362,7 @@ def test_half_hours_that_a_clock_repeats_all_belong_to_the_last_one_before_it_we
         pl.Series("at", [autumn + timedelta(minutes=15 + 30 * half) for _, half in halves], EVENTS.columns["at"])
     )
 
-    rows = SelfSimilarity(zone="Europe/Berlin", every=30 * MINUTE).measure(FrameEvents(frame))
+    rows = SelfSimilarity(time_zone="Europe/Berlin", every=30 * MINUTE).measure(FrameEvents(frame))
 
     assert [moment.strftime("%H:%M") for moment in rows["since"]] == ["00:00", "00:30", "02:00", "00:30"]
     assert rows["events"].to_list() == [1, 3, 1, 1]
@@ -371,7 +371,7 @@ def test_half_hours_that_a_clock_repeats_all_belong_to_the_last_one_before_it_we
 def test_a_border_that_a_clock_leaves_out_is_the_moment_of_the_jump():
     frame = log(*(("a", DAY // SECOND + 1800 * half, "x") for half in range(4)))  # the jump is after two halves
 
-    rows = SelfSimilarity(zone="Europe/Berlin", every=30 * MINUTE).measure(FrameEvents(frame))
+    rows = SelfSimilarity(time_zone="Europe/Berlin", every=30 * MINUTE).measure(FrameEvents(frame))
 
     assert [moment.strftime("%H:%M") for moment in rows["since"]] == ["00:00", "00:30", "01:00", "01:30"]
     assert [moment.strftime("%H:%M") for moment in rows["until"]] == ["00:30", "01:00", "01:30", "02:00"]
@@ -447,7 +447,7 @@ RECIPES = st.builds(
     ddof=st.sampled_from((0, 1)),
     min_windows=st.sampled_from((1, 3, 30)),
     by=st.sampled_from(("account", "character")),
-    zone=st.sampled_from((None, "UTC", "Europe/Berlin", "Asia/Kathmandu", "America/Caracas")),
+    time_zone=st.sampled_from((None, "UTC", "Europe/Berlin", "Asia/Kathmandu", "America/Caracas")),
     vocabulary=st.sampled_from((None, None, KINDS[:2], (*KINDS, "storage.deposit"))),
 )
 
@@ -476,7 +476,7 @@ def as_the_reference(recipe: SelfSimilarity, events: list[dict]) -> list[dict]:
         ddof=recipe.ddof,
         min_windows=recipe.min_windows,
         by=recipe.by,
-        zone=recipe.zone,
+        time_zone=recipe.time_zone,
         vocabulary=set(recipe.vocabulary or {event["kind"] for event in events}),
     )
 
@@ -619,7 +619,7 @@ def test_a_recipe_survives_json():
         ({"by": "guild"}, "by is 'guild'; choose account or character"),
         ({"ddof": 2}, "ddof is 2; choose 0 or 1"),
         ({"min_windows": 0}, "min_windows is 0; it must be 1 or more"),
-        ({"zone": "Mars/Base"}, "time zone 'Mars/Base' is unknown"),
+        ({"time_zone": "Mars/Base"}, "time zone 'Mars/Base' is unknown"),
         ({"vocabulary": ()}, "the vocabulary is empty"),
     ],
 )

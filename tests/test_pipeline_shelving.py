@@ -235,9 +235,9 @@ def test_a_bad_condition_is_found_before_anything_is_measured(place):
 
 
 def test_a_zone_that_the_model_was_not_fitted_with_is_spoken_of(place):
-    told = pipeline.score(place / "log.parquet", place / "models", Reading(zone="Asia/Seoul"))
+    told = pipeline.score(place / "log.parquet", place / "models", Reading(time_zone="Asia/Seoul"))
 
-    assert any("cuts days by UTC, as it was fitted; Asia/Seoul is only" in line for line in told.notes)
+    assert any("cuts days by UTC, as fitted; Asia/Seoul is only" in line for line in told.notes)
     without = pipeline.score(place / "log.parquet", place / "models", Reading())
     assert not any("cuts days" in line for line in without.notes)
 

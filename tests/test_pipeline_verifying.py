@@ -340,7 +340,7 @@ def test_a_document_with_any_value_exchanged_is_refused_or_does_not_hold_or_chan
         assert harmless or not row["holds"] or odd == values or way[0] == "features", (way, row["says"])
 
 
-@pytest.mark.parametrize("name", ["every", "zone", "repeated", "together", "progressive", "conservative", "agree"])
+@pytest.mark.parametrize("name", ["every", "time_zone", "repeated", "together", "progressive", "conservative", "agree"])
 def test_rules_that_cannot_be_do_not_hold(place, tmp_path, name):
     values = verdicts.load(verdicts.stored(place / "verdicts")[0])
     path = tmp_path / "odd.json"

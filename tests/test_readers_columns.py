@@ -16,7 +16,7 @@ from gamewarden.readers.logs.lint import lint
 from gamewarden.readers.logs.normalize import shown
 from gamewarden.readers.logs.operator_tables import read_labels, read_profiles, read_table
 from gamewarden.readers.logs.tables import EventFile
-from gamewarden.readers.timestamps import OUT_OF_RANGE, Clock
+from gamewarden.readers.timestamps import OUT_OF_RANGE, TimeReader
 from gamewarden.tables import FrameRows, csv_text, json_text, parquet_batches
 from parquet_made_up import odd_columns
 
@@ -77,7 +77,7 @@ def test_labels_profiles_and_own_tables_with_a_column_of_any_type_are_read_or_re
 )
 def test_a_time_that_no_calendar_holds_is_one_bad_row(tmp_path, odd):
     far = pa.concat_arrays([ODD[odd][:1], _zero(odd)])
-    file = EventFile(_with(tmp_path, EVENTS, "at", far), zone="Asia/Seoul", max_bad_share=1.0)
+    file = EventFile(_with(tmp_path, EVENTS, "at", far), time_zone="Asia/Seoul", max_bad_share=1.0)
 
     kept = sum(batch.num_rows for batch in file.batches(("actor",)))
 
@@ -130,7 +130,7 @@ def test_a_panic_under_a_reading_is_one_line(tmp_path):
 def test_a_timestamp_at_the_end_of_its_numbers_is_out_of_range_or_right(unit, zone):
     far = pl.Series([2**63 - 1, -(2**63) + 1, 0]).cast(pl.Datetime(unit, zone))
 
-    moments = Clock(zone="Asia/Seoul").read(far)
+    moments = TimeReader(time_zone="Asia/Seoul").read(far)
 
     expected = [False] * 3 if unit == "ns" else [True, True, False]
     assert list(moments.faults.get(OUT_OF_RANGE, [False] * 3)) == expected

@@ -80,7 +80,7 @@ def test_times_without_a_zone_are_explained_and_the_rest_is_still_told(tmp_path)
     assert not found.readable
     assert "times have no zone, and a guess of ours could be hours wrong." in found.suspicions
     assert found.advice[0].startswith("Name the zone")
-    assert lint(path, zone="Asia/Seoul", now=NOW).readable
+    assert lint(path, time_zone="Asia/Seoul", now=NOW).readable
 
 
 def suspicions(tmp_path, text):

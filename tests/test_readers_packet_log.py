@@ -95,12 +95,12 @@ def test_parquet_is_read_with_times_of_any_type(tmp_path):
 def test_a_time_without_a_zone_needs_one(tmp_path):
     path = written(tmp_path, "actor,at,up,size\nann,2023-11-15 07:13:20.000001,1,12\n")
 
-    with pytest.raises(ReadError, match="has no zone; name it with --zone"):
+    with pytest.raises(ReadError, match="has no zone; name it with --time-zone"):
         rows(path)
-    assert rows(path, zone="Asia/Seoul") == ROWS[:1]
+    assert rows(path, time_zone="Asia/Seoul") == ROWS[:1]
     assert rows(path, mapping={"time": {"zone": "Asia/Seoul"}}) == ROWS[:1]
     with pytest.raises(ConfigError, match="Mars"):
-        open_packets(path, zone="Mars")
+        open_packets(path, time_zone="Mars")
 
 
 def test_bad_rows_are_counted_by_reason_with_their_first_example(tmp_path):

@@ -159,7 +159,7 @@ def test_parquet_times_of_any_type_are_understood(tmp_path, at, zone):
     ids = pa.array([7], pa.int32())
     pq.write_table(pa.table({"actor": ids, "at": at, "kind": pa.array([1204.0])}), tmp_path / "log.parquet")
 
-    found = read(EventFile(tmp_path / "log.parquet", zone=zone), ["actor", "at", "kind"])
+    found = read(EventFile(tmp_path / "log.parquet", time_zone=zone), ["actor", "at", "kind"])
 
     assert found == [{"actor": "7", "at": START, "kind": "1204"}]
 
@@ -386,8 +386,8 @@ MESSAGES = {
     "zone": (
         GOOD + b"b,2024-01-01 00:00:00,k\n",
         (
-            "{path}: 1 of 2 rows are bad, more than 1.00% (time has no zone (name the log's own with --zone or [time] "
-            "zone) in 1 row (first in row 2: '2024-01-01 00:00:00'))"
+            "{path}: 1 of 2 rows are bad, more than 1.00% (time has no zone (name the log's own with --time-zone or "
+            "[time] zone) in 1 row (first in row 2: '2024-01-01 00:00:00'))"
         ),
     ),
     "gz ends": (
@@ -595,7 +595,7 @@ def test_any_bytes_give_events_or_one_line_of_ours(tmp_path, form, packing, data
     path = write(tmp_path / "log", raw)
 
     try:
-        file = EventFile(path, LogMap(), zone="Asia/Seoul", max_bad_share=1)
+        file = EventFile(path, LogMap(), time_zone="Asia/Seoul", max_bad_share=1)
         found = frame_of(file)
     except GamewardenError as error:
         assert "\n" not in str(error)  # noqa: PT017 - an error is one of two right answers here

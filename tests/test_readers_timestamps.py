@@ -8,18 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamewarden.errors import ConfigError, GamewardenError
-from gamewarden.readers.timestamps import NO_ZONE, OUT_OF_RANGE, REPEATED, SKIPPED, UNREADABLE, Clock, layout
+from gamewarden.readers.timestamps import NO_ZONE, OUT_OF_RANGE, REPEATED, SKIPPED, UNREADABLE, TimeReader, layout
 from gamewarden.spans import to_micros
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def micros(values, clock=None, dtype=pl.String):
-    return (clock or Clock()).read(pl.Series("at", values, dtype=dtype)).at.to_physical().to_list()
+    return (clock or TimeReader()).read(pl.Series("at", values, dtype=dtype)).at.to_physical().to_list()
 
 
 def faults(values, clock=None, dtype=pl.String):
-    moments = (clock or Clock()).read(pl.Series("at", values, dtype=dtype))
+    moments = (clock or TimeReader()).read(pl.Series("at", values, dtype=dtype))
     return {reason: mask.tolist() for reason, mask in moments.faults.items()}
 
 
@@ -52,10 +52,10 @@ def test_every_epoch_unit_is_exact_in_text_and_whole_numbers(unit, whole, fracti
     name, digits = unit
     whole //= 10**digits
 
-    assert micros([f"{whole}.{fraction:09d}"], Clock(name)) == [
+    assert micros([f"{whole}.{fraction:09d}"], TimeReader(name)) == [
         int((Decimal(f"{whole}.{fraction:09d}") * 10**digits).to_integral_value(ROUND_DOWN))
     ]
-    assert micros([whole], Clock(name), pl.Int64) == [whole * 10**digits]
+    assert micros([whole], TimeReader(name), pl.Int64) == [whole * 10**digits]
 
 
 def test_a_float_column_is_read_by_its_shortest_decimals():
@@ -133,14 +133,14 @@ def test_what_is_no_time_is_said_to_be_none(text):
 def test_a_time_without_a_zone_is_refused_unless_the_log_has_one():
     assert faults(["2024-01-01T00:00:00", "2024-01-01"]) == {NO_ZONE: [True, True]}
     assert micros(["2024-01-01T00:00:00", "2024-01-01"]) == [None, None]
-    assert micros(["2024-01-01T09:00:00", "2024-01-01"], Clock(zone="Asia/Seoul")) == [
+    assert micros(["2024-01-01T09:00:00", "2024-01-01"], TimeReader(time_zone="Asia/Seoul")) == [
         1704067200_000_000,
         1704034800_000_000,
     ]
 
 
 def test_an_offset_in_the_text_wins_over_the_zone():
-    assert micros(["2024-01-01T00:00:00Z"], Clock(zone="Asia/Seoul")) == [1704067200_000_000]
+    assert micros(["2024-01-01T00:00:00Z"], TimeReader(time_zone="Asia/Seoul")) == [1704067200_000_000]
 
 
 def test_times_beyond_the_calendar_are_out_of_range():
@@ -158,11 +158,11 @@ def test_times_beyond_the_calendar_are_out_of_range():
 def test_local_times_are_read_with_the_offset_before_a_change_of_clocks(zone, wall):
     expected = to_micros(wall.replace(tzinfo=ZoneInfo(zone), fold=0))
 
-    assert micros([wall.isoformat(" ")], Clock(zone=zone)) == [expected]
+    assert micros([wall.isoformat(" ")], TimeReader(time_zone=zone)) == [expected]
 
 
 def test_skipped_and_repeated_local_times_are_noted():
-    clock = Clock(zone="America/New_York")
+    clock = TimeReader(time_zone="America/New_York")
     moments = clock.read(pl.Series(["2024-03-10 02:30:00", "2024-11-03 01:30:00", "2024-06-01 00:00:00"]))
 
     assert {reason: mask.tolist() for reason, mask in moments.notes.items()} == {
@@ -185,15 +185,15 @@ def test_skipped_and_repeated_local_times_are_noted():
     ],
 )
 def test_a_pattern_reads_what_it_describes(pattern, text):
-    (found,) = micros([text], Clock(pattern, "UTC"))
+    (found,) = micros([text], TimeReader(pattern, "UTC"))
 
     whole = EPOCH + timedelta(microseconds=found)
     assert whole.replace(second=7, microsecond=0) == datetime(2016, 3, 4, 5, 6, 7, tzinfo=UTC)
-    assert faults(["rubbish"], Clock(pattern, "UTC")) == {UNREADABLE: [True]}
+    assert faults(["rubbish"], TimeReader(pattern, "UTC")) == {UNREADABLE: [True]}
 
 
 def test_noon_and_midnight_on_a_twelve_hour_clock():
-    clock = Clock("%Y-%m-%d %I %p", "UTC")
+    clock = TimeReader("%Y-%m-%d %I %p", "UTC")
 
     assert micros(["1970-01-01 12 AM", "1970-01-01 12 PM", "1970-01-01 1 PM", "1970-01-01 13 PM"], clock) == [
         0,
@@ -204,20 +204,20 @@ def test_noon_and_midnight_on_a_twelve_hour_clock():
 
 
 def test_whole_numbers_can_be_dates_when_a_pattern_says_so():
-    assert micros([20240101], Clock("%Y%m%d", "UTC"), pl.Int64) == [1704067200_000_000]
+    assert micros([20240101], TimeReader("%Y%m%d", "UTC"), pl.Int64) == [1704067200_000_000]
 
 
 @pytest.mark.parametrize("pattern", ["%Q", "%Y-%m", "", "epoch", "%Y-%m-%d %Y", "%", "nonsense"])
 def test_a_pattern_we_cannot_follow_is_refused_on_one_line(pattern):
     with pytest.raises(ConfigError) as caught:
-        Clock(pattern)
+        TimeReader(pattern)
 
     assert "\n" not in str(caught.value)
 
 
 def test_an_unknown_zone_is_refused():
     with pytest.raises(ConfigError, match="IANA"):
-        Clock(zone="Asia/Soul")
+        TimeReader(time_zone="Asia/Soul")
 
 
 @settings(max_examples=200, deadline=None)
@@ -225,7 +225,7 @@ def test_an_unknown_zone_is_refused():
 def test_any_pattern_is_followed_or_refused(pattern):
     try:
         layout(pattern)
-        Clock(pattern, "UTC").read(pl.Series(["2024-01-01"]))
+        TimeReader(pattern, "UTC").read(pl.Series(["2024-01-01"]))
     except GamewardenError as error:
         assert "time format" in str(error)  # noqa: PT017 - an error is one of two right answers here
 
@@ -233,7 +233,7 @@ def test_any_pattern_is_followed_or_refused(pattern):
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.text(max_size=25) | st.none() | st.from_regex(r"[0-9T:.+\-eZ ]{1,30}", fullmatch=True), max_size=5))
 def test_any_text_is_a_time_or_a_fault_and_never_both(values):
-    moments = Clock(zone="Europe/Berlin").read(pl.Series("at", values, dtype=pl.String))
+    moments = TimeReader(time_zone="Europe/Berlin").read(pl.Series("at", values, dtype=pl.String))
 
     for place, value in enumerate(values):
         faulty = any(mask[place] for mask in moments.faults.values())
@@ -244,7 +244,7 @@ def test_any_text_is_a_time_or_a_fault_and_never_both(values):
     "odd", ["2024-01-01T00:00:00.٣Z", "2024-01-01T00:00:00.1２3Z", "٢٠٢٤-01-01T00:00:00Z", "1700000000.٣", "１７０００"]
 )
 def test_digits_of_another_script_are_one_bad_time_and_not_the_end_of_the_file(odd):
-    moments = Clock().read(pl.Series(["2024-01-01T00:00:00Z", odd, "1700000000.5"]))
+    moments = TimeReader().read(pl.Series(["2024-01-01T00:00:00Z", odd, "1700000000.5"]))
 
     assert moments.at.is_null().to_list() == [False, True, False]
     assert moments.faults[UNREADABLE].tolist() == [False, True, False]
@@ -253,4 +253,4 @@ def test_digits_of_another_script_are_one_bad_time_and_not_the_end_of_the_file(o
 @pytest.mark.parametrize("zone", ["localtime", "Factory", "posixrules", "posix/Asia/Seoul", "right/UTC"])
 def test_a_zone_that_is_no_place_is_refused_with_what_was_needed(zone):
     with pytest.raises(ConfigError, match=f"time zone '{zone}' .* write an IANA name such as Asia/Seoul or UTC"):
-        Clock(zone=zone)
+        TimeReader(time_zone=zone)

@@ -372,7 +372,7 @@ def _broken(values, path, value):
         (("styles", "rule"), {"sixth": 6}),
         (("styles", "by_style"), {"dancer": {}}),
         (("feature", "options", "every"), 0),
-        (("feature", "options", "zone"), "Middle/Earth"),
+        (("feature", "options", "time_zone"), "Middle/Earth"),
         (("feature", "options", "discount"), 2.0),
         (("training", "periods"), {"bot": 3}),
         (("recipe", "seed"), 99),

@@ -22,7 +22,9 @@ def _setting(default: Any, says: str) -> Any:  # noqa: ANN401  a dataclass defau
 class Read:
     """How sources are read."""
 
-    zone: str = _setting("", "The time zone (IANA name) of sources that write local time; empty refuses such times.")
+    time_zone: str = _setting(
+        "", "The time zone (IANA name) of sources that write local time; empty refuses such times."
+    )
     max_bad_share: float = _setting(0.01, "The share of bad rows above which a source is refused as a whole.")
     earliest: str = _setting("1995-01-01", "Events dated before this are bad rows.")
     latest: str = _setting("", "Events dated after this are bad rows; empty means a day ahead of the clock at reading.")
@@ -402,8 +404,8 @@ def _refuse_impossible(config: Config, source: str) -> None:
             raise ConfigError(f"{source} {name} = {short(value)}; it is {' or '.join(_CHOICES[name])}")
         elif isinstance(value, int | float):
             _refuse_outside(f"{source} {name}", value, _LIMITS.get(name, _usual(setting.default)))
-    if config.read.zone:
-        parse_zone(config.read.zone)
+    if config.read.time_zone:
+        parse_zone(config.read.time_zone)
     _refuse_impossible_times(config.read, source)
     _refuse_beside_each_other(config, source)
 

@@ -37,14 +37,14 @@ class Days:
     """
 
     every: int  # microseconds
-    zone: str
+    time_zone: str
     pooled: Reference
     by_length: Mapping[int, Reference]  # by the fewest rows
 
     @classmethod
-    def of(cls, humans: pl.DataFrame, zone: str | None) -> Self | None:
+    def of(cls, humans: pl.DataFrame, time_zone: str | None) -> Self | None:
         """From the humans' rows (actor, until, and the held-out `probability`); None where no day has two."""
-        cut = Clock(DAY, zone or "UTC")
+        cut = Clock(DAY, time_zone or "UTC")
         days = _whole(humans, cut)
         if not days.height or days["rows"].max() == 1:
             return None
@@ -56,7 +56,7 @@ class Days:
     @property
     def cut(self) -> Clock:
         """The periods they are of."""
-        return Clock(self.every, self.zone)
+        return Clock(self.every, self.time_zone)
 
     def alarm(self, means: Floats, rows: NDArray[np.int64]) -> Floats:
         """The share of human days that look at least as bot-like: of the same length or of all, whichever is larger."""
@@ -71,7 +71,7 @@ class Days:
         """The same humans as a budget counts them, by the alarms of their whole days; `group` is the person."""
         days = _whole(humans, self.cut)
         alarms = self.alarm(days["held_out"].to_numpy(), days["rows"].to_numpy())
-        return People.of(days.with_columns(alarm=pl.Series(alarms)), self.zone)
+        return People.of(days.with_columns(alarm=pl.Series(alarms)), self.time_zone)
 
     def counts(self) -> dict[str, int]:
         """How many humans had a day of each length, by the fewest rows."""
@@ -80,14 +80,14 @@ class Days:
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values."""
         parts = {str(least): reference.to_dict() for least, reference in self.by_length.items()}
-        return {"every": self.every, "zone": self.zone, "pooled": self.pooled.to_dict(), "by_length": parts}
+        return {"every": self.every, "time_zone": self.time_zone, "pooled": self.pooled.to_dict(), "by_length": parts}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Back from JSON values that were looked at before."""
         parts = {int(least): Reference.from_dict(part) for least, part in values["by_length"].items()}
         ordered = dict(sorted(parts.items()))
-        return cls(values["every"], values["zone"], Reference.from_dict(values["pooled"]), ordered)
+        return cls(values["every"], values["time_zone"], Reference.from_dict(values["pooled"]), ordered)
 
 
 def _whole(rows: pl.DataFrame, cut: Clock) -> pl.DataFrame:

@@ -19,11 +19,11 @@ class People:
     days: tuple[float, ...] | None  # on how many days it was judged; None where rows have no times
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, zone: str = "UTC") -> Self:
+    def of(cls, rows: pl.DataFrame, time_zone: str = "UTC") -> Self:
         """From rows with group (the person), since, until and alarm; a row without an alarm judges nobody."""
         judged = rows.drop_nulls("alarm")
         timeless = judged["since"].null_count() + judged["until"].null_count() > 0
-        days = pl.lit(None, dtype=pl.Float64) if timeless else _days(zone)
+        days = pl.lit(None, dtype=pl.Float64) if timeless else _days(time_zone)
         fresh = judged.sort("group", "since", "until").with_columns(fresh=_fresh())
         each = fresh.group_by("group").agg(pl.col("alarm").min(), days.alias("days")).sort("alarm", "days")
         return cls(tuple(each["alarm"].to_list()), None if timeless else tuple(each["days"].to_list()))
@@ -38,9 +38,9 @@ class People:
         return cls(tuple(values["lowest"]), None if values["days"] is None else tuple(values["days"]))
 
 
-def _days(zone: str) -> pl.Expr:
+def _days(time_zone: str) -> pl.Expr:
     """Days on which a row of a person ends; a row longer than a day counts as long as it is."""
-    dates = _LAST_MOMENT.dt.convert_time_zone(zone).dt.date().n_unique()
+    dates = _LAST_MOMENT.dt.convert_time_zone(time_zone).dt.date().n_unique()
     return pl.max_horizontal(dates.cast(pl.Int64), pl.col("fresh").sum() // DAY).cast(pl.Float64)
 
 

@@ -175,7 +175,7 @@ def rising(value: object) -> bool:
     return isinstance(value, list) and all(map(finite, value)) and all(a <= b for a, b in pairwise(value))
 
 
-def zone(value: object) -> bool:
+def time_zone(value: object) -> bool:
     """The name of a time zone."""
     try:
         return isinstance(value, str) and bool(parse_zone(value).key)
@@ -311,7 +311,7 @@ _RANGES = Fact(
 )
 _DAYS: Mapping[str, Fact] = {
     "every": Fact(lambda v: count(v) and v <= LONGEST_PERIOD, "the length of a period in microseconds"),
-    "zone": Fact(zone, "a time zone"),
+    "time_zone": Fact(time_zone, "a time zone"),
     "pooled": Fact(lambda v: isinstance(v, dict), "an object"),
     "by_length": Fact(
         lambda v: isinstance(v, dict) and bool(v) and all(_least(key) for key in v),

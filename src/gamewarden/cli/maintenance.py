@@ -31,7 +31,7 @@ _MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
 @click.option("--explain", is_flag=True, help="Only tell what was done so far, in sentences.")
 @options.plot
 @click.option("--report", type=options.FILE, metavar="FILE", help="Write chart, table and story as one HTML page.")
-@click.option("--zone", type=options.Zone(), help="Time zone of label times written without one.")
+@click.option("--time-zone", "--zone", type=options.Zone(), help="Time zone of label times written without one.")
 @options.table
 def maintain(
     *,

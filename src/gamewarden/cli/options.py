@@ -129,14 +129,14 @@ def together(*options: Decorator) -> Decorator:
 
 
 def reading(function: Callable[..., None]) -> Callable[..., None]:
-    """Adds --map, --zone and --max-bad-share; the command gets `reading`: how this run reads its sources."""
+    """Adds --map, --time-zone and --max-bad-share; the command gets `reading`: how this run reads its sources."""
 
     @click.option("--map", "mapping", metavar="FILE|PRESET", help="Names of columns and kinds in this log.")
-    @click.option("--zone", type=Zone(), help="Time zone of times written without one, and of the days.")
+    @click.option("--time-zone", "--zone", type=Zone(), help="Time zone of times written without one, and of the days.")
     @click.option("--max-bad-share", type=click.FloatRange(0, 1), help="Bad rows allowed.  [default: warden.toml]")
     @wraps(function)
-    def command(*, mapping: str | None, zone: str | None, max_bad_share: float | None, **given: Any) -> None:  # noqa: ANN401  the command's own
-        function(reading=_reading(mapping, zone, max_bad_share), **given)
+    def command(*, mapping: str | None, time_zone: str | None, max_bad_share: float | None, **given: Any) -> None:  # noqa: ANN401  the command's own
+        function(reading=_reading(mapping, time_zone, max_bad_share), **given)
 
     return command
 
@@ -195,10 +195,10 @@ def packet_reading(function: Callable[..., None]) -> Callable[..., None]:
     inner = packets(function)
 
     @click.option("--map", "mapping", metavar="FILE", help="Names of the columns of a packet log.")
-    @click.option("--zone", type=Zone(), help="Time zone of times written without one.")
+    @click.option("--time-zone", "--zone", type=Zone(), help="Time zone of times written without one.")
     @wraps(inner)
-    def command(*, mapping: str | None, zone: str | None, **given: Any) -> None:  # noqa: ANN401  the command's own
-        inner(reading=_reading(mapping, zone, None), **given)
+    def command(*, mapping: str | None, time_zone: str | None, **given: Any) -> None:  # noqa: ANN401  the command's own
+        inner(reading=_reading(mapping, time_zone, None), **given)
 
     return command
 
@@ -216,7 +216,7 @@ def table(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _reading(mapping: str | None, zone: str | None, max_bad_share: float | None) -> "Reading":
+def _reading(mapping: str | None, time_zone: str | None, max_bad_share: float | None) -> "Reading":
     from gamewarden.notices import now
     from gamewarden.pipeline import Reading, limits_of
     from gamewarden.readers.logs.plausible import Plausible
@@ -225,7 +225,7 @@ def _reading(mapping: str | None, zone: str | None, max_bad_share: float | None)
     share = config.read.max_bad_share if max_bad_share is None else max_bad_share
     return Reading(
         mapping,
-        zone or config.read.zone or None,
+        time_zone or config.read.time_zone or None,
         share,
         limits=limits_of(config),
         plausible=Plausible.of(config.read, now()),

@@ -51,7 +51,7 @@ from gamewarden.detectors.learning import (
     training_of,
 )
 from gamewarden.errors import ConfigError, TableError
-from gamewarden.facts import zone as is_zone
+from gamewarden.facts import time_zone as is_time_zone
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.ranges import Ranges
 
@@ -82,7 +82,7 @@ class _Chunks(ABC):
     calibration: str = field(default="platt", metadata={"also": ("none",)})
     least: int = field(default=5, metadata={"also": (2,)})
     seed: int = field(default=0, metadata={"also": (1,)})
-    zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})  # whose days are ranked as wholes
+    time_zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})  # whose days are ranked as wholes
 
     def __post_init__(self) -> None:
         wrong = {
@@ -92,7 +92,7 @@ class _Chunks(ABC):
             "folds": self.folds < 2,  # noqa: PLR2004 - one fold holds nothing out
             "calibration": self.calibration not in CALIBRATIONS,
             "least": self.least < 2,  # noqa: PLR2004 - with one actor a class nothing can be held out
-            "zone": self.zone is not None and not is_zone(self.zone),
+            "time_zone": self.time_zone is not None and not is_time_zone(self.time_zone),
         }
         for option, bad in wrong.items():
             if bad:
@@ -146,7 +146,7 @@ class _Chunks(ABC):
             offset=offset,
             reference=reference,
             ranges=Ranges.of(machine.outline(rows), (ACTED, MIXED)),
-            **counted(humans, Calibration(slope, offset, reference), self.zone),
+            **counted(humans, Calibration(slope, offset, reference), self.time_zone),
             training=training_of(rows, self._left_out(labelled)),
             validation={**validation, "says": _VALIDATED, "folds": fold_count(rows, self.folds)},
         )
@@ -280,7 +280,7 @@ _NEEDED = {
     "folds": "give 2 or more",
     "calibration": f"choose one of {', '.join(CALIBRATIONS)}",
     "least": "give 2 or more",
-    "zone": "name a time zone such as Asia/Seoul",
+    "time_zone": "name a time zone such as Asia/Seoul",
 }
 
 

@@ -85,14 +85,14 @@ class Calibration:
         return beside.alarm(table, decisions, self.reference)
 
 
-def counted(humans: pl.DataFrame, calibration: Calibration, zone: str | None) -> dict[str, Any]:
+def counted(humans: pl.DataFrame, calibration: Calibration, time_zone: str | None) -> dict[str, Any]:
     """The reference humans' whole days on the clock of a zone, and the people that a budget counts by them.
 
     From their rows: PERSON and the value as `held_out`. Where no day has two rows, a row is a day.
     """
     probability = sigmoid(calibration.slope * humans["held_out"].to_numpy() + calibration.offset)
     rows = humans.select(*PERSON, probability=pl.Series(probability)).sort(KEY)
-    days = Days.of(rows, zone)
+    days = Days.of(rows, time_zone)
     people = people_of(humans, calibration.reference, calibration.styles) if days is None else days.people(rows)
     return {"days": days, "people": people}
 

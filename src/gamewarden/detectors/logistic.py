@@ -142,7 +142,7 @@ class _Logistic:
             training=training_of(rows, _left_out(labelled)),
             validation={**validation, "says": _VALIDATED, "folds": fold_count(rows, self.folds)},
             styles=styles,
-            **counted(humans, Calibration(slope, offset, reference, styles), self.feature.to_dict().get("zone")),
+            **counted(humans, Calibration(slope, offset, reference, styles), self.feature.to_dict().get("time_zone")),
         )
 
     def _written(self, table: pl.DataFrame) -> list[str]:

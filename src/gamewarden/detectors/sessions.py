@@ -64,7 +64,7 @@ from gamewarden.detectors.session_vectors import (
     width,
 )
 from gamewarden.errors import ConfigError
-from gamewarden.facts import zone as is_zone
+from gamewarden.facts import time_zone as is_time_zone
 from gamewarden.intervals import share_interval
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.ranges import Ranges
@@ -109,7 +109,7 @@ class _Sessions(ABC):
     calibration: str = field(default="platt", metadata={"also": ("none",)})
     least: int = field(default=5, metadata={"also": (2,)})
     seed: int = field(default=0, metadata={"also": (1,), "says": "Of the folds and of the first weights."})
-    zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})  # whose days are ranked as wholes
+    time_zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})  # whose days are ranked as wholes
 
     def __post_init__(self) -> None:
         wrong = self._wrong()
@@ -126,7 +126,7 @@ class _Sessions(ABC):
             "folds": self.folds < 2,  # noqa: PLR2004 - one fold holds nothing out
             "calibration": self.calibration not in CALIBRATIONS,
             "least": self.least < 2,  # noqa: PLR2004 - with one actor a class nothing can be held out
-            "zone": self.zone is not None and not is_zone(self.zone),
+            "time_zone": self.time_zone is not None and not is_time_zone(self.time_zone),
         }
 
     @property
@@ -190,7 +190,7 @@ class _Sessions(ABC):
             offset=offset,
             reference=reference,
             ranges=Ranges.of(rows, self.columns),
-            **counted(humans, Calibration(slope, offset, reference), self.zone),
+            **counted(humans, Calibration(slope, offset, reference), self.time_zone),
             training=training_of(rows, self._left_out(labelled)),
             validation={
                 **validation_of(decisions, bot, slope, offset, groups(rows)),
@@ -332,7 +332,7 @@ _NEEDED = {
     "folds": "give 2 or more",
     "calibration": f"choose one of {', '.join(CALIBRATIONS)}",
     "least": "give 2 or more",
-    "zone": "name a time zone such as Asia/Seoul",
+    "time_zone": "name a time zone such as Asia/Seoul",
     "inputs": f"choose {Z_SCORES} or {PUBLISHED}",
     "hidden": "give 1 or more",
     "rate": "give a number above 0",

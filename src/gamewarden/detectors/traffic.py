@@ -16,7 +16,7 @@ from gamewarden.detectors.learning import training_digest, training_of
 from gamewarden.detectors.traffic_model import Reference, TrafficModel
 from gamewarden.detectors.traffic_search import Flags, Layout, Learned, Search, answers, cells, verdicts
 from gamewarden.errors import ConfigError, FitError, TableError
-from gamewarden.facts import zone as is_zone
+from gamewarden.facts import time_zone as is_time_zone
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.tables import FEATURES, check
 from gamewarden.trees import NAMED, TESTS, Tree
@@ -44,15 +44,17 @@ class TrafficDetector:
         default=True, metadata={"also": (False,), "says": "Whether thresholds are learned, or kept as they are."}
     )
     cap: float = field(default=0.08, metadata={"also": (0.3,), "says": "The largest share of false alarms to accept."})
-    zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})  # whose days are ranked as wholes
+    time_zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})  # whose days are ranked as wholes
 
     def __post_init__(self) -> None:
         if self.tree != BEST and self.tree not in NAMED:
             raise ConfigError(f"traffic: tree {self.tree!r} is unknown; choose {BEST}, {', '.join(NAMED)}")
         if not 0 < self.cap <= 1:
             raise ConfigError(f"traffic: cap {self.cap!r} cannot be used; give a share above 0, at most 1")
-        if self.zone is not None and not is_zone(self.zone):
-            raise ConfigError(f"traffic: zone {self.zone!r} cannot be used; name a time zone such as Asia/Seoul")
+        if self.time_zone is not None and not is_time_zone(self.time_zone):
+            raise ConfigError(
+                f"traffic: time_zone {self.time_zone!r} cannot be used; name a time zone such as Asia/Seoul"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """The options as JSON values, without the feature's."""
@@ -88,7 +90,7 @@ class TrafficDetector:
             details=Recipe(self.feature.name, plain_json(self.feature.to_dict())),
             data=training_digest(rows, labels, _written),
             reference=reference,
-            days=_days(held_out, rows, reference, self.zone),
+            days=_days(held_out, rows, reference, self.time_zone),
             typical=_typical(learned),
             training=_training(labelled, learned),
             validation=_validation(held_out, layouts[0], self._start()),
@@ -196,7 +198,7 @@ def _reference(held_out: list[_HeldOut]) -> Reference:
     return Reference(float(if_bot), float(if_human), shares)
 
 
-def _days(held_out: list[_HeldOut], rows: pl.DataFrame, reference: Reference, zone: str | None) -> Days | None:
+def _days(held_out: list[_HeldOut], rows: pl.DataFrame, reference: Reference, time_zone: str | None) -> Days | None:
     """The held-out humans' days, by what was said of their windows."""
     return Days.of(
         pl.concat(
@@ -210,7 +212,7 @@ def _days(held_out: list[_HeldOut], rows: pl.DataFrame, reference: Reference, zo
             for trace in held_out
             if not trace.bot
         ).sort("actor", "until"),
-        zone,
+        time_zone,
     )
 
 

@@ -32,7 +32,7 @@ class Activity:
     by: Literal["account", "character"] = field(
         default="account", metadata={"also": ("character",), "says": "What stands in the column actor."}
     )
-    zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})
+    time_zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})
 
     name: ClassVar[str] = "activity"
     input: ClassVar[StreamKind] = "events"
@@ -85,7 +85,7 @@ class Activity:
 
     def _partial_counts(self, events: EventStream, progress: Progress) -> Iterator[pl.DataFrame]:
         who = "actor" if self.by == "account" else "character"
-        clock = Clock(self.every, self.zone or "UTC")
+        clock = Clock(self.every, self.time_zone or "UTC")
         for batch in events.batches((who, "at", "zone", "ip")):
             yield _counts(batch, clock)
             progress(batch.num_rows)

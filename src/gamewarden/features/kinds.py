@@ -11,9 +11,9 @@ from gamewarden.tables import TIME, DataType
 _SCHEMA: dict[str, DataType] = {"since": TIME, "until": TIME, "kind": pl.String, "n": pl.Int64}
 
 
-def kinds_by_period(events: EventStream, every: int, zone: str | None) -> pl.DataFrame:
+def kinds_by_period(events: EventStream, every: int, time_zone: str | None) -> pl.DataFrame:
     """One row a period and kind: how many events of everybody there are; memory grows with these rows only."""
-    clock = Clock(every, zone or "UTC")
+    clock = Clock(every, time_zone or "UTC")
     total = pl.DataFrame(schema=_SCHEMA)
     for batch in events.batches(("at", "kind")):
         kind = batch.column("kind")

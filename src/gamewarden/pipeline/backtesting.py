@@ -156,7 +156,9 @@ def _grouped(found: pl.DataFrame, question: Question, reading: Reading) -> pl.Da
 
 
 def _labelled(labels: Path, reading: Reading) -> pl.DataFrame:
-    known = read_labels(labels, reading.zone).frame.group_by("actor").agg(pl.col("bot").all(), any=pl.col("bot").any())
+    known = (
+        read_labels(labels, reading.time_zone).frame.group_by("actor").agg(pl.col("bot").all(), any=pl.col("bot").any())
+    )
     word = pl.when("bot").then(pl.lit("bot")).when("any").then(pl.lit("bot at times")).otherwise(pl.lit("human"))
     return known.select("actor", word.alias(LABEL))
 
@@ -164,7 +166,7 @@ def _labelled(labels: Path, reading: Reading) -> pl.DataFrame:
 def _profiled(question: Question, reading: Reading) -> pl.DataFrame:
     if question.profiles is None:
         raise ConfigError(f"backtest: --by {question.by[0]} needs --profiles FILE, which has the column")
-    profiles = read_profiles(question.profiles, reading.zone)
+    profiles = read_profiles(question.profiles, reading.time_zone)
     for column in question.by:
         if column not in profiles.columns:
             raise ConfigError(f"{question.profiles}: has no column {column!r}; it has {', '.join(profiles.columns)}")

@@ -47,8 +47,8 @@ def budget_of_scores(
         ReadError: a table cannot be read.
         TableError: nobody in it is known to be human, or it has neither alarm nor probability, or no times.
     """
-    table = read_scores(scores, reading.zone)
-    humans = _known_humans(table, None if labels is None else read_labels(labels, reading.zone).frame, scores)
+    table = read_scores(scores, reading.time_zone)
+    humans = _known_humans(table, None if labels is None else read_labels(labels, reading.time_zone).frame, scores)
     rows = [_row_among(budget, part, scores, reading, days) for part in humans.partition_by("detector")]
     return pl.DataFrame(rows, schema=BUDGET_SCHEMA)
 
@@ -136,7 +136,7 @@ def _row_among(
     if column is None:
         raise ReadError(f"{path}: has neither alarm nor probability; it has {', '.join(scores.columns)}")
     alarm = pl.col("alarm") if column == "alarm" else 1 - pl.col("probability")
-    people = People.of(scores.select("group", "since", "until", alarm=alarm), reading.zone or "UTC")
+    people = People.of(scores.select("group", "since", "until", alarm=alarm), reading.time_zone or "UTC")
     if days is None and people.days is None:
         raise TableError(f"{path}: rows without since and until; say with --days how many days a row covers")
     name = f"{scores['detector'][0]}" + ("" if column == "alarm" else " (alarm: 1 − probability)")

@@ -72,7 +72,7 @@ def _separable(models: Sequence[Model], cut: Clock) -> bool:
         isinstance(one, SelfSimilarity)
         and one.vocabulary is not None
         and cut.every % one.every == 0
-        and (one.zone or "UTC") == cut.time_zone
+        and (one.time_zone or "UTC") == cut.time_zone
         for one in recipes
     )
 

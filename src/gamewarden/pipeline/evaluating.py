@@ -126,7 +126,7 @@ def evaluate(
     progress: Progress = no_progress,
 ) -> Evaluated:
     """Try detectors that see this feature on those they have not seen, and keep the results beside their models."""
-    told = read_labels(labels, reading.zone)
+    told = read_labels(labels, reading.time_zone)
     if protocol.group is not None and protocol.group not in told.frame.columns:
         raise ConfigError(
             f"{labels}: has no column {protocol.group!r} to group by; it has {', '.join(told.frame.columns)}"

@@ -45,7 +45,7 @@ def fit(
     detector: Detector, source: Path, labels: Path, to: Path, *, reading: Reading, progress: Progress = no_progress
 ) -> Fitted:
     """Learn from a log and its labels, and keep the model."""
-    told = read_labels(labels, reading.zone)
+    told = read_labels(labels, reading.time_zone)
     events = open_for(detector.feature, source, reading, progress)
     frozen = detector.feature.learn(events)
     seen = only_whole(measured(frozen, events), reading.limits)
@@ -70,7 +70,7 @@ def fit_traces(
     Raises:
         ReadError: a source cannot be read, or two sources have an actor in common.
     """
-    told = read_labels(labels, reading.zone)
+    told = read_labels(labels, reading.time_zone)
     known = set(told.frame["actor"])
     parts: list[pl.DataFrame] = []
     notes: list[str] = []

@@ -21,7 +21,7 @@ def budget_of_flags(accepted: Accepted, reviewed: Path, reading: Reading) -> pl.
     Raises:
         ReadError: the table cannot be read, or no person reviewed anybody in it.
     """
-    told = without_model_made(settle(read_labels(reviewed, reading.zone).frame).frame).frame
+    told = without_model_made(settle(read_labels(reviewed, reading.time_zone).frame).frame).frame
     sure = pl.col("bot") & (pl.col("votes") != UNCERTAIN_VOTES).fill_null(value=True)
     outcomes = told.group_by("actor").agg(sure.all().alias("bot"))
     if not outcomes.height:

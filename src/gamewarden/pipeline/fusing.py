@@ -61,7 +61,7 @@ def fit_fusion(
     Raises:
         FitError: there are fewer than two models, or too few labelled actors.
     """
-    told = read_labels(labels, reading.zone)
+    told = read_labels(labels, reading.time_zone)
     found = models_for(load_models(models), source, models)
     if len(found) < _LEAST_MODELS:
         raise FitError(f"fit fusion: {models} has {len(found)} model for {source}; fit a second detector first")
@@ -69,7 +69,7 @@ def fit_fusion(
     if len(heard.models) < _LEAST_MODELS:
         raise FitError(f"fit fusion: {models} has {len(heard.models)} model that can judge {source}; fit a second one")
     measured = {name: only_whole(seen, reading.limits) for name, seen in heard.shown.items()}
-    cut = Clock(every or parse_span(config.measure.every), reading.zone or "UTC")
+    cut = Clock(every or parse_span(config.measure.every), reading.time_zone or "UTC")
     features = {name: seen.frame for name, seen in measured.items()}
     model = fuse(heard.models, features, told.frame, fusion=fusion, cut=cut, discount=config.chunks.discount)
     notes = dict.fromkeys(line for seen in measured.values() for line in seen.notes)

@@ -261,8 +261,8 @@ def rules_of(
 
 def _cut(fusion: FusionModel | None, every: int | None, policy: Config, reading: Reading) -> Clock:
     if fusion is not None:
-        return Clock(fusion.feature.options["every"], fusion.feature.options["zone"])
-    return Clock(every or parse_span(policy.measure.every), reading.zone or "UTC")
+        return Clock(fusion.feature.options["every"], fusion.feature.options["time_zone"])
+    return Clock(every or parse_span(policy.measure.every), reading.time_zone or "UTC")
 
 
 def fusion_of(models: Path, found: Sequence[Model], every: int | None) -> tuple[FusionModel | None, tuple[str, ...]]:

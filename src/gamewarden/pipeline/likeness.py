@@ -45,8 +45,8 @@ class Likeness:
     @classmethod
     def of(cls, feature: SelfSimilarity | Actions, stream: Any, limits: Limits) -> "Likeness":  # noqa: ANN401  of events
         """One look at all events of a source."""
-        every, zone = (feature.every, feature.zone) if isinstance(feature, SelfSimilarity) else (DAY, None)
-        counts = kinds_by_period(whole_of(stream), every, zone)
+        every, time_zone = (feature.every, feature.time_zone) if isinstance(feature, SelfSimilarity) else (DAY, None)
+        counts = kinds_by_period(whole_of(stream), every, time_zone)
         learned = learned_by(feature)
         spells = [
             Spell.of(since, until, dict(part.select("kind", "n").iter_rows()), learned)

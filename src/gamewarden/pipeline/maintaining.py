@@ -72,7 +72,7 @@ class Upkept:
     since: datetime | None = None  # where the first run begins
     until: datetime | None = None
     ban_waves: tuple[datetime, ...] = ()
-    zone: str | None = None
+    time_zone: str | None = None
     config: Config = field(default_factory=Config)
     clock: Callable[[], datetime] = now
 
@@ -224,7 +224,9 @@ def _stretches(task: Upkept) -> Stretches:
 
 
 def _calendar(task: Upkept, model: Model) -> Clock:
-    return Clock(parse_span(task.config.maintain.period), getattr(feature_of(model.feature), "zone", None) or "UTC")
+    return Clock(
+        parse_span(task.config.maintain.period), getattr(feature_of(model.feature), "time_zone", None) or "UTC"
+    )
 
 
 def _begun(history: History) -> Period | None:
@@ -246,7 +248,7 @@ def _hands(task: Upkept, model: Model, place: Upkeep, first: Period, stretches: 
         first=first,
         policy=task.config.maintain,
         labels=task.labels,
-        zone=task.zone,
+        time_zone=task.time_zone,
         notices=Notices(task.config.notify, place.notices, task.clock),
         clock=task.clock,
         limits=limits_of(task.config),

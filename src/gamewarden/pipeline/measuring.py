@@ -35,7 +35,7 @@ def feature_recipe(name: str, options: Mapping[str, Any], config: Config, readin
         # Whoever asks for fewer windows asks for less of all: one window holds no ten windows with events.
         "min_events": min(config.measure.min_events, least),
         "min_active": min(config.measure.min_active, least),
-        "zone": reading.zone,
+        "time_zone": reading.time_zone,
     }
     names = {option.name for option in fields(cast("Any", recipe))}
     return recipe(**{option: value for option, value in (known | said).items() if option in names})
@@ -92,4 +92,4 @@ def days_like(feature: Feature) -> SelfSimilarity:
     """The recipe that shows a player's days and windows to people, whatever the detector looked at."""
     if isinstance(feature, SelfSimilarity):
         return feature
-    return SelfSimilarity(by=getattr(feature, "by", "account"), zone=getattr(feature, "zone", None))
+    return SelfSimilarity(by=getattr(feature, "by", "account"), time_zone=getattr(feature, "time_zone", None))

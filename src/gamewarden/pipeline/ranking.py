@@ -115,7 +115,7 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
         ConfigError: a condition names no column, or a value that the column cannot have; found before measuring.
     """
     model = event_model(models, wishes.detector)
-    profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, reading.zone)
+    profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, reading.time_zone)
     _refuse_bad_conditions(wishes, profiles)
     events = open_source(source, reading)
     feature = feature_of(model.feature)
@@ -126,7 +126,7 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     shown_by = days_of(model, models)
     days = shown_by.recipe
     played = shown.frame if days == feature else days.measure(Watched(events, progress))
-    places = Activity(every=days.every, by=days.by, zone=days.zone).measure(Watched(events, progress))
+    places = Activity(every=days.every, by=days.by, time_zone=days.time_zone).measure(Watched(events, progress))
     whole = only_covered(played, least_covered(model.card.training, reading.limits))
     seen = whole.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
     rules = rules_of(wishes.policy, reading, wishes.prevalence)

@@ -102,7 +102,7 @@ def feature_name(recipe: Recipe) -> str:
 def rules_values(rules: Rules) -> dict[str, Any]:
     """The rules of a judgement as JSON values."""
     others = {name: getattr(rules, name) for name in ("repeated", "together", "bots", "covered")}
-    return {"every": rules.cut.every, "zone": rules.cut.time_zone} | asdict(rules.points) | others
+    return {"every": rules.cut.every, "time_zone": rules.cut.time_zone} | asdict(rules.points) | others
 
 
 def model_values(model: Kept) -> dict[str, Any]:

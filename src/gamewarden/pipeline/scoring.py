@@ -159,13 +159,15 @@ def measure_for(
 def zone_notes(models: Sequence[Model], reading: Reading) -> tuple[str, ...]:
     """Whose days are cut by another zone than this run reads times in: a model keeps the zone it was fitted with."""
     others = {
-        model.card.id: model.feature.options["zone"] or "UTC"
+        model.card.id: model.feature.options["time_zone"] or "UTC"
         for model in models
-        if reading.zone and "zone" in model.feature.options and (model.feature.options["zone"] or "UTC") != reading.zone
+        if reading.time_zone
+        and "time_zone" in model.feature.options
+        and (model.feature.options["time_zone"] or "UTC") != reading.time_zone
     }
     return tuple(
-        f"{name} cuts days by {zone}, as it was fitted; {reading.zone} is only the zone of times written without one"
-        for name, zone in others.items()
+        f"{name} cuts days by {own}, as fitted; {reading.time_zone} is only the zone of times written without one"
+        for name, own in others.items()
     )
 
 

@@ -134,7 +134,7 @@ def _in_label_folder(file: Path) -> bool:
 def _labels(rows: pl.DataFrame, labels: Path | None, reading: Reading) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Of the table that was named; otherwise of the folders, each label for its own session alone."""
     if labels is not None:
-        told = read_labels(labels, reading.zone)
+        told = read_labels(labels, reading.time_zone)
         return told.frame, tuple(told.notes)
     known = rows.drop_nulls("folder_says").select(
         "actor", "since", pl.col("until"), bot="folder_says", source=pl.lit(FOLDER)

@@ -43,7 +43,7 @@ class Reading:
     """How sources are read in this run."""
 
     mapping: str | None = None
-    zone: str | None = None
+    time_zone: str | None = None
     max_bad_share: float = MAX_BAD_SHARE
     keep_truncated: bool = False
     server_ports: tuple[int, ...] = ()  # of captures
@@ -89,7 +89,7 @@ def _open_file(source: Path, reading: Reading) -> EventFile:
     return open_events(
         source,
         mapping,
-        zone=reading.zone,
+        time_zone=reading.time_zone,
         max_bad_share=reading.max_bad_share,
         keep_truncated=reading.keep_truncated,
         plausible=reading.plausible,
@@ -117,7 +117,7 @@ def open_packet_source(source: Path, reading: Reading, bounds: Bounds | None = N
         reading.accounts,
         include_empty=reading.include_empty,
         mapping=reading.mapping,
-        zone=reading.zone,
+        time_zone=reading.time_zone,
         bounds=bounds,
     )
 
@@ -142,7 +142,7 @@ def lint(source: Path, reading: Reading) -> Lint:
     if source.is_dir():
         return lint_events(open_source(source, reading), str(source), seeing)
     mapping = None if reading.mapping is None else load_mapping(reading.mapping)
-    return lint_file(source, mapping, zone=reading.zone, detectors=seeing, plausible=reading.plausible)
+    return lint_file(source, mapping, time_zone=reading.time_zone, detectors=seeing, plausible=reading.plausible)
 
 
 def feature_class_of(detector: str) -> type[Feature]:

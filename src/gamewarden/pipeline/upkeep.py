@@ -51,7 +51,7 @@ class LakeHands:
     first: Period  # nothing before it is looked at
     policy: Maintain
     labels: Path | None
-    zone: str | None
+    time_zone: str | None
     notices: Notices
     clock: Callable[[], datetime]
     limits: Limits = field(default_factory=Limits)  # how much of a period the lake must cover
@@ -181,7 +181,7 @@ class LakeHands:
         """Labels that were known at the period's end."""
         if self.labels is None:
             return None
-        known = read_labels(self.labels, self.zone).frame
+        known = read_labels(self.labels, self.time_zone).frame
         return known.filter(pl.col("since").is_null() | (pl.col("since") < period.until))
 
     def _earlier(self, period: Period) -> list[Period]:

@@ -208,7 +208,7 @@ class _Case:
 
 def _rules(values: Mapping[str, Any]) -> Rules:
     points = Points(values["progressive"], values["conservative"], values["agree"])
-    cut = Clock(values["every"], parse_zone(values["zone"]).key)
+    cut = Clock(values["every"], parse_zone(values["time_zone"]).key)
     supposed = Prevalence(values["bots"]).bots
     repeated, together, covered = (float(values[name]) for name in ("repeated", "together", "covered"))
     return Rules(cut, points, repeated, together, supposed, covered)

@@ -38,8 +38,8 @@ class Days:
             return ("--models", str(models), "--detector", self.model.card.detector)
         spans = ("--unit", span_text(self.recipe.unit), "--every", span_text(self.recipe.every))
         least = ("--min-windows", str(self.recipe.min_windows))
-        zone = () if self.recipe.zone is None else ("--zone", self.recipe.zone)
-        return (*spans, *least, *(("--by", self.recipe.by) if self.recipe.by != SelfSimilarity.by else ()), *zone)
+        time_zone = () if self.recipe.time_zone is None else ("--time-zone", self.recipe.time_zone)
+        return (*spans, *least, *(("--by", self.recipe.by) if self.recipe.by != SelfSimilarity.by else ()), *time_zone)
 
 
 def days_of(model: Model, models: Path) -> Days:

@@ -23,9 +23,13 @@ _Recipe = TypeVar("_Recipe")
 def on_clock(recipe: _Recipe, reading: Reading) -> _Recipe:
     """The recipe with whole days on the clock of this run's zone, where it calibrates days and was told no zone."""
     own: Any = recipe
-    if reading.zone is None or "zone" not in {option.name for option in fields(own)} or own.zone is not None:
+    if (
+        reading.time_zone is None
+        or "time_zone" not in {option.name for option in fields(own)}
+        or own.time_zone is not None
+    ):
         return recipe
-    clocked: _Recipe = replace(own, zone=reading.zone)
+    clocked: _Recipe = replace(own, time_zone=reading.time_zone)
     return clocked
 
 

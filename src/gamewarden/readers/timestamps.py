@@ -19,7 +19,7 @@ EARLIEST = to_micros(datetime(20, 1, 1, tzinfo=UTC))
 LATEST = to_micros(datetime(9980, 1, 1, tzinfo=UTC))
 
 UNREADABLE = "time does not parse"
-NO_ZONE = "time has no zone (name the log's own with --zone or [time] zone)"
+NO_ZONE = "time has no zone (name the log's own with --time-zone or [time] zone)"
 OUT_OF_RANGE = "time is outside the years 20 to 9979 (is it in other units? set [time] format)"
 REPEATED = "local time occurs twice when clocks go back; the first was taken"
 SKIPPED = "local time is skipped when clocks go forward; it was read with the offset before the change"
@@ -65,7 +65,7 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Clock:
+class TimeReader:
     """How a log writes its times.
 
     `format` is "auto" (ISO 8601 or epoch seconds), "iso", "epoch_s", "epoch_ms", "epoch_us" or a strptime pattern;
@@ -76,13 +76,13 @@ class Clock:
     """
 
     format: str = "auto"
-    zone: str | None = None
+    time_zone: str | None = None
 
     def __post_init__(self) -> None:
         if self.format not in {"auto", "iso", *_EPOCH_DIGITS}:
             layout(self.format)
-        if self.zone is not None:
-            _refuse_unknown(parse_zone(self.zone).key)
+        if self.time_zone is not None:
+            _refuse_unknown(parse_zone(self.time_zone).key)
 
     def read(self, raw: pl.Series) -> Moments:
         """The times of a column of any type."""
@@ -103,8 +103,8 @@ class Clock:
 
     def _from_timestamps(self, raw: pl.Series) -> Moments:
         present = raw.is_not_null().to_numpy()
-        zone = raw.dtype.time_zone if isinstance(raw.dtype, pl.Datetime) else None
-        local = present if zone is None else np.zeros_like(present)
+        time_zone = raw.dtype.time_zone if isinstance(raw.dtype, pl.Datetime) else None
+        local = present if time_zone is None else np.zeros_like(present)
         return self._moments(raw.name, _micros(raw), local, present, {})
 
     def _from_integers(self, raw: pl.Series) -> Moments:
@@ -155,11 +155,11 @@ class Clock:
         notes: dict[str, Mask] = {}
         good, faults = _in_calendar(micros, good, faults)  # first: a clock far outside it has no offset in any zone
         if local.any():
-            if self.zone is None:
+            if self.time_zone is None:
                 faults = {**faults, NO_ZONE: local & good}
                 good = good & ~local
             else:
-                micros, notes = _from_zone(micros, local & good, self.zone)
+                micros, notes = _from_zone(micros, local & good, self.time_zone)
                 good, faults = _in_calendar(micros, good, faults)
         at = pl.Series(name, np.where(good, micros, 0), dtype=pl.Int64)
         if not good.all():
@@ -290,44 +290,44 @@ def _offset(parts: pl.DataFrame) -> tuple[Ints, Mask]:
     """Microseconds the wall clock is ahead of UTC, and where the text says so."""
     if "z" not in parts.columns:
         return np.zeros(parts.height, dtype=np.int64), np.zeros(parts.height, dtype=np.bool_)
-    zone = parts["z"]
-    if zone.is_in(["Z", "z"]).all():
-        return np.zeros(parts.height, dtype=np.int64), zone.is_not_null().to_numpy()
-    digits = zone.str.replace_all("[^0-9]", "").str.pad_end(4, "0")
+    time_zone = parts["z"]
+    if time_zone.is_in(["Z", "z"]).all():
+        return np.zeros(parts.height, dtype=np.int64), time_zone.is_not_null().to_numpy()
+    digits = time_zone.str.replace_all("[^0-9]", "").str.pad_end(4, "0")
     hours = digits.str.slice(0, 2).cast(pl.Int64, strict=False).fill_null(0).to_numpy()
     minutes = digits.str.slice(2, 2).cast(pl.Int64, strict=False).fill_null(0).to_numpy()
-    sign = np.where(zone.str.starts_with("-").fill_null(False).to_numpy(), -1, 1)
-    return sign * (hours * HOUR + minutes * MINUTE), zone.is_not_null().to_numpy()
+    sign = np.where(time_zone.str.starts_with("-").fill_null(False).to_numpy(), -1, 1)
+    return sign * (hours * HOUR + minutes * MINUTE), time_zone.is_not_null().to_numpy()
 
 
-def _refuse_unknown(zone: str) -> None:
+def _refuse_unknown(time_zone: str) -> None:
     """The table of zones that converts columns is not the system's, and may lack a zone that it has."""
     try:
-        pl.Series([0]).cast(pl.Datetime("us")).dt.replace_time_zone(zone)
+        pl.Series([0]).cast(pl.Datetime("us")).dt.replace_time_zone(time_zone)
     except pl.exceptions.PolarsError as error:
         raise ConfigError(
-            f"time zone {zone!r} is known to this system and not to the Polars that converts times; write the name of "
-            "a place with the same clocks, such as Asia/Seoul"
+            f"time zone {time_zone!r} is known to this system and not to the Polars that converts times; write the "
+            "name of a place with the same clocks, such as Asia/Seoul"
         ) from error
 
 
-def _from_zone(micros: Ints, local: Mask, zone: str) -> tuple[Ints, dict[str, Mask]]:
+def _from_zone(micros: Ints, local: Mask, time_zone: str) -> tuple[Ints, dict[str, Mask]]:
     """Wall-clock times of a zone as UTC; where the clock is ambiguous, the offset before the change holds."""
     wall = pl.Series(np.where(local, micros, 0)).cast(pl.Datetime("us"))
-    first = wall.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
-    last = wall.dt.replace_time_zone(zone, ambiguous="latest", non_existent="null")
+    first = wall.dt.replace_time_zone(time_zone, ambiguous="earliest", non_existent="null")
+    last = wall.dt.replace_time_zone(time_zone, ambiguous="latest", non_existent="null")
     skipped = first.is_null().to_numpy() & local
     repeated = (first != last).fill_null(False).to_numpy() & local
     utc = first.to_physical().fill_null(0).to_numpy().copy()
     if skipped.any():
-        utc[skipped] = [_before_the_change(value, zone) for value in micros[skipped].tolist()]
+        utc[skipped] = [_before_the_change(value, time_zone) for value in micros[skipped].tolist()]
     notes = {why: mask for why, mask in ((SKIPPED, skipped), (REPEATED, repeated)) if mask.any()}
     return np.where(local, utc, micros), notes
 
 
-def _before_the_change(micros: int, zone: str) -> int:
+def _before_the_change(micros: int, time_zone: str) -> int:
     wall = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
-    return to_micros(wall.replace(tzinfo=parse_zone(zone)))
+    return to_micros(wall.replace(tzinfo=parse_zone(time_zone)))
 
 
 def _either(numeric: Mask, numbers: Moments, layouts: Moments) -> Moments:

@@ -50,7 +50,7 @@ _PARTS: Mapping[str, type | tuple[type, ...]] = {
 _BESIDE = frozenset(("id", "gamewarden", "source", "caveats"))
 _RULES: Mapping[str, type | tuple[type, ...]] = {
     "every": int,
-    "zone": str,
+    "time_zone": str,
     "repeated": (float, int),
     "together": (float, int),
     "bots": float,

@@ -78,7 +78,8 @@ class Fusion:
         return FusionModel(
             recipe=self.to_dict(),
             feature=Recipe(
-                SCORES_OF, {"models": list(models), "every": cut.every, "zone": cut.time_zone, "discount": discount}
+                SCORES_OF,
+                {"models": list(models), "every": cut.every, "time_zone": cut.time_zone, "discount": discount},
             ),
             data=frame_digest(rows.select(*KEY, *models, *self._style_columns(rows), "bot", "group", "source")),
             voices=voices,

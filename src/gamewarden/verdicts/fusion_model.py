@@ -28,7 +28,7 @@ from gamewarden.facts import (
     look_at_reference,
     look_at_styles,
     text,
-    zone,
+    time_zone,
 )
 from gamewarden.reference import Floats, Reference, StyleReferences, plain_json, sigmoid
 from gamewarden.verdicts.periods import KEY
@@ -266,11 +266,11 @@ _VOICE: Mapping[str, Fact] = {
 def _options(value: object) -> bool:
     return (
         isinstance(value, dict)
-        and value.keys() == {"models", "every", "zone", "discount"}
+        and value.keys() == {"models", "every", "time_zone", "discount"}
         and isinstance(value["models"], list)
         and all(map(text, value["models"]))
         and count(value["every"])
-        and zone(value["zone"])
+        and time_zone(value["time_zone"])
         and finite(value["discount"])
         and 0 <= value["discount"] <= 1
     )

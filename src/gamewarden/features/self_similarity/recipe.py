@@ -110,7 +110,7 @@ class SelfSimilarity:
         default=30, metadata={"also": (1,), "says": "Fewer windows are too little evidence for a self-similarity."}
     )
     by: By = field(default="account", metadata={"also": ("character",), "says": "What stands in the column actor."})
-    zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul", "Europe/Berlin")})
+    time_zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul", "Europe/Berlin")})
     vocabulary: tuple[str, ...] | None = field(
         default=None,
         metadata={"also": (("combat.kill", "move"),), "as": "lines", "says": "File with the game's kinds, one a line."},
@@ -171,9 +171,9 @@ class SelfSimilarity:
                 raise MeasureError(
                     f"self-similarity: {name} is {getattr(self, name)!r}; choose {' or '.join(map(str, choices))}"
                 )
-        if self.zone is not None:
+        if self.time_zone is not None:
             try:
-                parse_zone(self.zone)
+                parse_zone(self.time_zone)
             except ConfigError as error:
                 raise MeasureError(f"self-similarity: {error}") from error
 

@@ -128,7 +128,7 @@ class Stream:
     def __init__(self, recipe: "SelfSimilarity", table: EventTable, kinds_a_player: int = KINDS_A_PLAYER) -> None:
         self._recipe = recipe
         self._table = table
-        self._clock = Clock(recipe.every, recipe.zone or "UTC")
+        self._clock = Clock(recipe.every, recipe.time_zone or "UTC")
         self._offsets = self._clock.offsets(0, 0)
         self._done: list[NDArray[Any]] = []
         self._named = -1  # kinds whose words and roles are known

@@ -43,7 +43,7 @@ def windows(recipe: "SelfSimilarity", events: EventStream, actor: str) -> pl.Dat
     if recipe.vocabulary is not None:
         names[size:] = [OTHER] * (len(names) - size)
     kinds = np.array(names, object)[rows.kind]
-    offsets = Clock(recipe.every, recipe.zone or "UTC").offsets(int(rows.at[0]), int(rows.at[-1]))
+    offsets = Clock(recipe.every, recipe.time_zone or "UTC").offsets(int(rows.at[0]), int(rows.at[-1]))
     periods = [
         _shown(recipe, rows, kinds, period, table.session_kinds()) for period in _cut(rows.at, recipe.every, offsets)
     ]

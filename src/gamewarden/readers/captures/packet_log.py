@@ -25,7 +25,7 @@ from gamewarden.readers.logs.layout import NULLS
 from gamewarden.readers.logs.normalize import shown
 from gamewarden.readers.row_blocks import RowBlocks
 from gamewarden.readers.row_report import shorten
-from gamewarden.readers.timestamps import NO_ZONE, Clock
+from gamewarden.readers.timestamps import NO_ZONE, TimeReader
 from gamewarden.tables import PARQUET_FAULTS, first_line
 
 _WANTED = ("actor", "at", "up", "size")
@@ -45,7 +45,7 @@ class PacketMapping:
 
     columns: Mapping[str, str] = field(default_factory=dict)
     up_is: tuple[str, ...] | None = None
-    clock: Clock = field(default_factory=Clock)
+    clock: TimeReader = field(default_factory=TimeReader)
 
     def column(self, ours: str) -> str:
         """Their name of our column."""
@@ -79,7 +79,7 @@ class PacketMapping:
             columns["up"] = up["column"]
         for part, said in (("columns", columns), ("time", time)):
             _refuse_no_text(said, f"{name}: [{part}]")
-        return cls(columns, _meanings(up.get("is"), name), Clock(**time))
+        return cls(columns, _meanings(up.get("is"), name), TimeReader(time.get("format", "auto"), time.get("zone")))
 
 
 def _meanings(means: object, name: str) -> tuple[str, ...] | None:
@@ -155,7 +155,7 @@ class TableStream:
         self,
         origin: Origin,
         mapping: PacketMapping | None = None,
-        zone: str | None = None,
+        time_zone: str | None = None,
         *,
         include_empty: bool = False,
         only_up: bool = False,
@@ -170,7 +170,7 @@ class TableStream:
         self._origin = origin
         self._mapping = mapping or PacketMapping()
         clock = self._mapping.clock
-        self._clock = Clock(clock.format, zone or clock.zone)
+        self._clock = TimeReader(clock.format, time_zone or clock.time_zone)
         self._include_empty = include_empty
         self._only_up = only_up
         self._bounded = bounds is not None
@@ -210,7 +210,7 @@ class TableStream:
         moments = self._clock.read(frame["at"])
         if NO_ZONE in moments.faults:
             seen = frame["at"][int(moments.faults[NO_ZONE].argmax())]
-            raise ReadError(f"{self._origin.name}: the time {str(seen)[:40]!r} has no zone; name it with --zone")
+            raise ReadError(f"{self._origin.name}: the time {str(seen)[:40]!r} has no zone; name it with --time-zone")
         size = frame["size"].cast(pl.String).str.strip_chars().cast(pl.Int64, strict=False)
         read = pl.DataFrame(
             {"actor": frame["actor"].cast(pl.String), "at": moments.at, "up": self._up(frame["up"]), "size": size}

@@ -12,7 +12,7 @@ from gamewarden.readers.byte_sources import Origin
 from gamewarden.readers.captures.blocks import looks_like_capture
 from gamewarden.readers.captures.packet_log import PacketMapping, TableStream, frames_of
 from gamewarden.readers.row_report import shorten
-from gamewarden.readers.timestamps import NO_ZONE, Clock
+from gamewarden.readers.timestamps import NO_ZONE, TimeReader
 from gamewarden.spans import parse_zone
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def open_packets(
     include_empty: bool = False,
     only_up: bool = False,
     mapping: str | Path | Mapping[str, Any] | PacketMapping | None = None,
-    zone: str | None = None,
+    time_zone: str | None = None,
     bounds: Bounds | None = None,
 ) -> "CaptureStream | TableStream":
     """The packets of a capture (pcap, pcapng) or a packet log (CSV, JSON Lines, Parquet), gzipped or not.
@@ -45,15 +45,22 @@ def open_packets(
         ReadError: the source or the account table cannot be read.
         ConfigError: a port, the zone or the mapping is none.
     """
-    if zone is not None:
-        parse_zone(zone)
+    if time_zone is not None:
+        parse_zone(time_zone)
     origin = Origin(str(source))
     if not looks_like_capture(origin.head()):
-        return TableStream(origin, _mapping(mapping), zone, include_empty=include_empty, only_up=only_up, bounds=bounds)
+        return TableStream(
+            origin, _mapping(mapping), time_zone, include_empty=include_empty, only_up=only_up, bounds=bounds
+        )
     from gamewarden.readers.captures.stream import CaptureStream
 
     return CaptureStream(
-        origin, server_ports, _accounts(accounts, zone), include_empty=include_empty, only_up=only_up, bounds=bounds
+        origin,
+        server_ports,
+        _accounts(accounts, time_zone),
+        include_empty=include_empty,
+        only_up=only_up,
+        bounds=bounds,
     )
 
 
@@ -72,17 +79,17 @@ def _mapping(mapping: str | Path | Mapping[str, Any] | PacketMapping | None) -> 
             return PacketMapping.from_dict(mapping)
 
 
-def _accounts(accounts: str | Path | pl.DataFrame | None, zone: str | None) -> "Accounts | None":
+def _accounts(accounts: str | Path | pl.DataFrame | None, time_zone: str | None) -> "Accounts | None":
     if accounts is None:
         return None
     from gamewarden.readers.captures.client_ends import Accounts
 
     if isinstance(accounts, pl.DataFrame):
-        return Accounts(_readable(accounts, zone, "account table"))
+        return Accounts(_readable(accounts, time_zone, "account table"))
     frames = list(_not_too_many(frames_of(Origin(str(accounts)), _ACCOUNT_COLUMNS), accounts))
     if not frames:
         raise ReadError(f"{accounts}: has a header but no rows; it should say who used which address when")
-    return Accounts(_readable(pl.concat(frames), zone, str(accounts)))
+    return Accounts(_readable(pl.concat(frames), time_zone, str(accounts)))
 
 
 def _not_too_many(frames: Iterable[pl.DataFrame], name: str | Path) -> Iterator[pl.DataFrame]:
@@ -96,7 +103,7 @@ def _not_too_many(frames: Iterable[pl.DataFrame], name: str | Path) -> Iterator[
         yield frame
 
 
-def _readable(frame: pl.DataFrame, zone: str | None, name: str) -> pl.DataFrame:
+def _readable(frame: pl.DataFrame, time_zone: str | None, name: str) -> pl.DataFrame:
     """Ports as numbers, times as microseconds, nothing unreadable.
 
     Raises:
@@ -109,8 +116,8 @@ def _readable(frame: pl.DataFrame, zone: str | None, name: str) -> pl.DataFrame:
     read = raw.with_columns(
         pl.col("address", "account").cast(pl.String),
         pl.col("port").cast(pl.Int64, strict=False),
-        _micros(raw["from"], zone, name),
-        _micros(raw["until"], zone, name),
+        _micros(raw["from"], time_zone, name),
+        _micros(raw["until"], time_zone, name),
     )
     for column in _ACCOUNT_COLUMNS:
         lost = read[column].is_null() & (raw[column].is_not_null() | (column in ("address", "account")))
@@ -120,8 +127,8 @@ def _readable(frame: pl.DataFrame, zone: str | None, name: str) -> pl.DataFrame:
     return read
 
 
-def _micros(times: pl.Series, zone: str | None, name: str) -> pl.Series:
-    moments = Clock(zone=zone).read(times if times.dtype != pl.Null else times.cast(pl.String))
+def _micros(times: pl.Series, time_zone: str | None, name: str) -> pl.Series:
+    moments = TimeReader(time_zone=time_zone).read(times if times.dtype != pl.Null else times.cast(pl.String))
     if NO_ZONE in moments.faults:
-        raise ReadError(f"{name}: a time in {times.name!r} has no zone; name it with --zone")
+        raise ReadError(f"{name}: a time in {times.name!r} has no zone; name it with --time-zone")
     return moments.at.to_physical()

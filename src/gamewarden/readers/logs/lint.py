@@ -148,7 +148,7 @@ def lint(
     path: Path,
     mapping: LogMap | None = None,
     *,
-    zone: str | None = None,
+    time_zone: str | None = None,
     detectors: Mapping[str, Needs] | None = None,
     first_rows: int = FIRST_ROWS,
     now: datetime | None = None,
@@ -168,7 +168,7 @@ def lint(
         )
     form = _form(shape)
     try:
-        file = EventFile(path, mapping, zone=zone, max_bad_share=1.0, plausible=plausible)
+        file = EventFile(path, mapping, time_zone=time_zone, max_bad_share=1.0, plausible=plausible)
     except ReadError as error:
         return _without_reading(shape, form, mapping, detectors, _reason(error, path))
     seen = _Seen.of(file, first_rows)
@@ -329,7 +329,7 @@ def _suspicious_times(frame: pl.DataFrame, now: datetime) -> Iterable[str]:
 
 def _advice(found: Lint) -> Iterable[str]:
     if found.report and any(fault.reason == NO_ZONE for fault in found.report.bad):
-        yield "Name the zone the log was written in: --zone Asia/Seoul, or zone under [time] in the mapping file."
+        yield "Name the zone the log was written in: --time-zone Asia/Seoul, or zone under [time] in the mapping file."
     if found.report and any(fault.reason.endswith(NOT_UTF8) for fault in (*found.report.bad, *found.report.nulled)):
         yield f"The log is not UTF-8: {advice(Path(found.source), None)}."
     misses = {kind: meant for kind in list(found.unmapped)[:_MANY_KINDS] if (meant := near_miss(kind))}

@@ -11,7 +11,7 @@ from typing import Any
 from gamewarden.contracts import canonical_json, digest
 from gamewarden.errors import ConfigError
 from gamewarden.readers.logs.layout import PLAIN, Layout, known_encoding
-from gamewarden.readers.timestamps import Clock
+from gamewarden.readers.timestamps import TimeReader
 from gamewarden.tables import EVENTS, RESERVED_KINDS
 
 _SECTIONS = ("columns", "time", "kinds", "only", "amount", "file")
@@ -29,7 +29,7 @@ class LogMap:
     name: str = "none"
     columns: Mapping[str, str] = field(default_factory=dict)  # ours -> theirs
     format: str = "auto"
-    zone: str | None = None
+    time_zone: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)  # their value -> our kind
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # our column -> their kinds that fill it
     losses: tuple[str, ...] = ()  # their kinds whose amount the actor gives away
@@ -41,9 +41,9 @@ class LogMap:
             return {name: name for name in EVENTS.columns}
         return {**{name: name for name in EVENTS.required}, **self.columns}
 
-    def clock(self, zone: str | None = None) -> Clock:
+    def clock(self, time_zone: str | None = None) -> TimeReader:
         """How the log writes its times; a zone given here wins over the file's."""
-        return Clock(self.format, zone or self.zone)
+        return TimeReader(self.format, time_zone or self.time_zone)
 
     @property
     def renames_nothing(self) -> bool:
@@ -53,7 +53,7 @@ class LogMap:
     @property
     def digest(self) -> str:
         """Names this mapping by what it does, not by its name."""
-        values = [dict(self.theirs()), self.format, self.zone, dict(self.kinds), dict(self.only), self.losses]
+        values = [dict(self.theirs()), self.format, self.time_zone, dict(self.kinds), dict(self.only), self.losses]
         # What was read before mappings could say it is known again.
         written = [] if self.layout == PLAIN else [asdict(self.layout)]
         return digest(canonical_json([*values, *written]))
@@ -113,7 +113,7 @@ def parse_mapping(text: str, name: str) -> LogMap:
     only = _lists(values, "only", name)
     _known(only, tuple(set(EVENTS.columns) - set(EVENTS.required)), f"{name}: [only]", "optional column")
     try:
-        Clock(time.get("format", "auto"), time.get("zone"))
+        TimeReader(time.get("format", "auto"), time.get("zone"))
     except ConfigError as error:
         raise ConfigError(f"{name}: [time] {error}") from error
     losses = amount.get("losses", ())

@@ -10,7 +10,7 @@ from gamewarden.readers.compression import UNREADABLE
 from gamewarden.readers.logs.mapping import LogMap
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
 from gamewarden.readers.row_report import Tally
-from gamewarden.readers.timestamps import Clock, Mask
+from gamewarden.readers.timestamps import Mask, TimeReader
 from gamewarden.spans import DAY
 from gamewarden.tables import EVENTS, TEXT_COLUMNS
 
@@ -32,7 +32,7 @@ class Conform:
     """Turns raw columns under our names into EVENTS columns, and tells the tally what it could not take."""
 
     mapping: LogMap
-    clock: Clock
+    clock: TimeReader
     tally: Tally
     encoding: str | None = None  # of the file, where it is not UTF-8
     plausible: Plausible = ANY_TIME

@@ -15,7 +15,7 @@ from gamewarden.readers.logs.layout import PLAIN, Layout, advice
 from gamewarden.readers.logs.normalize import ROW, as_text, shown
 from gamewarden.readers.logs.tables import first_line_of, open_parquet, peek, unpacked_parquet
 from gamewarden.readers.row_report import Tally, shorten
-from gamewarden.readers.timestamps import Clock
+from gamewarden.readers.timestamps import TimeReader
 from gamewarden.spreadsheets import restored
 from gamewarden.tables import LABELS, PARQUET_FAULTS, PROFILES, SCORES, TIME, Schema, check
 from gamewarden.words import counted
@@ -39,7 +39,7 @@ class Labels:
     notes: tuple[str, ...]
 
 
-def read_labels(path: Path, zone: str | None = None) -> Labels:
+def read_labels(path: Path, time_zone: str | None = None) -> Labels:
     """Who is a bot and who is not: `actor,bot`, and optionally `character,since,until,source,votes,group,at`.
 
     A row that is there twice counts once. An actor who is called both at the same time is left out and named, unless
@@ -49,7 +49,7 @@ def read_labels(path: Path, zone: str | None = None) -> Labels:
         ReadError: the file is no table, a column is missing, or a value is none we know.
     """
     text, undone = _read_own(path, LABELS)
-    frame = check(_typed(text, LABELS, Clock(zone=zone), path), LABELS, str(path))
+    frame = check(_typed(text, LABELS, TimeReader(time_zone=time_zone), path), LABELS, str(path))
     once = frame.unique(maintain_order=True)
     torn = _torn(without_model_made(settle(once).frame).frame)
     notes = [undone] if undone else []
@@ -60,28 +60,28 @@ def read_labels(path: Path, zone: str | None = None) -> Labels:
     return Labels(once.filter(~pl.col("actor").is_in(torn)), tuple(notes))
 
 
-def read_profiles(path: Path, zone: str | None = None) -> pl.DataFrame:
+def read_profiles(path: Path, time_zone: str | None = None) -> pl.DataFrame:
     """PROFILES: what the operator knows of an account, one row each; further columns are kept, numbers as numbers.
 
     Raises:
         ReadError: the file is no table, `actor` is missing, twice or empty, or a value does not fit its column.
     """
     text, _ = _read_own(path, PROFILES)
-    frame = check(_typed(text, PROFILES, Clock(zone=zone), path), PROFILES, str(path))
+    frame = check(_typed(text, PROFILES, TimeReader(time_zone=time_zone), path), PROFILES, str(path))
     twice = frame.filter(pl.col("actor").is_duplicated())["actor"]
     if len(twice):
         raise ReadError(f"{path}: actor {twice[0]!r} has more than one row; a profile is one row an account")
     return frame
 
 
-def read_scores(path: Path, zone: str | None = None) -> pl.DataFrame:
+def read_scores(path: Path, time_zone: str | None = None) -> pl.DataFrame:
     """Scores that stand in a file: actor, since, until, detector, and alarm or probability; further columns are kept.
 
     Raises:
         ReadError: the file is no table, a column is missing, or a value does not fit its column.
     """
     text, _ = _read_own(path, _SCORED)
-    return check(_typed(text, _SCORED, Clock(zone=zone), path), _SCORED, str(path))
+    return check(_typed(text, _SCORED, TimeReader(time_zone=time_zone), path), _SCORED, str(path))
 
 
 def read_vocabulary(path: Path) -> tuple[str, ...]:
@@ -176,12 +176,12 @@ def _demand(frame: pl.DataFrame, table: Schema, path: Path) -> None:
         raise ReadError(f"{path}: lacks {', '.join(missing)}; it has {', '.join(frame.columns)}")
 
 
-def _typed(frame: pl.DataFrame, table: Schema, clock: Clock, path: Path) -> pl.DataFrame:
+def _typed(frame: pl.DataFrame, table: Schema, clock: TimeReader, path: Path) -> pl.DataFrame:
     with foreign(path):
         return pl.DataFrame([_fit(column, table, clock, path) for column in frame])
 
 
-def _fit(column: pl.Series, table: Schema, clock: Clock, path: Path) -> pl.Series:
+def _fit(column: pl.Series, table: Schema, clock: TimeReader, path: Path) -> pl.Series:
     dtype = table.columns.get(column.name)
     if dtype is None:
         return _numbers_as_numbers(_showable(column))

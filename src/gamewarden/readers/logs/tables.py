@@ -81,7 +81,7 @@ class EventFile:
         path: Path,
         mapping: LogMap | None = None,
         *,
-        zone: str | None = None,
+        time_zone: str | None = None,
         max_bad_share: float = MAX_BAD_SHARE,
         keep_truncated: bool = False,
         number_rows: bool = False,
@@ -90,7 +90,7 @@ class EventFile:
         self.path = Path(path)
         self.name = str(self.path.resolve())
         self.mapping = mapping or IDENTITY
-        self.clock = self.mapping.clock(zone)
+        self.clock = self.mapping.clock(time_zone)
         self.max_bad_share = max_bad_share
         self.keep_truncated = keep_truncated
         self.plausible = plausible
@@ -136,7 +136,7 @@ class EventFile:
     @property
     def recipe(self) -> str:
         """Names all that decides what a row of this file becomes."""
-        return digest(self.mapping.digest, canonical_json([self.clock.format, self.clock.zone]))
+        return digest(self.mapping.digest, canonical_json([self.clock.format, self.clock.time_zone]))
 
     @property
     def promised(self) -> frozenset[str]:
@@ -197,7 +197,7 @@ class EventFile:
         return EventFile(
             self.path,
             self.mapping,
-            zone=self.clock.zone,
+            time_zone=self.clock.time_zone,
             max_bad_share=self.max_bad_share,
             keep_truncated=self.keep_truncated,
             number_rows=True,
@@ -341,7 +341,7 @@ def open_events(
     path: Path,
     mapping: LogMap | None = None,
     *,
-    zone: str | None = None,
+    time_zone: str | None = None,
     max_bad_share: float = MAX_BAD_SHARE,
     keep_truncated: bool = False,
     plausible: Plausible = ANY_TIME,
@@ -352,7 +352,12 @@ def open_events(
         ReadError: it is no table, or a column is missing.
     """
     return EventFile(
-        path, mapping, zone=zone, max_bad_share=max_bad_share, keep_truncated=keep_truncated, plausible=plausible
+        path,
+        mapping,
+        time_zone=time_zone,
+        max_bad_share=max_bad_share,
+        keep_truncated=keep_truncated,
+        plausible=plausible,
     )
 
 
