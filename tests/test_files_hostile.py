@@ -16,8 +16,8 @@ from gamewarden.features.traffic.fold import _MAGIC, Fold
 from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.online.journal import Origin, load_state, save_state
 from gamewarden.readers.logs.tables import EventFile
-from gamewarden.store import manifest, shelf
-from gamewarden.store.history import History
+from gamewarden.store import manifest, model_registry
+from gamewarden.store.append_log import AppendLog
 from gamewarden.store.lake import Lake
 from gamewarden.store.manifest import MANIFEST
 from gamewarden.store.upkeep import Upkeep
@@ -146,20 +146,20 @@ def test_a_promotion_in_which_any_value_was_exchanged_is_read_or_refused_with_a_
     lines = []
     for name in PROMOTION:
         for other in STRANGE:
-            (tmp_path / shelf.HISTORY).write_text(json.dumps(PROMOTION | {name: other}) + "\n")
-            lines.append(refusal(lambda: shelf.promotions(tmp_path)))
+            (tmp_path / model_registry.HISTORY).write_text(json.dumps(PROMOTION | {name: other}) + "\n")
+            lines.append(refusal(lambda: model_registry.promotions(tmp_path)))
 
     refused = [line for line in lines if line is not None]
     assert len(refused) > 100
-    assert all(f"{shelf.HISTORY}:1: " in line and len(line) < 600 for line in refused)
+    assert all(f"{model_registry.HISTORY}:1: " in line and len(line) < 600 for line in refused)
 
 
 def test_a_line_that_is_no_object_is_no_promotion(tmp_path):
     for line in ("3", "[]", '"x"', "null", "{}", "[" * 100_000):
-        (tmp_path / shelf.HISTORY).write_text(line + "\n{}\n")
+        (tmp_path / model_registry.HISTORY).write_text(line + "\n{}\n")
 
         with pytest.raises(GamewardenError, match="the history of promotions was edited or damaged"):
-            shelf.promotions(tmp_path)
+            model_registry.promotions(tmp_path)
 
 
 # --- What maintenance keeps
@@ -189,7 +189,7 @@ def linked(path, records):
 
 def test_a_history_of_maintenance_in_which_any_value_was_exchanged_is_read_or_refused_with_a_line(tmp_path):
     def use():
-        history = History(tmp_path / "history.jsonl")
+        history = AppendLog(tmp_path / "history.jsonl")
         return Ledger(history, Policy()).latest_in_control, list(story(history.records))
 
     lines = []

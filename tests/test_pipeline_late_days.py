@@ -11,7 +11,7 @@ from gamewarden import pipeline
 from gamewarden.clock import Clock, Period
 from gamewarden.pipeline.maintaining import maintain, told
 from gamewarden.spans import DAY, HOUR, to_micros
-from gamewarden.store.history import History
+from gamewarden.store.append_log import AppendLog
 from gamewarden.store.lake import Lake
 from gamewarden.store.upkeep import Upkeep
 from gamewarden.tables import write_table
@@ -169,7 +169,7 @@ def test_a_history_that_declared_empty_days_done_takes_them_up_when_they_come(ga
     old = [{key: value for key, value in record.items() if key != "content"} for record in records(game)]
     path = game / "models" / "maintenance" / "account-day" / "history.jsonl"
     path.unlink()
-    history = History(path)
+    history = AppendLog(path)
     for record in old:
         history.append(record)
     take(game, day_of(whole, 8).with_columns(pl.col("at") + timedelta(days=1)), "late.parquet")

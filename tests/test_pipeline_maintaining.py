@@ -20,8 +20,8 @@ from gamewarden.features.actions.recipe import Actions
 from gamewarden.pipeline.maintaining import maintain, table_of, told
 from gamewarden.pipeline.upkeep import recipe_like
 from gamewarden.spans import MINUTE
+from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.store import shelf
 from gamewarden.store.upkeep import Upkeep
 from gamewarden.tables import write_table
 from upkeep_made_up import START, Log, make_game, task_of
@@ -63,7 +63,7 @@ def files_of(directory):
 
 
 def standing(place):
-    (model,) = shelf.in_force(place / "models")
+    (model,) = model_registry.in_force(place / "models")
     return model.id
 
 
@@ -173,7 +173,7 @@ def test_a_process_killed_in_the_middle_of_a_promotion_goes_on_where_it_was(game
     assert [(one["period"], one["step"]) for one in records(game)] == [
         (one["period"], one["step"]) for one in records(whole)
     ]
-    assert len(shelf.promotions(game / "models")) == len(shelf.promotions(whole / "models")) == 2
+    assert len(model_registry.promotions(game / "models")) == len(model_registry.promotions(whole / "models")) == 2
 
 
 def test_a_retrained_model_that_fails_validation_never_scores_anyone(game):
@@ -234,7 +234,7 @@ def test_rolling_back_restores_the_old_scores_exactly(game):
     before = score(game)
     maintain(task_of(game))
     assert not score(game).equals(before)
-    shelf.roll_back(game / "models", "account-day", because="people complained", by="test", at=NOON)
+    model_registry.roll_back(game / "models", "account-day", because="people complained", by="test", at=NOON)
 
     assert_frame_equal(score(game), before)
 
@@ -243,7 +243,7 @@ def test_a_model_that_somebody_rolled_back_is_not_promoted_again_and_the_change_
     first = standing(game)
     maintain(replace(task_of(game), until=START + timedelta(days=7)))
     taken_back = standing(game)
-    shelf.roll_back(game / "models", "account-day", because="people complained", by="test", at=NOON)
+    model_registry.roll_back(game / "models", "account-day", because="people complained", by="test", at=NOON)
     maintain(task_of(game))
 
     changed = steps_on(game, 7)["changed"]

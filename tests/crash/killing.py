@@ -22,7 +22,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
-_CLOCK = re.compile(rb'"at":"[^"]*"')  # when a person promoted a model
+_CLOCK = re.compile(rb'"(at|link)":"[^"]*"')  # a link covers the time
 Tree = dict[str, bytes | None]
 
 
@@ -243,7 +243,7 @@ def tree(place: Path) -> Tree:
         name = path.relative_to(place).as_posix()
         found[name] = None if path.is_dir() else path.read_bytes()
         if name.endswith("promotions.jsonl") and found[name] is not None:
-            found[name] = _CLOCK.sub(b'"at":""', path.read_bytes())
+            found[name] = _CLOCK.sub(b'""', path.read_bytes())
     return found
 
 

@@ -12,8 +12,8 @@ from gamewarden.labels import label_periods
 from gamewarden.pipeline.scoring import load_models
 from gamewarden.pipeline.sources import Reading
 from gamewarden.readers.logs.operator_tables import read_labels, read_scores
+from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.store import shelf
 from gamewarden.verdicts.budget import BUDGET_SCHEMA, Budget, Humans, cost_threshold, no_threshold, threshold
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.fusion_model import NAME as FUSION
@@ -78,7 +78,7 @@ def costs_of_models(cost: tuple[float, float], prevalence: Prevalence, models: P
 
 def _models(directory: Path) -> Iterator[Any]:
     """The fusion in force, then the detectors' models."""
-    for stored in shelf.in_force(directory):
+    for stored in model_registry.in_force(directory):
         if stored.detector == FUSION:
             yield FusionModel.from_dict(stored_models.load(stored.path))
     yield from load_models(directory)

@@ -16,8 +16,8 @@ from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.sources import Reading, open_for
 from gamewarden.pipeline.wholes import on_clock
 from gamewarden.readers.logs.operator_tables import read_labels
+from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.store import shelf
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def kept(model: Model, directory: Path, notes: Sequence[str]) -> Fitted:
     """The model on the shelf, and what keeps it from being used, if anything does."""
     path = stored_models.save(model, directory)
     fitted = model.card
-    standing = next(one.id for one in shelf.in_force(directory) if one.detector == fitted.detector)
+    standing = next(one.id for one in model_registry.in_force(directory) if one.detector == fitted.detector)
     waits: tuple[str, ...] = ()
     if standing != fitted.id:
         promote = f"gamewarden model promote {fitted.id} --models {directory} --because …"

@@ -19,8 +19,8 @@ from gamewarden.pipeline.scoring import hear, load_models, models_for
 from gamewarden.pipeline.sources import Reading
 from gamewarden.pipeline.wholes import PROMISE, unranked
 from gamewarden.spans import DAY, parse_span, span_text
+from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.store import shelf
 from gamewarden.tables import EVIDENCE, VERDICTS, check
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.combining import combine
@@ -267,7 +267,7 @@ def _cut(fusion: FusionModel | None, every: int | None, policy: Config, reading:
 
 def fusion_of(models: Path, found: Sequence[Model], every: int | None) -> tuple[FusionModel | None, tuple[str, ...]]:
     """The fusion in force where it can be used, and what has to be said of it."""
-    stored = next((one for one in shelf.in_force(models) if one.detector == FUSION), None)
+    stored = next((one for one in model_registry.in_force(models) if one.detector == FUSION), None)
     if stored is None:
         return None, ()
     fusion = FusionModel.from_dict(stored_models.load(stored.path))

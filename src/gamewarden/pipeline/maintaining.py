@@ -34,7 +34,7 @@ from gamewarden.pipeline.sources import limits_of
 from gamewarden.pipeline.upkeep import BY, EPOCH, LakeHands, content_of
 from gamewarden.readers.logs.plausible import Plausible
 from gamewarden.spans import parse_span
-from gamewarden.store import shelf
+from gamewarden.store import model_registry
 from gamewarden.store.lake import Lake
 from gamewarden.store.stretches import Stretches
 from gamewarden.store.upkeep import Upkeep
@@ -263,11 +263,11 @@ def _notice_other_model(task: Upkept, detector: str, ledger: Ledger, period: Per
     Within a period that has begun nothing is noticed: there the difference is a promotion that a crash kept from being
     recorded.
     """
-    current = next(one.id for one in shelf.in_force(task.models) if one.detector == detector)
+    current = next(one.id for one in model_registry.in_force(task.models) if one.detector == detector)
     before = ledger.standing.model
     if before is None:
         # From here on nothing takes over by being the newest file.
-        shelf.promote(task.models, current, because="maintenance begins with it", by=BY, at=task.clock())
+        model_registry.promote(task.models, current, because="maintenance begins with it", by=BY, at=task.clock())
         ledger.append({"period": period.name, "until": period.until.isoformat(), "step": "begin", "model": current})
     elif current != before and _nothing_decided(ledger.of(period.name)):
         ledger.append({"period": period.name, "step": "changed", "model": current, "instead_of": before})

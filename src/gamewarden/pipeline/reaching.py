@@ -8,7 +8,7 @@ import polars as pl
 
 from gamewarden import detectors, features
 from gamewarden.contracts import Card, Model
-from gamewarden.store import shelf
+from gamewarden.store import model_registry
 from gamewarden.verdicts.fusion_model import NAME as FUSION
 from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
@@ -57,7 +57,7 @@ def best_points(verdicts: pl.DataFrame, points: Points) -> pl.DataFrame:
 
 def other_voices(directory: Path, model: Model) -> Iterator[str]:
     """Why `judge` may see an account otherwise than this model alone does, where it may."""
-    stored = {one.detector for one in shelf.in_force(directory)}
+    stored = {one.detector for one in model_registry.in_force(directory)}
     kind = features.load(model.feature.name).input
     mates = {name for name in detectors.names() if features.load(detectors.feature_of(name)).input == kind}
     others = [name for name in (FUSION, *detectors.names()) if name in stored and name in {FUSION, *mates}]

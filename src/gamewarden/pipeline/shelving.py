@@ -13,11 +13,11 @@ from gamewarden.contracts import Card, Model, Recipe, canonical_json
 from gamewarden.detectors.card import card_markdown
 from gamewarden.errors import GamewardenError, ModelError
 from gamewarden.pipeline.measuring import feature_of
+from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.store import shelf
+from gamewarden.store.model_registry import Promotion
 from gamewarden.store.models import Stored
 from gamewarden.store.results import load_results, results_in_short
-from gamewarden.store.shelf import Promotion
 from gamewarden.tables import TIME, DataType
 from gamewarden.verdicts.fusion_model import NAME as FUSION
 from gamewarden.verdicts.fusion_model import SCORES_OF, FusionModel
@@ -78,7 +78,7 @@ def load_model(directory: Path, text: str) -> Kept:
     Raises:
         ModelError: there is no such model, it is damaged, or of a detector that is unknown here.
     """
-    return revive(stored_models.load(shelf.find(directory, text).path))
+    return revive(stored_models.load(model_registry.find(directory, text).path))
 
 
 def revive(values: Mapping[str, Any]) -> Kept:
@@ -95,8 +95,8 @@ def revive(values: Mapping[str, Any]) -> Kept:
 def page_of(model: Kept, directory: Path) -> Page:
     """A stored model's page."""
     card = model.card
-    told = [line for line in shelf.promotions(directory) if card.id in (line.model, line.instead_of)]
-    in_force = shelf.standing(directory).get(card.detector) == card.id
+    told = [line for line in model_registry.promotions(directory) if card.id in (line.model, line.instead_of)]
+    in_force = model_registry.active(directory).get(card.detector) == card.id
     return Page(card, needs_of(model.feature), in_force, tuple(told), load_results(directory, card.id))
 
 
@@ -112,7 +112,7 @@ def needs_of(recipe: Recipe) -> dict[str, Any]:
 
 def models_on(directory: Path) -> pl.DataFrame:
     """One row a model file, the newest last; a file that is refused stands there with the reason."""
-    standing = shelf.standing(directory)
+    standing = model_registry.active(directory)
     rows = [_row(model, standing.get(model.detector) == model.id) for model in stored_models.stored(directory)]
     return pl.DataFrame(rows, schema=_ROW)
 
@@ -128,14 +128,14 @@ def models_in_short(table: pl.DataFrame) -> pl.DataFrame:
 
 def history_of(directory: Path) -> pl.DataFrame:
     """All promotions and what took them back, the first one first."""
-    return pl.DataFrame([asdict(line) for line in shelf.promotions(directory)], schema=_PROMOTION)
+    return pl.DataFrame([asdict(line) for line in model_registry.promotions(directory)], schema=_PROMOTION)
 
 
 def promote(directory: Path, text: str, *, because: str, by: str, at: datetime) -> str:
     """Put a model into force, found by an unambiguous part of its id; what has to be said of it."""
     model = load_model(directory, text).card
-    before = shelf.standing(directory).get(model.detector)
-    shelf.promote(directory, model.id, because=because, by=by, at=at)
+    before = model_registry.active(directory).get(model.detector)
+    model_registry.promote(directory, model.id, because=because, by=by, at=at)
     if before == model.id:
         return f"{model.id} is in force, as it was before; whatever is fitted later does not take its place"
     return f"{model.id} is in force instead of {before}"
@@ -150,8 +150,9 @@ def roll_back(directory: Path, detector: str, *, because: str, by: str, at: date
     known = sorted({model.detector for model in stored_models.stored(directory)})
     if detector not in known:
         raise ModelError(f"{directory}: there is no model of {detector!r}, only of {', '.join(known) or 'nothing'}")
-    before = shelf.standing(directory)[detector]
-    return f"{shelf.roll_back(directory, detector, because=because, by=by, at=at)} is in force instead of {before}"
+    before = model_registry.active(directory)[detector]
+    now = model_registry.roll_back(directory, detector, because=because, by=by, at=at)
+    return f"{now} is in force instead of {before}"
 
 
 def _row(stored: Stored, in_force: bool) -> dict[str, Any]:  # noqa: FBT001  a column of the row

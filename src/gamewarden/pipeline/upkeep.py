@@ -26,8 +26,8 @@ from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.sources import Table
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.spans import DAY, to_micros
+from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
 from gamewarden.store.stretches import Stretches
 from gamewarden.store.upkeep import Upkeep
@@ -137,14 +137,14 @@ class LakeHands:
         """Put the candidate among the models and into force."""
         del period
         stored_models.save(self._model(candidate), self.models)
-        shelf.promote(self.models, candidate, because=because, by=BY, at=self.clock())
+        model_registry.promote(self.models, candidate, because=because, by=BY, at=self.clock())
 
     def notify(self, period: Period, reason: str, text: str) -> str:
         """Tell the operator; account names go along only where they are allowed."""
         return self.notices.send(reason, f"{period.name}: {text}", self._most_moved(period))
 
     def _objections(self, model: str, candidate: str) -> list[str]:
-        taken_back = {line.instead_of for line in shelf.promotions(self.models) if line.rolled_back}
+        taken_back = {line.instead_of for line in model_registry.promotions(self.models) if line.rolled_back}
         found = ["retraining gave the model in force again"] if candidate == model else []
         return [*found, *(["somebody rolled this very model back"] if candidate in taken_back else [])]
 
@@ -309,7 +309,9 @@ class LakeHands:
         return self._models[model]
 
     def _most_moved(self, period: Period) -> list[str]:
-        model = next(one.id for one in shelf.in_force(self.models) if one.detector == self.place.directory.name)
+        model = next(
+            one.id for one in model_registry.in_force(self.models) if one.detector == self.place.directory.name
+        )
         before = self.calendar.before(period, self.policy.compare_with)
         if before < self.first:
             return []

@@ -15,7 +15,7 @@ from gamewarden.pipeline.measuring import days_like, feature_of, measured
 from gamewarden.pipeline.scoring import load_models
 from gamewarden.pipeline.sources import Reading, Table, Unquestioned, notes_of, open_for
 from gamewarden.spans import span_text
-from gamewarden.store import shelf
+from gamewarden.store import model_registry
 from gamewarden.words import counted
 
 
@@ -59,7 +59,7 @@ def days_of(model: Model, models: Path) -> Days:
 
 def _model_of_days(models: Path) -> Model | None:
     """The model of a shelf that sees most of a day, where there is one."""
-    seen = {stored.detector for stored in shelf.in_force(models)}
+    seen = {stored.detector for stored in model_registry.in_force(models)}
     names = [name for name in detectors.of_feature(SelfSimilarity.name) if name in seen]
     return load_models(models, names[0])[0] if names else None
 

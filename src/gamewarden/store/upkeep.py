@@ -14,7 +14,7 @@ from gamewarden.contracts import canonical_json
 from gamewarden.errors import ReadError
 from gamewarden.facts import Count, misfit
 from gamewarden.files import hold_alone, make_directory, unwritable, whole_file, write_text
-from gamewarden.store.history import History
+from gamewarden.store.append_log import AppendLog
 from gamewarden.tables import PARQUET_FAULTS, SCORES, check, first_line, write_parquet
 
 DIRECTORY = "maintenance"
@@ -38,13 +38,13 @@ class Upkeep:
         self.candidates = self.directory / "candidates"
         self.notices = models / DIRECTORY / "notices.json"
 
-    def history(self) -> History:
+    def history(self) -> AppendLog:
         """All that was done.
 
         Raises:
             ReadError: it was edited or damaged.
         """
-        return History(self.directory / "history.jsonl")
+        return AppendLog(self.directory / "history.jsonl")
 
     def scores(self, period: str, model: str) -> pl.DataFrame | None:
         """SCORES of a period under a model, if they were stored; `period` also names what the lake then held of it.

@@ -1,24 +1,19 @@
 """Which model of each detector is in force, who put it there and why: a history that only grows.
 
-The history is `promotions.jsonl` beside the models. Each line is written at once and reaches the disk before anybody is
-told so; a line that a crash cut short never happened, and the next one takes its place.
+The history is `promotions.jsonl` beside the models, an append log.
 """
 
-import json
-import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from gamewarden.contracts import canonical_json
 from gamewarden.errors import ModelError, short
 from gamewarden.facts import misfit
-from gamewarden.files import sync_name, unwritable
 from gamewarden.store import models
+from gamewarden.store.append_log import AppendLog
 from gamewarden.store.models import Stored
 
 HISTORY = "promotions.jsonl"
@@ -57,19 +52,10 @@ def promotions(directory: Path) -> list[Promotion]:
     Raises:
         ModelError: the history is damaged.
     """
-    path = directory / HISTORY
-    try:
-        if (size := path.stat().st_size) > LARGEST:
-            raise ModelError(f"{path}: {size:,} bytes are too many for a history of promotions (at most {LARGEST:,})")
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read ({error.strerror or error})") from error
-    return _lines_of(path, content[: _whole(content)])
+    return _promotions(_log(directory))
 
 
-def standing(directory: Path) -> dict[str, str]:
+def active(directory: Path) -> dict[str, str]:
     """The id of the model in force by detector: promoted, or else the newest file; a promoted one may be gone.
 
     Raises:
@@ -86,7 +72,7 @@ def in_force(directory: Path) -> list[Stored]:
         ModelError: there is no model, the history is damaged, or a promoted model is not there any more.
     """
     there = {model.id: model for model in models.stored(directory)}
-    chosen = standing(directory)
+    chosen = active(directory)
     for detector, model in chosen.items():
         if model not in there:
             raise ModelError(
@@ -107,12 +93,12 @@ def promote(directory: Path, model_id: str, *, because: str, by: str, at: dateti
     """
     chosen = _only(directory, model_id)
     models.load(chosen.path)
-    with _history(directory) as file:
-        before = _last(_read(directory, file), chosen.detector)
+    with _alone(directory) as log:
+        before = _last(_promotions(log), chosen.detector)
         if before is not None and before.model == chosen.id:
             return
         instead_of = _newest(directory, chosen) if before is None else before.model
-        _append(directory, file, Promotion(at, chosen.detector, chosen.id, instead_of, because, by))
+        _append(log, Promotion(at, chosen.detector, chosen.id, instead_of, because, by))
 
 
 def roll_back(directory: Path, detector: str, *, because: str, by: str, at: datetime) -> str:
@@ -122,8 +108,8 @@ def roll_back(directory: Path, detector: str, *, because: str, by: str, at: date
         ModelError: nothing was promoted, nothing was in force before it, or that model is gone or damaged.
         WriteError: the history cannot be written.
     """
-    with _history(directory) as file:
-        history = [line for line in _read(directory, file) if line.detector == detector]
+    with _alone(directory) as log:
+        history = [line for line in _promotions(log) if line.detector == detector]
         undone = _standing_promotion(history)
         if undone is None:
             raise ModelError(f"{directory}: no promotion of {detector!r} is left to take back")
@@ -133,7 +119,7 @@ def roll_back(directory: Path, detector: str, *, because: str, by: str, at: date
             )
         before = _only(directory, undone.instead_of)
         models.load(before.path)
-        _append(directory, file, Promotion(at, detector, before.id, undone.model, because, by, rolled_back=True))
+        _append(log, Promotion(at, detector, before.id, undone.model, because, by, rolled_back=True))
     return before.id
 
 
@@ -186,70 +172,28 @@ def _standing_promotion(history: list[Promotion]) -> Promotion | None:
     return standing[-1] if standing else None
 
 
+def _log(directory: Path) -> AppendLog:
+    return AppendLog(directory / HISTORY, ModelError, called="history of promotions", largest=LARGEST, unbound=True)
+
+
+def _promotions(log: AppendLog) -> list[Promotion]:
+    return [_promotion(f"{log.path}:{number}", values) for number, values in enumerate(log.records, 1)]
+
+
 @contextmanager
-def _history(directory: Path) -> Iterator[BinaryIO]:
-    """The history, open for one writer at a time."""
-    path = directory / HISTORY
+def _alone(directory: Path) -> Iterator[AppendLog]:
+    """The history, for one writer at a time."""
     models.stored(directory)  # which says how to make the directory
-    try:
-        with path.open("a+b", buffering=0) as file:
-            _wait_for_others(file)
-            yield file
-    except OSError as error:
-        raise unwritable(path, error) from error
+    log = _log(directory)
+    with log.alone():
+        yield log
 
 
-def _wait_for_others(file: BinaryIO) -> None:
-    if sys.platform == "win32":
-        return  # no advisory locks: there it is on people not to promote twice at once
-    import fcntl
-
-    fcntl.flock(file, fcntl.LOCK_EX)  # let go when the file is closed
+def _append(log: AppendLog, line: Promotion) -> None:
+    log.append(asdict(line) | {"at": _utc(line.at).strftime("%Y-%m-%dT%H:%M:%S.%fZ")})
 
 
-def _read(directory: Path, file: BinaryIO) -> list[Promotion]:
-    file.seek(0)
-    content = file.read()
-    return _lines_of(directory / HISTORY, content[: _whole(content)])
-
-
-def _append(directory: Path, file: BinaryIO, line: Promotion) -> None:
-    """One line more, on the disk before this returns; what a crash left of another is cut off first."""
-    file.seek(0)
-    content = file.read()
-    whole = _whole(content)
-    file.truncate(whole)
-    values = asdict(line) | {"at": _utc(line.at).strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
-    start = "" if content[:whole].endswith(b"\n") or not whole else "\n"
-    data = f"{start}{canonical_json(values)}\n".encode()
-    if file.write(data) != len(data):
-        file.truncate(whole)
-        raise OSError(None, "the disk is full", str(directory / HISTORY))
-    os.fsync(file.fileno())
-    if not whole:
-        sync_name(directory / HISTORY)
-
-
-def _whole(content: bytes) -> int:
-    """How many bytes are whole lines: a last one without its newline counts when it is whole JSON."""
-    complete = content.rfind(b"\n") + 1
-    try:
-        json.loads(content[complete:])
-    except (ValueError, RecursionError):
-        return complete
-    return len(content)
-
-
-def _lines_of(path: Path, content: bytes) -> list[Promotion]:
-    lines = [line for line in content.splitlines() if line.strip()]
-    return [_promotion(f"{path}:{number}", line) for number, line in enumerate(lines, 1)]
-
-
-def _promotion(where: str, line: bytes) -> Promotion:
-    try:
-        values = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise _damaged(where, "is not a promotion") from error
+def _promotion(where: str, values: Mapping[str, Any]) -> Promotion:
     if wrong := misfit(_Line, values, "it"):
         raise _damaged(where, wrong)
     try:

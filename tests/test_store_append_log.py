@@ -5,11 +5,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gamewarden.errors import ReadError
-from gamewarden.store.history import History
+from gamewarden.store.append_log import AppendLog
 
 
 def written(path, count=3):
-    history = History(path)
+    history = AppendLog(path)
     for number in range(count):
         history.append({"step": "score", "number": number, "text": "é\n"})
     return history
@@ -18,14 +18,14 @@ def written(path, count=3):
 def test_what_was_appended_is_read_again(tmp_path):
     written(tmp_path / "a/history.jsonl")
 
-    assert [one["number"] for one in History(tmp_path / "a/history.jsonl").records] == [0, 1, 2]
+    assert [one["number"] for one in AppendLog(tmp_path / "a/history.jsonl").records] == [0, 1, 2]
 
 
 def test_records_are_added_and_the_lines_before_stay_byte_for_byte(tmp_path):
     path = tmp_path / "history.jsonl"
     written(path)
     before = path.read_bytes()
-    History(path).append({"step": "watch"})
+    AppendLog(path).append({"step": "watch"})
 
     assert path.read_bytes().startswith(before)
 
@@ -37,8 +37,8 @@ def test_a_line_that_a_crash_cut_short_never_happened_whatever_byte_it_ended_at(
     second = whole.index(b"\n") + 1
     for end in range(second, len(whole)):
         path.write_bytes(whole[:end])
-        assert len(History(path).records) == 1
-    History(path).append({"number": 1, "step": "score", "text": "é\n"})
+        assert len(AppendLog(path).records) == 1
+    AppendLog(path).append({"number": 1, "step": "score", "text": "é\n"})
 
     assert path.read_bytes() == whole
 
@@ -47,10 +47,10 @@ def test_a_long_line_cut_short_leaves_nothing_behind_a_shorter_one(tmp_path):
     path = tmp_path / "history.jsonl"
     written(path, 1)
     path.write_bytes(path.read_bytes() + b'{"link":"' + b"x" * 500)
-    History(path).append({"step": "watch"})
+    AppendLog(path).append({"step": "watch"})
 
     assert path.read_bytes().endswith(b'{"step":"watch"}}\n')
-    assert len(History(path).records) == 2
+    assert len(AppendLog(path).records) == 2
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -66,7 +66,7 @@ def test_a_changed_byte_in_a_whole_line_is_found(tmp_path, place, byte):
     content[place] = byte
     path.write_bytes(bytes(content))
     with pytest.raises(ReadError, match="does not follow from the lines before it"):
-        History(path)
+        AppendLog(path)
 
 
 def test_a_line_taken_out_is_found(tmp_path):
@@ -76,4 +76,4 @@ def test_a_line_taken_out_is_found(tmp_path):
     path.write_bytes(lines[0] + lines[2])
 
     with pytest.raises(ReadError, match=r"history\.jsonl:2: does not follow"):
-        History(path)
+        AppendLog(path)
