@@ -13,8 +13,8 @@ from gamewarden import kernels, readers
 ROOM = Path(readers.__file__).parent
 MODULES = [
     module
-    for found in pkgutil.iter_modules([str(ROOM)])
-    if (module := importlib.import_module(f"gamewarden.readers.{found.name}"))
+    for found in pkgutil.walk_packages([str(ROOM)], "gamewarden.readers.")
+    if (module := importlib.import_module(found.name))
     if any(isinstance(value, Dispatcher) and value.__module__ == module.__name__ for value in vars(module).values())
 ]
 KEPT = [
@@ -53,7 +53,7 @@ def test_a_kernel_knows_every_file_that_it_is_made_of(kernel):
 
 
 def test_kernels_are_found_in_every_module_that_has_some():
-    with_kernels = {file.stem for file in ROOM.glob("*.py") if "\n@kernel\n" in file.read_text()}
+    with_kernels = {file.stem for file in ROOM.rglob("*.py") if "\n@kernel\n" in file.read_text()}
 
     assert {module.__name__.rsplit(".")[-1] for module in MODULES} >= with_kernels > {"tcp_streams"}
     assert len(KEPT) >= 12
