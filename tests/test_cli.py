@@ -7,15 +7,11 @@ from pathlib import Path
 import click
 import pytest
 
+from commands import run
 from gamewarden import __version__
 from gamewarden.cli import SECTIONS, root
 
 HEAVY = ("polars", "pyarrow", "numba", "numpy", "sklearn", "matplotlib", "rich")
-
-
-def run(*arguments, **options):
-    command = [sys.executable, "-m", "gamewarden", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
 def all_commands(group=root, path=()):

@@ -1,21 +1,15 @@
 """An operator's own table from the command line: fit, score, explain, and the leaks that are caught on the way."""
 
 import json
-import subprocess
-import sys
 
 import polars as pl
 import pytest
 
+from commands import run
 from tables_made_up import account_table
 
 NAMED = ["--actor", "actor", "--group", "account", "--label", "verdict"]
 QUICK = ["--rounds", "30", "--runs", "1"]
-
-
-def run(*arguments):
-    command = [sys.executable, "-m", "gamewarden", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

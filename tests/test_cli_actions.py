@@ -3,25 +3,13 @@
 import json
 import os
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from commands import done, run
+
 DATA = os.environ.get("GAMEWARDEN_DATA")
-
-
-def run(*arguments):
-    command = [sys.executable, "-m", "gamewarden", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def done(*arguments):
-    """Run a command that must succeed."""
-    ended = run(*arguments)
-    assert ended.returncode == 0, ended.stderr
-    return ended
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,11 @@
 """`gamewarden evaluate` on a small synthetic game: splits side by side, a report, results beside the models."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
+from commands import run
 from gamewarden.store.results import load_results
-
-
-def run(*arguments):
-    command = [sys.executable, "-m", "gamewarden", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from commands import apart, done, run
 from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.tables import FramePackets
 from gamewarden.world.pcap import write_pcap
@@ -23,17 +24,6 @@ MEASURED = (
 )
 DATA = os.environ.get("GAMEWARDEN_DATA")
 GAMEWARDEN = [sys.executable, "-m", "gamewarden"]
-
-
-def run(*arguments, **options):
-    return subprocess.run([*GAMEWARDEN, *map(str, arguments)], capture_output=True, text=True, check=False, **options)
-
-
-def done(*arguments, **options):
-    """Run a command that must succeed."""
-    ended = run(*arguments, **options)
-    assert ended.returncode == 0, ended.stderr
-    return ended
 
 
 def refused(*arguments):
@@ -144,7 +134,7 @@ def test_ctrl_c_ends_a_live_watch_cleanly_and_its_state_goes_on(place, tmp_path)
 
     assert watch.returncode == 0, told
     assert "Traceback" not in told
-    done("watch", "-", *files, input=lines[0] + "".join(lines[half + 1 :]))
+    assert apart("watch", "-", *files, input=lines[0] + "".join(lines[half + 1 :])).returncode == 0
     measured = json.loads(done("measure", "traffic", place / "packets.parquet", "--json").stdout)
     assert in_order(decisions((tmp_path / "out.jsonl").read_text())) == measured
 

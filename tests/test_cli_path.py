@@ -3,29 +3,17 @@
 import csv
 import json
 import re
-import subprocess
-import sys
 
 import polars as pl
 import pytest
+
+from commands import done, run
 
 MEASURED = (
     "actor,since,until,events,windows,self_sim,cosim_count,cosim_uniq_count,cosim_zero_count,cosim_mode,total_log_count,"
     "main_char_level,total_use_time_min,npc_kill_count,trade_get_count,trade_give_count,retrieve_count,deposit_count,"
     "log_count_per_min"
 )
-
-
-def run(*arguments, **options):
-    command = [sys.executable, "-m", "gamewarden", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
-
-
-def done(*arguments):
-    """Run a command that must succeed."""
-    ended = run(*arguments)
-    assert ended.returncode == 0, ended.stderr
-    return ended
 
 
 @pytest.fixture(scope="module")

@@ -5,23 +5,15 @@ import shutil
 
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
+from commands import done
 from gamewarden import pipeline
-from gamewarden.cli import root
 from gamewarden.config import config_from
 from gamewarden.pipeline import Grounds, Reading
 from gamewarden.store import verdicts
 from gamewarden.verdicts.prevalence import Prevalence, moved
 
 SUPPOSES = "suppose that 1 % of all accounts are bots"
-
-
-def done(*arguments):
-    """Run a command that must succeed."""
-    ended = CliRunner().invoke(root, list(map(str, arguments)), catch_exceptions=False)
-    assert ended.exit_code == 0, ended.stderr
-    return ended
 
 
 @pytest.fixture(scope="module")

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from test_readers_packet_db import TEXT
 
 import ragnarok_bytes as ro
 from capture_bytes import pcap
+from commands import done, run
 from gamewarden.errors import ReadError
 from gamewarden.features.session.recipe import Sessions
 from gamewarden.pipeline import Reading, sessions_to_judge
 from gamewarden.pipeline.sessions import measure_sessions, session_sources
 from test_readers_message_captures import PORT, frames_of
+from test_readers_message_table import TEXT
 
 DATA = os.environ.get("GAMEWARDEN_DATA")
 SECOND = 1_000_000
@@ -26,18 +27,6 @@ COLUMNS = (
     "turn_to_take_ms,attack_to_take_ms,continuous_attacks_per_s,turn_mean_deg,turn_circular_variance,turn_back_share,"
     "once_attacks_per_s"
 )
-
-
-def run(*arguments):
-    command = [sys.executable, "-m", "gamewarden", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def done(*arguments):
-    """Run a command that must succeed."""
-    ended = run(*arguments)
-    assert ended.returncode == 0, ended.stderr
-    return ended
 
 
 def stream(character, minutes=11):

@@ -4,10 +4,9 @@ import json
 
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
+from commands import done, run
 from gamewarden import pipeline
-from gamewarden.cli import root
 from gamewarden.config import Config, Verdict
 from gamewarden.pipeline.prevalence import scored
 from gamewarden.spans import HOUR
@@ -16,13 +15,6 @@ from gamewarden.verdicts.points import Points
 from gamewarden.verdicts.prevalence import SUPPOSED
 
 KINDS = "loot.*,npc.*,item.use"
-
-
-def done(*arguments):
-    """Run a command that must succeed."""
-    ended = CliRunner().invoke(root, list(map(str, arguments)), catch_exceptions=False)
-    assert ended.exit_code == 0, ended.stderr
-    return ended
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +293,7 @@ def test_costs_give_a_probability_from_which_to_act(game):
     ids=["half a budget", "no models", "no costs"],
 )
 def test_what_is_no_budget_is_a_matter_of_usage(asked, words):
-    ended = CliRunner().invoke(root, ["budget", *asked])
+    ended = run("budget", *asked)
 
-    assert ended.exit_code == 2
+    assert ended.returncode == 2
     assert words in ended.stderr

@@ -3,26 +3,14 @@
 import json
 import re
 import shlex
-import subprocess
-import sys
 
 import polars as pl
 import pytest
 
+from commands import done, run
+
 COMMAND = re.compile(r"`gamewarden (measure [^`]*)`")
 DETECTORS = ("account-day", "actions-frequency")
-
-
-def run(*arguments):
-    command = [sys.executable, "-m", "gamewarden", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def done(*arguments):
-    """Run a command that must succeed."""
-    ended = run(*arguments)
-    assert ended.returncode == 0, ended.stderr
-    return ended
 
 
 @pytest.fixture(scope="module")

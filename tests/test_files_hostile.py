@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 
+from commands import run
 from gamewarden.contracts import canonical_json, digest
 from gamewarden.drift.flow import Ledger, Policy, standing_doubts
 from gamewarden.drift.story import story
@@ -24,7 +25,6 @@ from gamewarden.store.upkeep import Upkeep
 from gamewarden.tables import FramePackets
 from packets_made_up import mixture
 from test_models_hostile import NASTY, places
-from typed import typed
 
 STRANGE = (
     *NASTY,
@@ -114,12 +114,12 @@ def test_a_wrong_type_in_a_lake_is_named(lake, part, name, value, line):
     values[part][0][name] = value
     file.write_text(json.dumps(values))
 
-    ended = typed("measure", "activity", lake)
+    ended = run("measure", "activity", lake)
 
-    assert ended.code == 1
-    assert ended.err.startswith(f"gamewarden: {file}: ")
-    assert line in ended.err
-    assert ended.err.count("\n") == 1
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"gamewarden: {file}: ")
+    assert line in ended.stderr
+    assert ended.stderr.count("\n") == 1
 
 
 def test_a_lake_that_names_no_parts_is_not_an_empty_one(lake):

@@ -2,11 +2,11 @@
 
 import csv
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from commands import done
 
 CASES = sorted(path.parent for path in (Path(__file__).parent / "golden").glob("*/expected.csv"))
 
@@ -29,8 +29,7 @@ def test_the_command_in_its_readme_gives_the_expected_table(case, tmp_path):
         line.strip("`") for line in (case / "README.md").read_text().splitlines() if line.startswith("`game")
     )
     *words, _, out = shlex.split(command)[1:]
-    done = [sys.executable, "-m", "gamewarden", *words, "--out", str(tmp_path / out)]
-    subprocess.run(done, cwd=case, check=True, capture_output=True)
+    done(*words, "--out", tmp_path / out, cwd=case)
 
     measured, expected = rows(tmp_path / out), rows(case / "expected.csv")
     assert measured[0] == expected[0]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commands import done, run
 from gamewarden.cli import root, show
 from gamewarden.outside import cut, escape, plain_json, visible
 from gamewarden.readers.logs.operator_tables import read_labels
@@ -20,7 +21,6 @@ from gamewarden.spreadsheets import harmless, restored
 from gamewarden.tables import csv_text, json_lines, json_text, write_table
 from tables_made_up import account_table
 from test_cli import all_commands
-from typed import done, typed
 
 # Clears the screen, in 7 and in 8 bits; turns the reading round; is not seen; rings; is markup, an emoji, mathtext.
 NASTY = "\x1b[2J\x9b2J\u202e\u200b\x07\t[/x]:cat:$\\foo$"
@@ -158,21 +158,21 @@ def test_every_command_is_walked_below():
 )
 def test_nothing_a_command_says_steers_the_terminal(nasty, words):
     for arguments in cases(nasty)[words]:
-        ended = typed(*words.split(), *arguments)
+        ended = run(*words.split(), *arguments)
 
-        assert steering_in(ended.out) == set(), (ended.code, arguments)
-        assert steering_in(ended.err) == set(), (ended.code, arguments)
-        assert "Traceback" not in ended.err
-        assert "🐱" not in ended.out + ended.err
+        assert steering_in(ended.stdout) == set(), (ended.returncode, arguments)
+        assert steering_in(ended.stderr) == set(), (ended.returncode, arguments)
+        assert "Traceback" not in ended.stderr
+        assert "🐱" not in ended.stdout + ended.stderr
 
 
 @pytest.mark.parametrize("words", ["measure activity", "score", "rank", "lint", "model show", "judge", "packets"])
 def test_json_of_a_command_steers_nothing_and_is_json(nasty, words):
-    ended = typed(*words.split(), *cases(nasty)[words][0], "--json")
+    ended = run(*words.split(), *cases(nasty)[words][0], "--json")
 
-    assert ended.code == 0, ended.err
-    assert json.loads(ended.out)
-    assert steering_in(ended.out + ended.err) == set()
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)
+    assert steering_in(ended.stdout + ended.stderr) == set()
 
 
 def test_everything_that_steers_or_hides_is_written_out_and_nothing_else():
@@ -238,17 +238,17 @@ def test_an_account_of_any_name_is_explained_and_drawn_under_it(called, name):
     words = ("explain", name, called / "log.parquet", "--models", called / "models")
 
     told, drawn, missed = (
-        typed(*words),
-        typed(*words, "--plot", called / "drawn.svg"),
-        typed("explain", f"no{name}", *words[2:]),
+        run(*words),
+        run(*words, "--plot", called / "drawn.svg"),
+        run("explain", f"no{name}", *words[2:]),
     )
 
-    assert (told.code, drawn.code, missed.code) == (0, 0, 1)
-    assert visible(name) in told.out
-    assert missed.err.endswith(f"has no event of actor {f'no{name}'!r}\n")
+    assert (told.returncode, drawn.returncode, missed.returncode) == (0, 0, 1)
+    assert visible(name) in told.stdout
+    assert missed.stderr.endswith(f"has no event of actor {f'no{name}'!r}\n")
     for ended in (told, drawn, missed):
-        assert steering_in(ended.out + ended.err) == set()
-        assert "🐱" not in ended.out + ended.err
+        assert steering_in(ended.stdout + ended.stderr) == set()
+        assert "🐱" not in ended.stdout + ended.stderr
     assert steering_in((called / "drawn.svg").read_text(encoding="utf-8")) == set()
 
 
@@ -299,11 +299,11 @@ def test_a_status_line_sends_nothing_of_its_own(monkeypatch):
 def test_a_file_name_that_is_not_text_is_one_line(words, tmp_path):
     first, *others = words
 
-    ended = typed(first, tmp_path / "a\udcff.csv", *others)
+    ended = run(first, tmp_path / "a\udcff.csv", *others)
 
-    assert ended.code == 1
-    assert ended.err.count("\n") == 1
-    assert "Traceback" not in ended.err
+    assert ended.returncode == 1
+    assert ended.stderr.count("\n") == 1
+    assert "Traceback" not in ended.stderr
 
 
 # --- Spreadsheets

@@ -13,7 +13,6 @@ import sys
 import time
 
 import pytest
-from test_readers_packet_db import TEXT
 
 import ragnarok_bytes as ro
 from capture_bytes import SYN, pcap
@@ -28,6 +27,7 @@ from gamewarden.readers.ragnarok.streams import _Reading
 from gamewarden.readers.ragnarok.thesis_profile import thesis_profile
 from gamewarden.tables import MESSAGES
 from test_readers_message_captures import FIRST, PORT, cut, play, segment
+from test_readers_message_table import TEXT
 
 CASES = int(os.environ.get("GAMEWARDEN_FUZZ", "2000"))
 COLUMNS = tuple(MESSAGES.columns)
@@ -147,7 +147,7 @@ def digest_of_cases(last):
 
 def test_plain_python_with_bounds_reads_the_same_and_never_steps_outside():
     last = max(150, CASES // 200)
-    program = f"import test_readers_records_fuzz as fuzz; print(fuzz.digest_of_cases({last}))"
+    program = f"import test_readers_messages_fuzz as fuzz; print(fuzz.digest_of_cases({last}))"
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program], env=environment, capture_output=True, text=True, check=False

@@ -1,13 +1,12 @@
 """Times that cannot be true are bad rows like others: what is dated in the future never comes into a lake."""
 
 import gzip
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
 
+from commands import done
 from gamewarden.config import Read, config_from
 from gamewarden.errors import ConfigError
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
@@ -115,11 +114,6 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(*words):
-    command = [sys.executable, "-m", "gamewarden", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=True)
-
-
 def days_of(lake):
     return {path.name for path in lake.glob("day=*")}
 
@@ -127,7 +121,7 @@ def days_of(lake):
 def test_read_keeps_the_future_out_of_a_lake_and_says_so(here):
     write_log(here / "log.csv", "a0,9979-01-01T00:00:00Z,move")
 
-    assert "Left out: time is after" in run("read", "log.csv", "--to", "lake").stderr
+    assert "Left out: time is after" in done("read", "log.csv", "--to", "lake").stderr
     assert days_of(here / "lake") == {"day=2026-02-28"}
 
 
@@ -135,7 +129,7 @@ def test_read_takes_what_the_settings_allow(here):
     write_log(here / "log.csv", "a0,2090-01-01T00:00:00Z,move")
     (here / "warden.toml").write_text('[read]\nlatest = "2100-01-01"\n', encoding="utf-8")
 
-    run("read", "log.csv", "--to", "lake")
+    done("read", "log.csv", "--to", "lake")
     assert days_of(here / "lake") == {"day=2026-02-28", "day=2090-01-01"}
 
 
@@ -149,4 +143,4 @@ def test_a_host_whose_clock_is_wrong_loses_nothing_since_the_log_is_refused(tmp_
 def test_lint_says_of_such_rows_what_read_would(here):
     write_log(here / "log.csv", "a0,9979-01-01T00:00:00Z,move")
 
-    assert "time is after" in run("lint", "log.csv").stdout
+    assert "time is after" in done("lint", "log.csv").stdout
