@@ -10,11 +10,11 @@ import pytest
 
 from gamewarden.contracts import canonical_json, digest
 from gamewarden.drift.flow import Ledger, Policy, standing_doubts
-from gamewarden.drift.story import story
 from gamewarden.errors import GamewardenError
 from gamewarden.features.traffic import TrafficTest
 from gamewarden.features.traffic_fold import _MAGIC, Fold
 from gamewarden.online.journal import Origin, load_state, save_state
+from gamewarden.presentation.maintenance_story import story
 from gamewarden.readers.tables import EventFile
 from gamewarden.store import manifest, shelf
 from gamewarden.store.history import History

@@ -194,7 +194,7 @@ def explain(
 ) -> None:
     """Say in sentences why an account scores as it does."""
     from gamewarden import pipeline
-    from gamewarden.cli.story import story_text
+    from gamewarden.presentation.story import story_text
 
     asked = replace(reading, server_ports=server_ports)
     with progress(f"looking at {actor}") as done:

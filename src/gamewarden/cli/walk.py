@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gamewarden.cli.show import head, lay_out, progress, tell
-from gamewarden.cli.story import story_text
 from gamewarden.config import Config
+from gamewarden.presentation.story import story_text
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,15 +1,15 @@
 """One actor's case in sentences a game master understands."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from gamewarden.contracts import Model
 from gamewarden.detectors.sentences import topic_of
 from gamewarden.outside import visible
+from gamewarden.verdicts.prevalence import Prevalence
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from gamewarden.pipeline import Story
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 96
@@ -25,7 +25,43 @@ _WHOLE = 0.9  # of a period: below, that is why it was not judged
 _PERIODS = 10  # the last ones are shown; all stand in `score`
 
 
-def story_text(story: "Story") -> str:
+class Case(Protocol):
+    """What is known of one actor under one model, as `explain` finds it."""
+
+    @property
+    def actor(self) -> str:
+        """Who it is about."""
+
+    @property
+    def model(self) -> Model:
+        """Who judged."""
+
+    @property
+    def scores(self) -> "pl.DataFrame":
+        """SCORES of all its periods."""
+
+    @property
+    def evidence(self) -> "pl.DataFrame":
+        """EVIDENCE of the period that scores highest."""
+
+    @property
+    def measured(self) -> "pl.DataFrame":
+        """FEATURES of that period."""
+
+    @property
+    def windows(self) -> "pl.DataFrame":
+        """Its windows, where the model's feature has any."""
+
+    @property
+    def prevalence(self) -> Prevalence:
+        """The share of bots that the probabilities suppose."""
+
+    @property
+    def again(self) -> str:
+        """How to get the same numbers."""
+
+
+def story_text(story: Case) -> str:
     """The whole case: the judgement, what speaks for and against, and what the windows look like."""
     judged = story.scores["probability"].drop_nulls().len() > 0
     told = _sides(story.evidence) if story.model.feature.name in _BY_SIDE else _reasons(story.evidence)
@@ -34,7 +70,7 @@ def story_text(story: "Story") -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _judgement(story: "Story") -> str:
+def _judgement(story: Case) -> str:
     import polars as pl
 
     best = story.scores.sort("probability", "since", descending=[True, True], nulls_last=True).row(0, named=True)
@@ -71,7 +107,7 @@ def _far(number: str | None) -> str:
     return f"\nIts {number.replace('_', ' ')} lies far beyond all that the model learned from: watch, and no more."
 
 
-def _rarity(story: "Story", alarm: float) -> str:
+def _rarity(story: Case, alarm: float) -> str:
     """What an alarm means in people."""
     humans = story.model.card.parameters.get("humans")
     if humans and alarm <= 1 / (humans + 1):
@@ -89,7 +125,7 @@ def _probability(value: float) -> str:
     return "above 0.999" if value > 0.9995 else "below 0.001" if value < 0.0005 else f"{value:.3f}"  # noqa: PLR2004  half of the last decimal
 
 
-def _periods(story: "Story") -> str:
+def _periods(story: Case) -> str:
     if story.scores.height == 1:
         return ""
     lines = ["All periods"]
@@ -162,7 +198,7 @@ def _facts(rows: list[dict[str, Any]]) -> list[str]:
     return [f"  {_SIGNS[_side(row)]} {visible(row['says'])}" for row in rows]
 
 
-def _windows(story: "Story") -> str:
+def _windows(story: Case) -> str:
     if not story.windows.height:
         return ""
     filled = story.windows.filter(story.windows["events"] > 0)
@@ -179,7 +215,7 @@ def _windows(story: "Story") -> str:
     )
 
 
-def _repeats(story: "Story") -> str:
+def _repeats(story: Case) -> str:
     row = story.measured.row(0, named=True)
     if row.get("cosim_uniq_count") is None:
         return ""

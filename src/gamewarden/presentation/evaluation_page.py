@@ -5,13 +5,13 @@ from typing import Any
 
 import polars as pl
 
-from gamewarden.evaluation import report_plots
 from gamewarden.evaluation.breakdowns import detectors_in
-from gamewarden.evaluation.headlines import DOES_NOT_SHOW, best_detector, headlines, is_synthetic
 from gamewarden.evaluation.plans import FAMILY, SAYS
-from gamewarden.evaluation.report import table_html
 from gamewarden.evaluation.side_by_side import Part, SideBySide
 from gamewarden.outside import escape
+from gamewarden.presentation import report_plots
+from gamewarden.presentation.headlines import DOES_NOT_SHOW, best_detector, headlines, is_synthetic
+from gamewarden.presentation.report import table_html
 
 # The page fetches nothing: no script, no font, no picture from anywhere.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

@@ -1,7 +1,7 @@
 import polars as pl
 
-from gamewarden.evaluation.plots import plot_curves
-from gamewarden.evaluation.report import html_page
+from gamewarden.presentation.plots import plot_curves
+from gamewarden.presentation.report import html_page
 
 
 def page(tmp_path, **changed):

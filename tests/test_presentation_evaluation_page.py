@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
-from gamewarden.evaluation.evaluation_page import evaluation_page
-from gamewarden.evaluation.headlines import headlines, is_synthetic
 from gamewarden.evaluation.plans import Ground
-from gamewarden.evaluation.report_plots import splits_compared
 from gamewarden.evaluation.side_by_side import compare
 from gamewarden.evaluation.ties import NO_TIES
+from gamewarden.presentation.evaluation_page import evaluation_page
+from gamewarden.presentation.headlines import headlines, is_synthetic
+from gamewarden.presentation.report_plots import splits_compared
 from gamewarden.tables import LABELS, check
 from made_up import GivenNumbers, account_days, labels_of
 
