@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ import click
 
 from gamewarden.files import refuse_bad_place
 from gamewarden.outside import cut, plain_json, visible
+from gamewarden.presentation.cells import cell_text
 from gamewarden.words import counted
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 _PIPE_WIDTH = 160
 MOST_ROWS, _COLUMNS = 60, 12  # what a person can take in at once
-_DECIMALS = {"self_sim": 5} | dict.fromkeys(("alarm", "probability", "published", "synthetic", "lowest", "highest"), 4)
-_LARGE = 1e6  # from here on decimals say nothing
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ def lay_out(frame: "pl.DataFrame", title: str = "", rows: int | None = None) -> 
         called = Text(visible(name.replace("_", " ")))
         grid.add_column(called, justify="right" if dtype.is_numeric() else "left", overflow="fold")
     for row in shown.iter_rows():
-        grid.add_row(*(Text(visible(_cell(name, value))) for name, value in zip(shown.columns, row, strict=True)))
+        grid.add_row(*(Text(visible(cell_text(name, value))) for name, value in zip(shown.columns, row, strict=True)))
     console.print(grid)
     hidden = {"rows": (frame.height if rows is None else rows) - shown.height, "columns": frame.width - shown.width}
     if more := " and ".join(f"{count:,} more {what}" for what, count in hidden.items() if count):
@@ -180,24 +178,3 @@ def status_line() -> Iterator[Callable[[object], object]]:
         return
     yield lambda status: click.echo(f"\r\x1b[K{visible(str(status))}", nl=False, err=True)
     click.echo(err=True)
-
-
-def _cell(name: str, value: object) -> str:
-    match value:
-        case None:
-            return "–"
-        case bool():
-            return "yes" if value else "no"
-        case float():
-            return _number(value, _DECIMALS.get(name, 3))
-        case int():
-            return f"{value:,}"
-        case datetime():
-            midnight = (value.hour, value.minute, value.second) == (0, 0, 0)
-            return value.strftime("%Y-%m-%d" if midnight else "%Y-%m-%d %H:%M:%S")
-        case _:
-            return str(value)
-
-
-def _number(value: float, decimals: int) -> str:
-    return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:,.{decimals}f}"
