@@ -9,11 +9,17 @@ import click
 from gamewarden.cli import options, ragnarok, sessions
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import Presentation, progress, say, show_page, tell
+from gamewarden.cli.show import Presentation, progress, say, show_page, tell, width_here
+from gamewarden.presentation.listing import Layout
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
     from gamewarden.verdicts.prevalence import Prevalence
+
+RANKING = Layout(
+    ("actor", "probability", "alarm", "point", "verdict", "self_sim", "play_minutes", "level", "zone"), ("reasons",)
+)
+_SCORES = Layout(("actor", "since", "probability", "alarm", "detector", "events"))
 
 
 def _fit_command(name: str) -> click.Command:
@@ -134,7 +140,7 @@ def score(*, source: Path, models: Path, prevalence: "Prevalence", reading: "Rea
     with progress("scoring") as done:
         told = pipeline.score(source, models, reading, done, prevalence)
     say(*told.remarks)
-    present.table(told.frame)
+    present.table(told.frame, layout=_SCORES)
 
 
 @click.command
@@ -144,15 +150,20 @@ def score(*, source: Path, models: Path, prevalence: "Prevalence", reading: "Rea
 @click.option(
     "--probability",
     type=click.FloatRange(0, 1),
+    metavar="P",
     help="List accounts from this bot probability on.  [default: warden.toml]",
 )
 @click.option("--self-similarity", metavar="FROM[:TO]", help="Median self-similarity.")
 @click.option("--level", metavar="FROM[:TO]", help="Level of the main character.")
 @click.option("--in-zone", "zones", multiple=True, metavar="ZONE", help="Main activity zone; may be given again.")
 @click.option("--play-time", metavar="FROM[:TO]", help="Minutes online, all periods together.")
-@click.option("--profiles", type=options.FILE, metavar="FILE", help="What is known beside the events, a row an actor.")
+@click.option(
+    "--profiles", type=options.FILE, metavar="FILE", help="What is known beside the events, one row per actor."
+)
 @click.option("--where", multiple=True, metavar="CONDITION", help="On any column, such as 'payment<1000'.")
-@click.option("--top", type=click.IntRange(0), help="At most so many; 0 lists all.  [default: warden.toml]")
+@click.option(
+    "--top", type=click.IntRange(0), metavar="N", help="At most so many; 0 lists all.  [default: warden.toml]"
+)
 @options.prevalence
 @options.reading
 @options.table
@@ -166,7 +177,7 @@ def rank(*, source: Path, models: Path, reading: "Reading", present: Presentatio
     with progress("ranking") as done:
         told = pipeline.rank(source, models, pipeline.Wishes.of(current(), **wishes), reading, done)
     say(*told.remarks)
-    present.table(told.frame if present.for_machines else pipeline.ranking_in_short(told))
+    present.table(told.frame if present.for_machines else pipeline.ranking_in_short(told), layout=RANKING)
 
 
 @click.command
@@ -206,4 +217,4 @@ def explain(
     if present.for_machines:
         present.table(story.evidence)
     else:
-        tell(*story_text(story).split("\n"))
+        tell(*story_text(story, width_here()).split("\n"))

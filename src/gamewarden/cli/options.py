@@ -113,7 +113,7 @@ class TreeName(click.ParamType[Any]):
 source = click.argument("source", type=FILE)
 labels = click.option("--labels", type=FILE, required=True, metavar="FILE", help="Who is known: actor,bot …")
 models = click.option("--models", type=FILE, required=True, metavar="DIR", help="Where fitted models are.")
-detector = click.option("--detector", help="Ask this detector; by default the one that sees most.")
+detector = click.option("--detector", metavar="NAME", help="Ask this detector; by default the one that sees most.")
 plot = click.option("--plot", type=FILE, metavar="FILE", help="Draw it as a PNG.")
 
 
@@ -133,7 +133,12 @@ def reading(function: Callable[..., None]) -> Callable[..., None]:
 
     @click.option("--map", "mapping", metavar="FILE|PRESET", help="Names of columns and kinds in this log.")
     @click.option("--zone", type=Zone(), help="Time zone of times written without one, and of the days.")
-    @click.option("--max-bad-share", type=click.FloatRange(0, 1), help="Bad rows allowed.  [default: warden.toml]")
+    @click.option(
+        "--max-bad-share",
+        type=click.FloatRange(0, 1),
+        metavar="SHARE",
+        help="Bad rows allowed.  [default: warden.toml]",
+    )
     @wraps(function)
     def command(*, mapping: str | None, zone: str | None, max_bad_share: float | None, **given: Any) -> None:  # noqa: ANN401  the command's own
         function(reading=_reading(mapping, zone, max_bad_share), **given)

@@ -61,12 +61,21 @@ class Case(Protocol):
         """How to get the same numbers."""
 
 
-def story_text(story: Case) -> str:
-    """The whole case: the judgement, what speaks for and against, and what the windows look like."""
+def story_text(story: Case, width: int | None = None) -> str:
+    """The whole case: the judgement, what speaks for and against, and what the windows look like.
+
+    The picture of the windows fits a terminal of `width` columns; sentences are for whoever shows them to wrap.
+    """
     judged = story.scores["probability"].drop_nulls().len() > 0
     told = _sides(story.evidence) if story.model.feature.name in _BY_SIDE else _reasons(story.evidence)
     reasons = told if judged else []
-    parts = [_judgement(story), _periods(story), *reasons, _windows(story), story.again]
+    parts = [
+        _judgement(story),
+        _periods(story),
+        *reasons,
+        _windows(story, min(_WIDTH, (width or _WIDTH + 2) - 2)),
+        story.again,
+    ]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -198,7 +207,7 @@ def _facts(rows: list[dict[str, Any]]) -> list[str]:
     return [f"  {_SIGNS[_side(row)]} {visible(row['says'])}" for row in rows]
 
 
-def _windows(story: Case) -> str:
+def _windows(story: Case, width: int) -> str:
     if not story.windows.height:
         return ""
     filled = story.windows.filter(story.windows["events"] > 0)
@@ -211,7 +220,7 @@ def _windows(story: Case) -> str:
         f"The windows\n  {story.windows.height:,} windows, {empty:,} of them empty{_repeats(story)}.\n"
         f"  The commonest event was, in so many windows: {kinds}\n"
         f"  The windows from first to last (a flat line is a routine, ups and downs are not):\n"
-        f"  {_sparkline(story.windows)}"
+        f"  {_sparkline(story.windows, width)}"
     )
 
 
@@ -226,11 +235,11 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def _sparkline(windows: "pl.DataFrame") -> str:
-    """The mean cosine of up to 96 stretches of windows, scaled to the largest."""
+def _sparkline(windows: "pl.DataFrame", width: int) -> str:
+    """The mean cosine of up to so many stretches of windows, scaled to the largest."""
     import polars as pl
 
-    size = -(-windows.height // _WIDTH)
+    size = -(-windows.height // width)
     stretches = (
         windows.with_row_index().group_by(pl.col("index") // size, maintain_order=True).agg(pl.col("cosine").mean())
     )
