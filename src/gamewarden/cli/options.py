@@ -211,7 +211,12 @@ def packet_reading(function: Callable[..., None]) -> Callable[..., None]:
 def table(function: Callable[..., None]) -> Callable[..., None]:
     """Adds --out, --json and --raw; the command gets `present`: how its table is shown."""
 
-    @click.option("--out", type=FILE, metavar="FILE", help="Write the table here: .csv, .parquet or .json.")
+    @click.option(
+        "--out",
+        type=FILE,
+        metavar="FILE",
+        help="Write the table here: .csv, .jsonl, .json, .parquet, .html; - prints CSV.",
+    )
     @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
     @click.option("--raw", is_flag=True, help="Write text into .csv as it is, even what a spreadsheet would run.")
     @wraps(function)

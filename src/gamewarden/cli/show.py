@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from gamewarden.files import refuse_bad_place
+from gamewarden.files import TABLE_ENDINGS, refuse_bad_place, write_text
 from gamewarden.outside import cut, plain_json, visible
 from gamewarden.presentation.widths import wrapped
 from gamewarden.words import counted
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from gamewarden.presentation.listing import Layout
 
 _MOST_ROWS = 60  # what a person can take in at once
+_PAGES = (".html",)
+_STANDARD_OUTPUT = Path("-")
 _NARROWEST, _USUAL = 30, 80  # columns of a terminal
 QUIET, VERBOSE = "gamewarden.quiet", "gamewarden.verbose"  # where the command line keeps them
 
@@ -36,40 +38,76 @@ QUIET, VERBOSE = "gamewarden.quiet", "gamewarden.verbose"  # where the command l
 class Presentation:
     """How a command's table is shown: written to a file, printed as JSON, or laid out for a person."""
 
-    out: Path | None
+    out: Path | None  # `-` is standard output
     as_json: bool
     exact: bool = False  # texts stand in CSV as they are, formulas too
 
     def __post_init__(self) -> None:
         """Refuse a place that cannot be written before any work is done."""
-        if self.out is not None:
-            refuse_bad_place(self.out)
+        if self.out is not None and not self.printed:
+            refuse_bad_place(self.out, (*TABLE_ENDINGS, *_PAGES))
+        if self.printed and self.as_json:
+            raise click.UsageError("--out - prints CSV and --json prints JSON; give one of them")
 
     @property
     def for_machines(self) -> bool:
         """Whether a program will read it."""
         return self.out is not None or self.as_json
 
+    @property
+    def printed(self) -> bool:
+        """Whether CSV goes to standard output."""
+        return self.out == _STANDARD_OUTPUT
+
     def table(self, frame: "pl.DataFrame", title: str = "", layout: "Layout | None" = None) -> None:
         """Show a table; the layout says what counts most of it for a person."""
-        from gamewarden.tables import json_text, write_table
+        from gamewarden.tables import csv_text, json_text
 
-        if self.out is not None:
-            write_table(frame, self.out, exact=self.exact)
-            say(f"{counted(frame.height, 'row')} in {self.out}")
         if self.as_json:
             hand_over(json_text(frame))
-        elif self.out is None:
-            lay_out(frame, title, layout=layout)
+        if self.out is None:
+            if not self.as_json:
+                lay_out(frame, title, layout=layout)
+        elif self.printed:
+            _print_csv(csv_text(frame, exact=self.exact))
+        else:
+            self._write(frame, self.out, title)
+            say(f"{counted(frame.height, 'row')} in {self.out}")
 
     def beside(self, frame: "pl.DataFrame", name: str) -> None:
         """Show a further table: in a file of its own beside the first, `results.csv` and `results-name.csv`."""
-        if self.out is not None:
+        if self.out is None:
+            if not self.as_json:
+                lay_out(frame, name)
+        elif self.printed:
+            say(f"A further table, {name}, is not printed here; --out FILE writes it beside the first.")
+        else:
             words = "-".join("".join(letter if letter.isalnum() else " " for letter in name).split()).lower()
             own = self.out.with_name(f"{self.out.stem}-{words}{self.out.suffix}")
-            Presentation(own, as_json=False, exact=self.exact).table(frame)
-        elif not self.as_json:
-            lay_out(frame, name)
+            Presentation(own, as_json=False, exact=self.exact).table(frame, name)
+
+    def _write(self, frame: "pl.DataFrame", path: Path, title: str) -> None:
+        from gamewarden.tables import write_table
+
+        if path.suffix.lower() in _PAGES:
+            from gamewarden.presentation.pages import table_page
+
+            write_text(path, table_page(frame, title or f"gamewarden {_command()}"))
+        else:
+            write_table(frame, path, exact=self.exact)
+
+
+def _command() -> str:
+    """The words of the command that runs, without its options."""
+    context = click.get_current_context(silent=True)
+    return "" if context is None else context.command_path.partition(" ")[2]
+
+
+def _print_csv(text: str) -> None:
+    """CSV on standard output: exact for a program, and nothing that steers a terminal for a person."""
+    if sys.stdout.isatty():
+        text = "".join(f"{visible(line)}\n" for line in text.split("\n")[:-1])
+    click.echo(text.encode(), nl=False)
 
 
 def lay_out(frame: "pl.DataFrame", title: str = "", rows: int | None = None, *, layout: "Layout | None" = None) -> None:
