@@ -4,26 +4,16 @@ import polars as pl
 import pytest
 
 from gamewarden.presentation.widths import cells
+from hostile_game import play
 from terminal import at_terminal, run_at_terminal
 from typed import done, typed
 
-HOSTILE = ["\x1b[2J\x1b]0;owned\x07", "봇사냥꾼\u202eegnahc", "=cmd|' /C calc'!A0", "[bold]:cat:[/bold]", "a b  c"]
 LAY_OUT = "import polars as pl; from gamewarden.cli.show import lay_out; lay_out(pl.DataFrame({table}), {title!r})"
 
 
 @pytest.fixture(scope="module")
 def game(tmp_path_factory):
-    """A small game in which some accounts have names that somebody chose with care, and a model of it."""
-    place = tmp_path_factory.mktemp("terminal")
-    done("world", place, "--accounts", 60, "--seed", 3)
-    events, labels = pl.read_parquet(place / "events.parquet"), pl.read_csv(place / "labels.csv")
-    busy = events.group_by("actor").len().sort("len", descending=True)
-    bots = busy.filter(pl.col("actor").is_in(labels.filter("bot")["actor"].implode()))["actor"]
-    names = dict(zip(bots, HOSTILE, strict=False))
-    events.with_columns(pl.col("actor").replace(names)).write_parquet(place / "log.parquet")
-    labels.with_columns(pl.col("actor").replace(names)).write_parquet(place / "labels.parquet")
-    done("fit", "account-day", place / "log.parquet", "--labels", place / "labels.parquet", "--to", place / "models")
-    return place
+    return play(tmp_path_factory.mktemp("terminal"))
 
 
 def rank(game):

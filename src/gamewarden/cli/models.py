@@ -11,9 +11,11 @@ from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, show_page, tell, width_here
 from gamewarden.presentation.listing import Layout
+from gamewarden.words import counted
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
+    from gamewarden.pipeline.ranking import Ranked
     from gamewarden.verdicts.prevalence import Prevalence
 
 RANKING = Layout(
@@ -164,20 +166,43 @@ def score(*, source: Path, models: Path, prevalence: "Prevalence", reading: "Rea
 @click.option(
     "--top", type=click.IntRange(0), metavar="N", help="At most so many; 0 lists all.  [default: warden.toml]"
 )
+@click.option("--html", "page", type=options.Page(), metavar="PAGE", help="Write a page, one card per account.")
 @options.prevalence
 @options.reading
 @options.table
-def rank(*, source: Path, models: Path, reading: "Reading", present: Presentation, **wishes: Any) -> None:  # noqa: ANN401  the filters, see pipeline.Wishes
+def rank(
+    *,
+    source: Path,
+    models: Path,
+    page: Path | None,
+    reading: "Reading",
+    present: Presentation,
+    **wishes: Any,  # noqa: ANN401  the filters, see pipeline.Wishes
+) -> None:
     """List the accounts to look at, highest first, with reasons.
 
-    A list for review by a person, never a list of sanctions.
+    A list for review by a person, never a list of sanctions. --html writes it as a page as well: what speaks for and
+    against each account, and its windows beside those of accounts that the model calls human.
     """
     from gamewarden import pipeline
 
     with progress("ranking") as done:
         told = pipeline.rank(source, models, pipeline.Wishes.of(current(), **wishes), reading, done)
     say(*told.remarks)
+    if page is not None:
+        _write_page(told, page, source, models, reading)
     present.table(told.frame if present.for_machines else pipeline.ranking_in_short(told), layout=RANKING)
+
+
+def _write_page(told: "Ranked", page: Path, source: Path, models: Path, reading: "Reading") -> None:
+    from gamewarden import pipeline
+    from gamewarden.files import write_text
+    from gamewarden.presentation.rank_page import rank_page
+
+    with progress("drawing") as done:
+        shown = pipeline.rank_cards(told, source, models, reading, done)
+    write_text(page, rank_page(shown))
+    say(f"{counted(len(shown.cards), 'card')} in {page}")
 
 
 @click.command

@@ -75,7 +75,7 @@ def _chosen(ctx: click.Context) -> Iterator[str]:
         if given and param.name not in _FLAGS:
             value = ctx.params[str(param.name)]
             words = value if isinstance(value, tuple) else (value,)
-            yield f"{str(param.name).replace('_', '-')}: {', '.join(map(str, words))}"
+            yield f"{max(param.opts, key=len).lstrip('-')}: {', '.join(map(str, words))}"
 
 
 @contextmanager

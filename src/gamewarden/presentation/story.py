@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gamewarden.contracts import Model
+from gamewarden.contracts import Card, Model
 from gamewarden.detectors.sentences import topic_of
 from gamewarden.outside import visible
 from gamewarden.verdicts.prevalence import Prevalence
@@ -87,11 +87,10 @@ def _judgement(story: Case) -> str:
     if best["probability"] is None:
         return f"{head}\n{_unjudged(best['covered'])}: nothing follows from this."
     judged = story.scores.filter(pl.col("probability").is_not_null()).height
-    of = f" (the highest of {judged} periods)" if judged > 1 else ""
-    alarm = f"alarm {best['alarm']:.4f}: {_rarity(story, best['alarm'])}"
+    chance = probability_text(best["probability"]) + (f" (the highest of {judged} periods)" if judged > 1 else "")
+    alarm = f"alarm {best['alarm']:.4f}: {rarity(story.model.card, best['alarm'])}"
     return (
-        f"{head}\nBot probability {_probability(best['probability'])}{of}, if {story.prevalence.text} of all accounts "
-        f"are bots; {alarm}.\n"
+        f"{head}\nBot probability {chance}, if {story.prevalence.text} of all accounts are bots; {alarm}.\n"
         f"Judged by {story.model.card.id}. A number is a reason to look, never a verdict.{_far(best['far'])}"
     )
 
@@ -116,12 +115,12 @@ def _far(number: str | None) -> str:
     return f"\nIts {number.replace('_', ' ')} lies far beyond all that the model learned from: watch, and no more."
 
 
-def _rarity(story: Case, alarm: float) -> str:
-    """What an alarm means in people."""
-    humans = story.model.card.parameters.get("humans")
+def rarity(card: Card, alarm: float) -> str:
+    """What an alarm of this model means in people."""
+    humans = card.parameters.get("humans")
     if humans and alarm <= 1 / (humans + 1):
         return f"none of {humans:,} people looks as bot-like"
-    styles = story.model.card.parameters.get("humans_by_style", {})
+    styles = card.parameters.get("humans_by_style", {})
     alike = next((known for known in styles.values() if math.isclose(alarm, 1 / (known + 1))), None)
     if alike is not None:
         return f"none of the {alike:,} people who are known to play in its style looks as bot-like"
@@ -129,7 +128,7 @@ def _rarity(story: Case, alarm: float) -> str:
     return f"about 1 in {share:,} people looks as bot-like or more" if share > 1 else "most people look as bot-like"
 
 
-def _probability(value: float) -> str:
+def probability_text(value: float) -> str:
     """Three decimals; what rounds to certainty is not called certain."""
     return "above 0.999" if value > 0.9995 else "below 0.001" if value < 0.0005 else f"{value:.3f}"  # noqa: PLR2004  half of the last decimal
 
@@ -140,7 +139,7 @@ def _periods(story: Case) -> str:
     lines = ["All periods"]
     hidden = story.scores.height - _PERIODS
     for row in story.scores.sort("since").tail(_PERIODS).iter_rows(named=True):
-        shown = _short_reason(row["covered"]) if row["probability"] is None else _probability(row["probability"])
+        shown = _short_reason(row["covered"]) if row["probability"] is None else probability_text(row["probability"])
         lines.append(f"  {_day(row['since'], row['until'])}  {shown}  ({row['events']:,} events)")
     return "\n".join([*lines, *([f"  … and {hidden:,} earlier ones"] if hidden > 0 else [])])
 
