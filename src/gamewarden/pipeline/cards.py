@@ -117,10 +117,12 @@ def _highest(behind: Behind) -> pl.DataFrame:
 
 
 def _people(highest: pl.DataFrame, listed: pl.Series) -> Mapping[str | None, list[str]]:
-    """Some accounts of each style that the model calls human, spread evenly over all of them."""
-    called = highest.filter(pl.col("probability") < _HUMAN, ~pl.col("actor").is_in(listed.implode())).sort("actor")
-    parts = called.partition_by("style", as_dict=True)
-    return {style: _spread(part["actor"].to_list()) for (style,), part in parts.items() if part.height >= FEWEST}
+    """Some accounts of each listed style that the model calls human, spread evenly over all of them."""
+    on_it = pl.col("actor").is_in(listed.implode())
+    styles = set(highest.filter(on_it)["style"])
+    called = highest.filter(pl.col("probability") < _HUMAN, ~on_it).sort("actor").partition_by("style", as_dict=True)
+    enough = {style: part for (style,), part in called.items() if style in styles and part.height >= FEWEST}
+    return {style: _spread(part["actor"].to_list()) for style, part in enough.items()}
 
 
 def _spread(actors: list[str]) -> list[str]:
