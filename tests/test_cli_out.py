@@ -82,3 +82,15 @@ def test_an_ending_that_names_no_format_is_refused_before_any_work(tmp_path):
 
     assert ended.code == 1
     assert "end the name in .csv, .parquet, .json, .jsonl or .html" in ended.err
+
+
+def test_long_texts_of_a_page_stand_under_their_row(tmp_path):
+    reasons = "Every minute looks almost like every other; Online longer than nearly all humans"
+    table = pl.DataFrame({"actor": ["a", "b"], "reasons": [reasons, None], "zone": ["field-20", "field-21"]})
+
+    Presentation(tmp_path / "list.html", as_json=False).table(table)
+
+    page = (tmp_path / "list.html").read_text(encoding="utf-8")
+    assert "<th>actor</th><th>zone</th>" in page
+    assert page.count('class="under"') == 1
+    assert f'<td colspan="2"><p><span class="soft">reasons:</span> {reasons}</p></td>' in page

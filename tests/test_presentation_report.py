@@ -32,5 +32,5 @@ def test_numbers_and_what_is_not_known_are_shown_for_people(tmp_path):
 
     assert '<td class="number">0.1235</td>' in text
     assert '<td class="number">1,234</td>' in text
-    assert "<td>–</td>" in text
-    assert "<td>yes</td>" in text
+    assert '<td class="short">–</td>' in text
+    assert '<td class="short">yes</td>' in text

@@ -46,19 +46,34 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Row:
+    """The cells of a row, and the names and texts that stand under it."""
+
+    cells: list[Cell]
+    under: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
 class TableView:
-    """A table as a page shows it: numbers to the right, what is not known as a dash."""
+    """A table as a page shows it: numbers to the right, what is not known as a dash, long texts under their row."""
 
     name: str
-    columns: tuple[Column, ...]
     frame: pl.DataFrame
+    under: tuple[str, ...] = ()
 
     @property
-    def rows(self) -> Iterator[list[Cell]]:
+    def columns(self) -> list[Column]:
+        """The heads of what stands in a row."""
+        kinds = self.frame.drop(self.under).schema.items()
+        return [Column(name.replace("_", " "), dtype.is_numeric()) for name, dtype in kinds]
+
+    @property
+    def rows(self) -> Iterator[Row]:
         """One row after the other, so that a long table is not held twice."""
-        names = self.frame.columns
-        for row in self.frame.iter_rows():
-            yield [_cell(name, value) for name, value in zip(names, row, strict=True)]
+        for row in self.frame.iter_rows(named=True):
+            cells = [_cell(name, value) for name, value in row.items() if name not in self.under]
+            below = [(name.replace("_", " "), str(row[name])) for name in self.under if row[name] is not None]
+            yield Row(cells, below)
 
 
 def page(template: str, **values: Any) -> str:  # noqa: ANN401  each template has values of its own
@@ -68,16 +83,16 @@ def page(template: str, **values: Any) -> str:  # noqa: ANN401  each template ha
 
 def table_view(frame: pl.DataFrame, name: str = "") -> TableView:
     """A table for a page."""
-    heads = (Column(column.replace("_", " "), dtype.is_numeric()) for column, dtype in frame.schema.items())
-    return TableView(name, tuple(heads), frame)
+    return TableView(name, frame)
 
 
 def table_page(frame: pl.DataFrame, title: str) -> str:
     """A table as a page of its own."""
-    wide = frame.width > 8  # noqa: PLR2004  columns that the width of a text can hold
-    return page(
-        "report.html", kind="table", title=title, remarks=(), tables=[table_view(frame)], pictures=(), wide=wide
-    )
+    texts = [series for series in frame[:, 1:] if series.dtype == pl.String]
+    under = tuple(text.name for text in texts if (text.str.len_chars().max() or 0) > _LONG)  # type: ignore[operator]
+    shown = TableView("", frame, under)
+    wide = len(shown.columns) > 8  # noqa: PLR2004  columns that the width of a text can hold
+    return page("report.html", kind="table", title=title, remarks=(), tables=[shown], pictures=(), wide=wide)
 
 
 def figure(picture: str, caption: str) -> Figure:
@@ -88,7 +103,7 @@ def figure(picture: str, caption: str) -> Figure:
 def _cell(name: str, value: object) -> Cell:
     text = cell_text(name, value, _DECIMALS)
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
-    return Cell(text, "number" if numeric else "long" if len(text) > _LONG else "")
+    return Cell(text, "number" if numeric else "long" if len(text) > _LONG else "short")
 
 
 @lru_cache
