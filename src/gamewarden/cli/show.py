@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 60  # what a person can take in at once
 _PAGES = (".html",)
 _STANDARD_OUTPUT = Path("-")
+_HANGING = "  "  # further lines of a remark, so that one is told from the next
 _NARROWEST, _USUAL = 30, 80  # columns of a terminal
 QUIET, VERBOSE = "gamewarden.quiet", "gamewarden.verbose"  # where the command line keeps them
 
@@ -195,7 +196,7 @@ def complain(*lines: str) -> None:
 
 def _to_stderr(lines: Iterable[str], width: int | None) -> None:
     for line in lines:
-        for part in wrapped(cut(visible(line)), width):
+        for part in wrapped(cut(visible(line)), width, _HANGING):
             click.echo(part, err=True)
 
 

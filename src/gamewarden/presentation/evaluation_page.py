@@ -55,7 +55,7 @@ def evaluation_page(result: SideBySide, source: str, labels: str) -> str:
         findings=list(headlines(result)),
         warnings=result.warnings,
         head=_HEAD,
-        prevalence=f"{result.summary['prevalence'][0]:.1%}",
+        prevalence=f"{100 * result.summary['prevalence'][0]:.1f} %",
         compared=_compared(result, best),
         splits=[_split(result, part, best) for part in result.parts],
         main={"name": main.name, "says": SAYS[main.name]},
@@ -83,7 +83,7 @@ def _compared(result: SideBySide, best: str) -> Figure | None:
 def _split(result: SideBySide, part: Part, best: str) -> _Split:
     rows = result.summary.filter(split=part.name, unit="actor")
     tied = rows["tied"][0]
-    known = "ties unknown" if tied is None else f"{tied:.0%} tied to somebody learned from"
+    known = "ties unknown" if tied is None else f"{100 * tied:.0f} % tied to somebody learned from"
     detectors = detectors_in(result.scores)
     told = (
         _Row(
