@@ -96,12 +96,13 @@ def test_a_pipe_gets_every_row_and_column_in_one_line_each_without_boxes():
     assert not BOXES & set("".join(lines))
 
 
-def test_the_columns_of_a_pipe_stay_in_line_over_many_rows():
-    table = pl.DataFrame({"n": range(30_000), "name": ["a"] * 29_999 + ["a longer name"], "x": ["z"] * 30_000})
+def test_a_pipe_begins_at_once_and_a_late_long_value_stands_out_of_line():
+    table = pl.DataFrame({"name": ["a", "bcd"] * 10_000 + ["a longer name"], "n": range(10_000, 30_001), "x": ["z"] * 20_001})
 
     lines = list(for_pipe(table, Layout()))
 
-    assert {line.index(" z") for line in lines[1:]} == {lines[-1].index(" z")}
+    assert {line.index(" z") for line in lines[1:-1]} == {lines[1].index(" z")}
+    assert lines[-1].split("  ") == ["a longer name", "30000", "z"]
 
 
 @pytest.mark.parametrize("lines", [for_pipe, lambda table, layout: for_person(table, 80, layout).rows])

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _GAP = "  "
 _INDENT = "    "
 _AT_ONCE = 10_000  # rows as text
+_LONGEST = 3_000  # letters of one value
 _WIDEST = 60  # columns in a pipe: what is longer stands out of line
 _LONG = 36  # columns: a longer text may stand under its row, a longer name has a line of its own
 _IMPORTANT = ("actor", "since", "probability", "alarm", "fpr", "point", "detector", "model")
@@ -50,8 +51,8 @@ class _Column:
 
     @classmethod
     def of(cls, series: "pl.Series", head: str, *, grouped: bool = True) -> "_Column":
-        head, texts = visible(head), [cut(visible(cell_text(series.name, value, grouped=grouped))) for value in series]
-        return cls(series.name, head, texts, series.dtype.is_numeric(), max(map(cells, (head, *texts))))
+        head, texts = visible(head), _texts(series, grouped=grouped)
+        return cls(series.name, head, texts, series.dtype.is_numeric(), max(cells(head), _widest(texts)))
 
     def narrowed(self) -> "_Column":
         """With the room of its usual names: a longer one gets a line of its own, so that the others stay together."""
@@ -77,14 +78,15 @@ def for_person(frame: "pl.DataFrame", width: int, layout: Layout) -> Listing:
 
 
 def for_pipe(frame: "pl.DataFrame", layout: Layout) -> Iterator[str]:
-    """The whole table, a line per row, long texts last; numbers without commas, names of columns as in a file."""
+    """The whole table, a line per row, long texts last; numbers without commas, names of columns as in a file.
+
+    It begins at once: how wide columns are is told from the first 10,000 rows, and what is longer stands out of line.
+    """
     last = [name for name in layout.under if name in frame.columns]
     ordered = frame.select(*(name for name in frame.columns if name not in last), *last)
-    widths = [cells(visible(name)) for name in ordered.columns]
-    for part in ordered.iter_slices(_AT_ONCE):
-        widths = [max(pair) for pair in zip(widths, (column.width for column in _plain(part)), strict=True)]
-    widths = [min(wide, _WIDEST) for wide in widths]
     heads = [_Column.of(series.clear(), series.name) for series in ordered]
+    first = _plain(ordered.head(_AT_ONCE))
+    widths = [min(max(pair), _WIDEST) for pair in zip(_widths(heads), _widths(first), strict=True)]
     yield _joined(heads, [column.head for column in heads], widths)
     for part in ordered.iter_slices(_AT_ONCE):
         columns = _plain(part)
@@ -98,6 +100,24 @@ def left_out(hidden_rows: int, dropped: Sequence[str], width: int) -> str:
     columns = f"no room at {width} columns for {named}" if dropped else ""
     more = "; ".join(filter(None, (rows, columns)))
     return f"Not shown: {more}. --out FILE writes all." if more else ""
+
+
+def _texts(series: "pl.Series", *, grouped: bool) -> list[str]:
+    """The values as text; what cannot be seen is looked for once in all of them together."""
+    name, values = series.name, series.to_list()
+    texts = [value if type(value) is str else cell_text(name, value, grouped=grouped) for value in values]
+    together = "".join(texts)
+    harmless = visible(together) == together and max(map(len, texts), default=0) <= _LONGEST
+    return texts if harmless else [cut(visible(text), _LONGEST) for text in texts]
+
+
+def _widest(texts: Sequence[str]) -> int:
+    plain = all(map(str.isascii, texts))
+    return max(map(len if plain else cells, texts), default=0)
+
+
+def _widths(columns: Sequence[_Column]) -> list[int]:
+    return [column.width for column in columns]
 
 
 def _plain(frame: "pl.DataFrame") -> list[_Column]:
