@@ -9,7 +9,7 @@ HOSTILE = ["\x1b[2J\x1b]0;owned\x07", "봇사냥꾼\u202eegnahc", "=cmd|' /C cal
 
 def play(place):
     """Play it: log.parquet, labels.parquet and models are in this directory."""
-    done("world", place, "--accounts", 60, "--seed", 3)
+    done("world", place, "--accounts", 60, "--days", 2, "--seed", 3)
     events, labels = pl.read_parquet(place / "events.parquet"), pl.read_csv(place / "labels.csv")
     busy = events.group_by("actor").len().sort("len", descending=True)
     bots = busy.filter(pl.col("actor").is_in(labels.filter("bot")["actor"].implode()))["actor"]

@@ -97,7 +97,9 @@ def test_a_pipe_gets_every_row_and_column_in_one_line_each_without_boxes():
 
 
 def test_a_pipe_begins_at_once_and_a_late_long_value_stands_out_of_line():
-    table = pl.DataFrame({"name": ["a", "bcd"] * 10_000 + ["a longer name"], "n": range(10_000, 30_001), "x": ["z"] * 20_001})
+    table = pl.DataFrame(
+        {"name": ["a", "bcd"] * 10_000 + ["a longer name"], "n": range(10_000, 30_001), "x": ["z"] * 20_001}
+    )
 
     lines = list(for_pipe(table, Layout()))
 
