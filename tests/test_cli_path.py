@@ -61,7 +61,7 @@ def test_an_ending_that_names_no_format_is_our_error(game, tmp_path):
     ended = run("score", game / "lake", "--models", game / "models", "--out", tmp_path / "scores.xlsx")
 
     assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
-    assert "end the name in .csv, .parquet or .json" in ended.stderr
+    assert "end the name in .csv, .parquet, .json, .jsonl or .html" in ended.stderr
 
 
 def test_every_account_is_scored_by_both_detectors(game):

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from gamewarden import detectors
 from gamewarden.detectors.calibration import Reference
-from gamewarden.detectors.card import card_markdown
 from gamewarden.detectors.logistic import FOURTEEN, AccountDay, SelfSimilarityAlone
 from gamewarden.detectors.logistic_model import Column
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
+from gamewarden.presentation.card import card_markdown
 from json_made_up import json_values, places
 from made_up import DAY, START, GivenNumbers, account_days, labels_of
 

@@ -14,12 +14,12 @@ from gamewarden import detectors
 from gamewarden.binomial import chance_of_at_most
 from gamewarden.detectors.attribution import shapley
 from gamewarden.detectors.backpropagation import alternating, train
-from gamewarden.detectors.card import card_markdown
 from gamewarden.detectors.session_machines import Neighbours, cosines
 from gamewarden.detectors.session_vectors import NINE, Column
 from gamewarden.detectors.sessions import SessionAngle, SessionNetwork
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
 from gamewarden.features.session.recipe import Sessions
+from gamewarden.presentation.card import card_markdown
 from json_made_up import json_values, places
 from made_up import labels_of
 from sessions_made_up import session_rows

@@ -10,8 +10,8 @@ from gamewarden.drift.causes import Cause
 from gamewarden.drift.doubts import Doubt
 from gamewarden.drift.ewma import Rules
 from gamewarden.drift.flow import Day, Ledger, Policy, Retrained, Signal
-from gamewarden.drift.story import story
 from gamewarden.drift.validation import Comparison, judge
+from gamewarden.presentation.maintenance_story import story
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 GOOD = Comparison(0.95, 0.9, 0.1, 0.1, None, 50, 50)

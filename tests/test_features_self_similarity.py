@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import polars as pl
 import pyarrow as pa
@@ -672,3 +673,20 @@ def test_numba_is_not_loaded_before_something_is_measured():
     )
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_windows_of_several_actors_come_from_one_reading_and_are_those_of_each_alone():
+    one, other = vectors((1, 2), (3, 0)), vectors((0, 1), (2, 2)).with_columns(actor=pl.lit("b"))
+    events = FrameEvents(pl.concat([one, other]).sort("at", maintain_order=True))
+    readings = []
+    counted = SimpleNamespace(
+        columns=events.columns, rows=events.rows, batches=lambda names: readings.append(names) or events.batches(names)
+    )
+    recipe = SelfSimilarity(min_windows=1, vocabulary=("k0", "k1"))
+
+    together = recipe.windows_of(counted, ["b", "a"])
+
+    assert len(readings) == 1
+    assert list(together) == ["b", "a"]
+    for actor, shown in together.items():
+        assert shown.equals(recipe.windows(events, actor))

@@ -11,11 +11,11 @@ import pytest
 from commands import run
 from gamewarden.contracts import canonical_json, digest
 from gamewarden.drift.flow import Ledger, Policy, standing_doubts
-from gamewarden.drift.story import story
 from gamewarden.errors import GamewardenError
 from gamewarden.features.traffic.fold import _MAGIC, Fold
 from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.online.journal import Origin, load_state, save_state
+from gamewarden.presentation.maintenance_story import story
 from gamewarden.readers.logs.tables import EventFile
 from gamewarden.store import manifest, model_registry
 from gamewarden.store.append_log import AppendLog

@@ -13,7 +13,6 @@ from gamewarden import detectors, pipeline
 from gamewarden.contracts import Recipe, model_id
 from gamewarden.detectors.account_table import AccountTableDetector
 from gamewarden.detectors.actions import TwoStage
-from gamewarden.detectors.card import card_markdown
 from gamewarden.detectors.logistic import AccountDay
 from gamewarden.detectors.traffic import TrafficDetector
 from gamewarden.errors import GamewardenError, ModelError
@@ -22,6 +21,7 @@ from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.features.traffic.details import TrafficDetails
 from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.pipeline.measuring import feature_of
+from gamewarden.presentation.card import card_markdown
 from gamewarden.store import models, sealed
 from gamewarden.tables import FrameEvents, FramePackets, FrameRows
 from limits import limited

@@ -5,8 +5,8 @@ import pytest
 from gamewarden.detectors.actions import Frequency, Interval, TwoStage
 from gamewarden.errors import ConfigError
 from gamewarden.evaluation.leave_pair_out import leave_pair_out
-from gamewarden.evaluation.plots import plot_curves
 from gamewarden.features.actions.recipe import Actions
+from gamewarden.presentation.plots import plot_curves
 from gamewarden.spans import HOUR, MINUTE
 from gamewarden.studies import load
 from gamewarden.studies import thawonmas as study

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamewarden.detectors.card import card_markdown
 from gamewarden.errors import ConfigError, FitError, ModelError
 from gamewarden.evaluation.alarms import realised
 from gamewarden.evaluation.metrics import auc
+from gamewarden.presentation.card import card_markdown
 from gamewarden.spans import DAY, HOUR
 from gamewarden.store import models as stored_models
 from gamewarden.styles import Styles

@@ -62,3 +62,9 @@ def test_presets_are_in_the_wheel(installed):
     )
 
     assert "blade-and-soul.toml" in done.stdout, done.stderr
+
+
+def test_templates_are_in_the_wheel(installed):
+    done = installed("-c", "from gamewarden.presentation.report import html_page; print(html_page('x', (), (), ()))")
+
+    assert "<title>x</title>" in done.stdout, done.stderr

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
@@ -169,17 +169,24 @@ def _ours(handle: int) -> bool:
         return True  # where files cannot be locked, nobody sweeps
 
 
-TABLE_ENDINGS = (".csv", ".parquet", ".json")
+TABLE_ENDINGS = (".csv", ".parquet", ".json", ".jsonl")
 
 
-def refuse_bad_place(path: Path) -> None:
+def bad_ending(path: Path, endings: Sequence[str] = TABLE_ENDINGS) -> WriteError:
+    """What to say of a file whose ending names none of these formats."""
+    *first, last = endings
+    known = f"{', '.join(first)} or {last}"
+    return WriteError(f"{path}: the ending {path.suffix!r} names no format; end the name in {known}")
+
+
+def refuse_bad_place(path: Path, endings: Sequence[str] = TABLE_ENDINGS) -> None:
     """Find out before long work that its table could not be written.
 
     Raises:
         WriteError: the ending names no format, or the directory cannot be written.
     """
-    if path.suffix.lower() not in TABLE_ENDINGS:
-        raise WriteError(f"{path}: the ending {path.suffix!r} names no format; end the name in .csv, .parquet or .json")
+    if path.suffix.lower() not in endings:
+        raise bad_ending(path, endings)
     nearest = next(place for place in path.absolute().parents if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise WriteError(f"{path}: {nearest} cannot be written; choose another place")

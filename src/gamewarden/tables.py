@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from gamewarden.errors import ReadError, TableError, WriteError
-from gamewarden.files import whole_file
+from gamewarden.errors import ReadError, TableError
+from gamewarden.files import bad_ending, whole_file
 from gamewarden.outside import plain_json
 from gamewarden.spreadsheets import harmless
 
@@ -424,7 +424,7 @@ def first_line(error: BaseException) -> str:
 
 
 def write_table(frame: pl.DataFrame, path: Path, *, exact: bool = False) -> None:
-    """Write a table as CSV, Parquet or JSON by the file's ending, whole or not at all.
+    """Write a table as CSV, Parquet, JSON or JSON Lines by the file's ending, whole or not at all.
 
     Raises:
         WriteError: the ending is another one, or the place cannot be written.
@@ -477,7 +477,9 @@ def _writer(path: Path, *, exact: bool) -> Callable[[pl.DataFrame, Path], object
             return lambda frame, draft: draft.write_text(csv_text(frame, exact=exact), encoding="utf-8", newline="")
         case ".json":
             return lambda frame, draft: draft.write_text(json_text(frame), encoding="utf-8")
+        case ".jsonl":
+            return lambda frame, draft: draft.write_text(json_lines(frame), encoding="utf-8")
         case ".parquet":
             return write_parquet
-        case other:
-            raise WriteError(f"{path}: the ending {other!r} names no format; end the name in .csv, .parquet or .json")
+        case _:
+            raise bad_ending(path)

@@ -13,10 +13,10 @@ import pytest
 from gamewarden import detectors
 from gamewarden.contracts import Card
 from gamewarden.detectors import feature_of
-from gamewarden.detectors.card import card_markdown
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.session.recipe import Sessions
 from gamewarden.pipeline import input_of
+from gamewarden.presentation.card import card_markdown
 from gamewarden.tables import EVIDENCE, SCORES, TIME, FrameRows, check
 from made_up import CHUNKS, GivenNumbers, account_days, action_chunks, labels_of
 from sessions_made_up import session_rows

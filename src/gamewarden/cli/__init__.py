@@ -21,7 +21,8 @@ from gamewarden.cli import (
     worlds,
 )
 from gamewarden.cli.asides import asides_as_remarks
-from gamewarden.cli.show import fall_silent, say, say_usage
+from gamewarden.cli.show import complain, fall_silent, say_usage
+from gamewarden.cli.volume import with_volume
 from gamewarden.errors import GamewardenError
 from gamewarden.outside import cut
 
@@ -67,6 +68,7 @@ def root(ctx: click.Context, config_path: str | None) -> None:
 for _commands in SECTIONS.values():
     for _command in _commands:
         root.add_command(_command)
+with_volume(root)
 
 
 def main() -> None:
@@ -78,7 +80,7 @@ def main() -> None:
         say_usage(error)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        say("gamewarden: stopped")
+        complain("gamewarden: stopped")
         sys.exit(_INTERRUPTED)
     except GamewardenError as error:
         _fail(" ".join(str(error).split()))
@@ -94,5 +96,5 @@ def main() -> None:
 
 
 def _fail(line: str) -> None:
-    say(f"gamewarden: {line}")
+    complain(f"gamewarden: {line}")
     sys.exit(1)

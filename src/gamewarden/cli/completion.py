@@ -3,7 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-from gamewarden.cli.show import tell
+from gamewarden.cli.show import print_lines
 
 NAME, VARIABLE = "gamewarden", "_GAMEWARDEN_COMPLETE"  # the variable by which click knows that a shell is asking
 _HOWS = {
@@ -23,4 +23,4 @@ def completion(shell: str) -> None:
     kind = get_completion_class(shell)
     if kind is not None:
         root = click.get_current_context().find_root().command
-        tell(*kind(root, {}, NAME, VARIABLE).source().rstrip("\n").split("\n"))
+        print_lines(*kind(root, {}, NAME, VARIABLE).source().rstrip("\n").split("\n"))

@@ -120,4 +120,7 @@ def _feature_names() -> tuple[str, ...]:
 
 @click.group(cls=PartGroup, names=_feature_names, make=_measure_command)
 def measure() -> None:
-    """Turn events, packets or messages into numbers: one row an actor and period."""
+    """Turn events, packets or messages into numbers.
+
+    One row per actor and period, window, chunk or session, as the feature has it.
+    """

@@ -8,7 +8,7 @@ import click
 
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import Presentation, progress, say, tell
+from gamewarden.cli.show import Presentation, complain, progress, say, tell
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
@@ -42,7 +42,7 @@ def maintain(
     present: Presentation,
     **asked: Any,  # noqa: ANN401  see pipeline.maintaining.Upkept
 ) -> None:
-    """Watch a model's scores, retrain it when they drift, and keep what is better.
+    """Watch a model, retrain it when it drifts, keep what is better.
 
     Every period that is over is scored, watched with an EWMA chart, and answered once: out of control, a new model is
     fitted on the newest labels, validated, and promoted or refused. Run it as often as you like; it does only what is
@@ -94,7 +94,7 @@ def _keep_running(task: "Upkept", every: int) -> None:
             say(f"{result.new:,} periods done; {result.periods.height:,} in all")
         except GamewardenError as error:
             # A lake that is being written or a label file that is being copied is there again next time.
-            say(f"gamewarden: {error}; trying again later")
+            complain(f"gamewarden: {error}; trying again later")
         asked.wait(every / 1_000_000)
     say("stopped")
 
@@ -135,7 +135,7 @@ def backtest(
     present: Presentation,
     **asked: Any,  # noqa: ANN401  see Question
 ) -> None:
-    """Show whom model B would flag newly and whom it would spare, beside model A.
+    """Show whom model B would newly flag or spare beside model A.
 
     By play style, by label and by any column of the profiles. Nothing is promoted.
     """

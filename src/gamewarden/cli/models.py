@@ -9,11 +9,19 @@ import click
 from gamewarden.cli import options, ragnarok, sessions
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import Presentation, progress, say, show_page, tell
+from gamewarden.cli.show import Presentation, progress, say, show_page, tell, width_here
+from gamewarden.presentation.listing import Layout
+from gamewarden.words import counted
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
+    from gamewarden.pipeline.ranking import Ranked
     from gamewarden.verdicts.prevalence import Prevalence
+
+RANKING = Layout(
+    ("actor", "probability", "alarm", "point", "verdict", "self_sim", "play_minutes", "level", "zone"), ("reasons",)
+)
+_SCORES = Layout(("actor", "since", "probability", "alarm", "detector", "events"))
 
 
 def _fit_command(name: str) -> click.Command:
@@ -134,7 +142,7 @@ def score(*, source: Path, models: Path, prevalence: "Prevalence", reading: "Rea
     with progress("scoring") as done:
         told = pipeline.score(source, models, reading, done, prevalence)
     say(*told.notes)
-    present.table(told.frame)
+    present.table(told.frame, layout=_SCORES)
 
 
 @click.command
@@ -144,29 +152,57 @@ def score(*, source: Path, models: Path, prevalence: "Prevalence", reading: "Rea
 @click.option(
     "--probability",
     type=click.FloatRange(0, 1),
+    metavar="P",
     help="List accounts from this bot probability on.  [default: warden.toml]",
 )
 @click.option("--self-similarity", metavar="FROM[:TO]", help="Median self-similarity.")
 @click.option("--level", metavar="FROM[:TO]", help="Level of the main character.")
 @click.option("--in-zone", "zones", multiple=True, metavar="ZONE", help="Main activity zone; may be given again.")
 @click.option("--play-time", metavar="FROM[:TO]", help="Minutes online, all periods together.")
-@click.option("--profiles", type=options.FILE, metavar="FILE", help="What is known beside the events, a row an actor.")
+@click.option(
+    "--profiles", type=options.FILE, metavar="FILE", help="What is known beside the events, one row per actor."
+)
 @click.option("--where", multiple=True, metavar="CONDITION", help="On any column, such as 'payment<1000'.")
-@click.option("--top", type=click.IntRange(0), help="At most so many; 0 lists all.  [default: warden.toml]")
+@click.option(
+    "--top", type=click.IntRange(0), metavar="N", help="At most so many; 0 lists all.  [default: warden.toml]"
+)
+@click.option("--html", "page", type=options.Page(), metavar="PAGE", help="Write a page, one card per account.")
 @options.prevalence
 @options.reading
 @options.table
-def rank(*, source: Path, models: Path, reading: "Reading", present: Presentation, **wishes: Any) -> None:  # noqa: ANN401  the filters, see pipeline.Wishes
+def rank(
+    *,
+    source: Path,
+    models: Path,
+    page: Path | None,
+    reading: "Reading",
+    present: Presentation,
+    **wishes: Any,  # noqa: ANN401  the filters, see pipeline.Wishes
+) -> None:
     """List the accounts to look at, highest first, with reasons.
 
-    A list for review by a person, never a list of sanctions.
+    A list for review by a person, never a list of sanctions. --html writes it as a page as well: what speaks for and
+    against each account, and its windows beside those of accounts that the model calls human.
     """
     from gamewarden import pipeline
 
     with progress("ranking") as done:
         told = pipeline.rank(source, models, pipeline.Wishes.of(current(), **wishes), reading, done)
     say(*told.notes)
-    present.table(told.frame if present.for_machines else pipeline.ranking_in_short(told))
+    if page is not None:
+        _write_page(told, page, source, models, reading)
+    present.table(told.frame if present.for_machines else pipeline.ranking_in_short(told), layout=RANKING)
+
+
+def _write_page(told: "Ranked", page: Path, source: Path, models: Path, reading: "Reading") -> None:
+    from gamewarden import pipeline
+    from gamewarden.files import write_text
+    from gamewarden.presentation.rank_page import rank_page
+
+    with progress("drawing") as done:
+        shown = pipeline.rank_cards(told, source, models, reading, done)
+    write_text(page, rank_page(shown))
+    say(f"{counted(len(shown.cards), 'card')} in {page}")
 
 
 @click.command
@@ -194,7 +230,7 @@ def explain(
 ) -> None:
     """Say in sentences why an account scores as it does."""
     from gamewarden import pipeline
-    from gamewarden.cli.story import story_text
+    from gamewarden.presentation.story import story_text
 
     asked = replace(reading, server_ports=server_ports)
     with progress(f"looking at {actor}") as done:
@@ -206,4 +242,4 @@ def explain(
     if present.for_machines:
         present.table(story.evidence)
     else:
-        tell(*story_text(story).split("\n"))
+        tell(*story_text(story, width_here()).split("\n"))

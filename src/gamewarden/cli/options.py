@@ -113,7 +113,7 @@ class TreeName(click.ParamType[Any]):
 source = click.argument("source", type=FILE)
 labels = click.option("--labels", type=FILE, required=True, metavar="FILE", help="Who is known: actor,bot …")
 models = click.option("--models", type=FILE, required=True, metavar="DIR", help="Where fitted models are.")
-detector = click.option("--detector", help="Ask this detector; by default the one that sees most.")
+detector = click.option("--detector", metavar="NAME", help="Ask this detector; by default the one that sees most.")
 plot = click.option("--plot", type=FILE, metavar="FILE", help="Draw it as a PNG.")
 
 
@@ -132,8 +132,18 @@ def reading(function: Callable[..., None]) -> Callable[..., None]:
     """Adds --map, --time-zone and --max-bad-share; the command gets `reading`: how this run reads its sources."""
 
     @click.option("--map", "mapping", metavar="FILE|PRESET", help="Names of columns and kinds in this log.")
-    @click.option("--time-zone", "--zone", type=Zone(), help="Time zone of times written without one, and of the days.")
-    @click.option("--max-bad-share", type=click.FloatRange(0, 1), help="Bad rows allowed.  [default: warden.toml]")
+    @click.option(
+        "--time-zone",
+        "--zone",
+        type=Zone(),
+        help="Time zone of times written without one, and of the days.",
+    )
+    @click.option(
+        "--max-bad-share",
+        type=click.FloatRange(0, 1),
+        metavar="SHARE",
+        help="Bad rows allowed.  [default: warden.toml]",
+    )
     @wraps(function)
     def command(*, mapping: str | None, time_zone: str | None, max_bad_share: float | None, **given: Any) -> None:  # noqa: ANN401  the command's own
         function(reading=_reading(mapping, time_zone, max_bad_share), **given)
@@ -195,7 +205,12 @@ def packet_reading(function: Callable[..., None]) -> Callable[..., None]:
     inner = packets(function)
 
     @click.option("--map", "mapping", metavar="FILE", help="Names of the columns of a packet log.")
-    @click.option("--time-zone", "--zone", type=Zone(), help="Time zone of times written without one.")
+    @click.option(
+        "--time-zone",
+        "--zone",
+        type=Zone(),
+        help="Time zone of times written without one.",
+    )
     @wraps(inner)
     def command(*, mapping: str | None, time_zone: str | None, **given: Any) -> None:  # noqa: ANN401  the command's own
         inner(reading=_reading(mapping, time_zone, None), **given)
@@ -206,7 +221,12 @@ def packet_reading(function: Callable[..., None]) -> Callable[..., None]:
 def table(function: Callable[..., None]) -> Callable[..., None]:
     """Adds --out, --json and --raw; the command gets `present`: how its table is shown."""
 
-    @click.option("--out", type=FILE, metavar="FILE", help="Write the table here: .csv, .parquet or .json.")
+    @click.option(
+        "--out",
+        type=FILE,
+        metavar="FILE",
+        help="Write the table here: .csv, .jsonl, .json, .parquet, .html; - prints CSV.",
+    )
     @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
     @click.option("--raw", is_flag=True, help="Write text into .csv as it is, even what a spreadsheet would run.")
     @wraps(function)

@@ -125,7 +125,7 @@ def _tell(
     sources: tuple[Path, ...], names: Path | None, reading: "Reading", present: Presentation, *, summary: bool
 ) -> None:
     from gamewarden import pipeline
-    from gamewarden.cli.trace import decoded_frame, session_sentences, trace_lines
+    from gamewarden.presentation.trace import decoded_frame, session_sentences, trace_lines
 
     stream = pipeline.open_message_source(sources, reading)
     known = {} if names is None else pipeline.character_names(names)

@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from gamewarden.cli.volume import NAMES, with_volume
+
 
 class PartGroup(click.Group):
     """One command for each name a room's registry holds."""
@@ -28,7 +30,7 @@ class PartGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The part's command, or nothing for a name the registry does not hold."""
         del ctx
-        return self._make(cmd_name) if cmd_name in self._names() else None
+        return with_volume(self._make(cmd_name)) if cmd_name in self._names() else None
 
 
 class LateOptions(click.Command):
@@ -39,6 +41,7 @@ class LateOptions(click.Command):
         self._late = late
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The command's own options, then the recipe's."""
+        """The command's own options, then the recipe's, then those that every command has."""
         own = super().get_params(ctx)
-        return [*own[:-1], *self._late(), *own[-1:]]
+        last = [param for param in own if param.name in (*NAMES, "help")]
+        return [*(param for param in own if param not in last), *self._late(), *last]

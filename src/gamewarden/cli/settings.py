@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from gamewarden.cli.show import tell
+from gamewarden.cli.show import print_lines
 from gamewarden.config import Config, config_text, load_config
 
 
@@ -17,4 +17,4 @@ def current() -> Config:
 @click.command
 def config() -> None:
     """Print the settings in force, with a sentence each."""
-    tell(*config_text(current()).rstrip("\n").split("\n"))
+    print_lines(*config_text(current()).rstrip("\n").split("\n"))

@@ -11,6 +11,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, show_page, tell
+from gamewarden.presentation.listing import Layout
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group
 def model() -> None:
-    """The models at hand: which there are, which is in force, how two differ."""
+    """The models at hand: list, show, compare and promote them."""
 
 
 @model.command("list")
@@ -33,7 +34,8 @@ def list_models(*, models: Path, present: Presentation) -> None:
     from gamewarden import pipeline
 
     table = pipeline.models_on(models)
-    present.table(table if present.for_machines else pipeline.models_in_short(table))
+    layout = Layout(("model", "in_force", "auc", "bots", "humans"), ("problem",))
+    present.table(table if present.for_machines else pipeline.models_in_short(table), layout=layout)
 
 
 @model.command
@@ -41,7 +43,9 @@ def list_models(*, models: Path, present: Presentation) -> None:
 @options.models
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
 def show(*, id_: str, models: Path, as_json: bool) -> None:
-    """Show a model's card: what it needs, what it learned, from whom, how good it was and where it fails.
+    """Show a model's card.
+
+    What it needs, what it learned, from whom, how good it was and where it fails.
 
     ID may be cut short as long as it names one model only, with or without the detector: account-day@3f or 3f2a.
     """
@@ -77,7 +81,10 @@ def _login() -> str:
 @options.models
 @_reasoned
 def promote(*, id_: str, models: Path, because: str, by: str, at: datetime) -> None:
-    """Put a model into force; from then on no newer file takes its place by itself."""
+    """Put a model into force.
+
+    From then on no newer file takes its place by itself.
+    """
     from gamewarden import pipeline
 
     tell(pipeline.promote(models, id_, because=because, by=by, at=at))
@@ -88,7 +95,10 @@ def promote(*, id_: str, models: Path, because: str, by: str, at: datetime) -> N
 @options.models
 @_reasoned
 def roll_back(*, detector: str, models: Path, because: str, by: str, at: datetime) -> None:
-    """Take the latest promotion of a detector back: what was in force before it is in force again."""
+    """Take the latest promotion of a detector back.
+
+    What was in force before it is in force again.
+    """
     from gamewarden import pipeline
 
     tell(pipeline.roll_back(models, detector, because=because, by=by, at=at))
@@ -98,7 +108,10 @@ def roll_back(*, detector: str, models: Path, because: str, by: str, at: datetim
 @options.models
 @options.table
 def history(*, models: Path, present: Presentation) -> None:
-    """List who put which model into force, when and why; nothing is ever taken off this list."""
+    """List who put which model into force, when and why.
+
+    Nothing is ever taken off this list.
+    """
     from gamewarden import pipeline
 
     present.table(pipeline.history_of(models))
@@ -123,7 +136,10 @@ def diff(
     reading: "Reading",
     present: Presentation,
 ) -> None:
-    """Say how two models differ: what they were made of, what they learned, and with --on whom they would list."""
+    """Say how two models differ.
+
+    What they were made of, what they learned, and with --on whom they would list.
+    """
     from gamewarden import pipeline
 
     both = pipeline.load_model(models, first), pipeline.load_model(models, second)

@@ -10,114 +10,225 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import IO, TYPE_CHECKING
 
 import click
 
-from gamewarden.files import refuse_bad_place
+from gamewarden.files import TABLE_ENDINGS, refuse_bad_place, write_text
 from gamewarden.outside import cut, plain_json, visible
+from gamewarden.presentation.widths import wrapped
 from gamewarden.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
 
     from gamewarden.pipeline import Page
+    from gamewarden.presentation.listing import Layout
 
-_PIPE_WIDTH = 160
-MOST_ROWS, _COLUMNS = 60, 12  # what a person can take in at once
-_DECIMALS = {"self_sim": 5} | dict.fromkeys(("alarm", "probability", "published", "synthetic", "lowest", "highest"), 4)
-_LARGE = 1e6  # from here on decimals say nothing
+_MOST_ROWS = 60  # what a person can take in at once
+_PAGES = (".html",)
+_STANDARD_OUTPUT = Path("-")
+_HANGING = "  "  # further lines of a remark, so that one is told from the next
+_NARROWEST, _USUAL = 30, 80  # columns of a terminal
+QUIET, VERBOSE = "gamewarden.quiet", "gamewarden.verbose"  # where the command line keeps them
 
 
 @dataclass(frozen=True)
 class Presentation:
     """How a command's table is shown: written to a file, printed as JSON, or laid out for a person."""
 
-    out: Path | None
+    out: Path | None  # `-` is standard output
     as_json: bool
     exact: bool = False  # texts stand in CSV as they are, formulas too
 
     def __post_init__(self) -> None:
         """Refuse a place that cannot be written before any work is done."""
-        if self.out is not None:
-            refuse_bad_place(self.out)
+        if self.out is not None and not self.printed:
+            refuse_bad_place(self.out, (*TABLE_ENDINGS, *_PAGES))
+        if self.printed and self.as_json:
+            raise click.UsageError("--out - prints CSV and --json prints JSON; give one of them")
 
     @property
     def for_machines(self) -> bool:
         """Whether a program will read it."""
         return self.out is not None or self.as_json
 
-    def table(self, frame: "pl.DataFrame", title: str = "") -> None:
-        """Show a table."""
-        from gamewarden.tables import json_text, write_table
+    @property
+    def printed(self) -> bool:
+        """Whether CSV goes to standard output."""
+        return self.out == _STANDARD_OUTPUT
 
-        if self.out is not None:
-            write_table(frame, self.out, exact=self.exact)
-            say(f"{counted(frame.height, 'row')} in {self.out}")
+    def table(self, frame: "pl.DataFrame", title: str = "", layout: "Layout | None" = None) -> None:
+        """Show a table; the layout says what counts most of it for a person."""
+        from gamewarden.tables import csv_text, json_text
+
         if self.as_json:
             hand_over(json_text(frame))
-        elif self.out is None:
-            lay_out(frame, title)
+        if self.out is None:
+            if not self.as_json:
+                lay_out(frame, title, layout=layout)
+        elif self.printed:
+            _print_csv(csv_text(frame, exact=self.exact))
+        else:
+            self._write(frame, self.out, title)
+            say(f"{counted(frame.height, 'row')} in {self.out}")
 
     def beside(self, frame: "pl.DataFrame", name: str) -> None:
         """Show a further table: in a file of its own beside the first, `results.csv` and `results-name.csv`."""
-        if self.out is not None:
+        if self.out is None:
+            if not self.as_json:
+                lay_out(frame, name)
+        elif self.printed:
+            say(f"A further table, {name}, is not printed here; --out FILE writes it beside the first.")
+        else:
             words = "-".join("".join(letter if letter.isalnum() else " " for letter in name).split()).lower()
             own = self.out.with_name(f"{self.out.stem}-{words}{self.out.suffix}")
-            Presentation(own, as_json=False, exact=self.exact).table(frame)
-        elif not self.as_json:
-            lay_out(frame, name)
+            Presentation(own, as_json=False, exact=self.exact).table(frame, name)
+
+    def _write(self, frame: "pl.DataFrame", path: Path, title: str) -> None:
+        from gamewarden.tables import write_table
+
+        if path.suffix.lower() in _PAGES:
+            from gamewarden.presentation.pages import table_page
+
+            write_text(path, table_page(frame, title or f"gamewarden {_command()}"))
+        else:
+            write_table(frame, path, exact=self.exact)
 
 
-def lay_out(frame: "pl.DataFrame", title: str = "", rows: int | None = None) -> None:
-    """Print a table for a person: what fits a screen, and a word on what does not; of `rows` where it is the head."""
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
-    shown = frame.head(MOST_ROWS).select(_first_and_last(frame.columns))
-    grid = RichTable(title=Text(visible(title)) if title else None, title_justify="left", header_style="bold")
-    for name, dtype in shown.schema.items():
-        called = Text(visible(name.replace("_", " ")))
-        grid.add_column(called, justify="right" if dtype.is_numeric() else "left", overflow="fold")
-    for row in shown.iter_rows():
-        grid.add_row(*(Text(visible(_cell(name, value))) for name, value in zip(shown.columns, row, strict=True)))
-    console.print(grid)
-    hidden = {"rows": (frame.height if rows is None else rows) - shown.height, "columns": frame.width - shown.width}
-    if more := " and ".join(f"{count:,} more {what}" for what, count in hidden.items() if count):
-        say(f"{more}; --out FILE writes all")
+def _command() -> str:
+    """The words of the command that runs, without its options."""
+    context = click.get_current_context(silent=True)
+    return "" if context is None else context.command_path.partition(" ")[2]
 
 
-def _first_and_last(columns: list[str]) -> list[str]:
-    """As many columns as fit: who and when stand first, answers often last."""
-    return columns if len(columns) <= _COLUMNS else [*columns[: _COLUMNS - 4], *columns[-4:]]
+def _print_csv(text: str) -> None:
+    """CSV on standard output: exact for a program, and nothing that steers a terminal for a person."""
+    if sys.stdout.isatty():
+        text = "".join(f"{visible(line)}\n" for line in text.split("\n")[:-1])
+    click.echo(text.encode(), nl=False)
+
+
+def lay_out(frame: "pl.DataFrame", title: str = "", rows: int | None = None, *, layout: "Layout | None" = None) -> None:
+    """Print a table: what fits a terminal, and a word on what does not; all of it in a pipe.
+
+    `rows` is how many there are where the table is only their head.
+    """
+    from gamewarden.presentation import listing
+
+    layout = layout or listing.Layout()
+    if title:
+        head(title)
+    width = width_here()
+    if width is None:
+        for line in listing.for_pipe(frame, layout):
+            click.echo(line)
+        return
+    shown = listing.for_person(frame.head(_MOST_ROWS), width, layout)
+    head(shown.head)
+    for line in shown.rows:
+        click.echo(line)
+    hidden = (frame.height if rows is None else rows) - min(frame.height, _MOST_ROWS)
+    say(*filter(None, [listing.left_out(hidden, shown.dropped, width)]))
+
+
+def most_rows() -> int | None:
+    """How many rows of a table are shown: what a person can take in, and all in a pipe."""
+    return _MOST_ROWS if sys.stdout.isatty() else None
+
+
+def width_here() -> int | None:
+    """The columns of the terminal that answers go to; none in a pipe."""
+    return _width_of(sys.stdout)
+
+
+def _width_of(stream: IO[str]) -> int | None:
+    """The columns of the terminal behind a stream; none where there is no terminal."""
+    if not stream.isatty():
+        return None
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said):
+        return max(_NARROWEST, int(said))
+    try:
+        return max(_NARROWEST, os.get_terminal_size(stream.fileno()).columns or _USUAL)
+    except (OSError, ValueError):
+        return _USUAL
 
 
 def tell(*lines: str) -> None:
-    """Answers for the person at the terminal, a line each."""
+    """Answers for the person at the terminal, a line each; at a terminal they are wrapped at its width."""
+    width = width_here()
+    for line in lines:
+        for part in wrapped(visible(line), width):
+            click.echo(part)
+
+
+def print_lines(*lines: str) -> None:
+    """Lines that somebody may copy into a file: never wrapped."""
     for line in lines:
         click.echo(visible(line))
 
 
 def head(line: str) -> None:
     """A line that stands out."""
-    click.secho(visible(line), bold=True)
+    for part in wrapped(visible(line), width_here()):
+        click.secho(part, bold=True, color=None if _styled() else False)
 
 
 def say(*lines: str) -> None:
-    """Remarks for the person at the terminal; they never mix with a table on standard output."""
+    """Remarks for the person at the terminal; they never mix with a table on standard output; -q leaves them out."""
+    if not is_quiet():
+        _to_stderr(lines, _width_of(sys.stderr))
+
+
+def detail(*lines: str) -> None:
+    """What -v wants to know, one line each: what was chosen, and how long it took."""
+    if is_verbose():
+        _to_stderr(lines, None)
+
+
+def complain(*lines: str) -> None:
+    """What went wrong, one line each: never left out and never wrapped."""
+    _to_stderr(lines, None)
+
+
+def _to_stderr(lines: Iterable[str], width: int | None) -> None:
     for line in lines:
-        click.echo(cut(visible(line)), err=True)
+        for part in wrapped(cut(visible(line)), width, _HANGING):
+            click.echo(part, err=True)
+
+
+def is_quiet() -> bool:
+    """Whether -q was given."""
+    return _asked(QUIET)
+
+
+def is_verbose() -> bool:
+    """Whether -v was given."""
+    return _asked(VERBOSE)
+
+
+def _asked(name: str) -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(name))
+
+
+def _styled() -> bool:
+    """Whether letters may be bold: not in a terminal that knows no such thing, nor where somebody asked for none."""
+    return not os.environ.get("NO_COLOR") and not _is_dumb()
+
+
+def _is_dumb() -> bool:
+    return os.environ.get("TERM") == "dumb"
 
 
 def say_usage(error: click.ClickException) -> None:
     """What was wrong with the words that were typed."""
     said = io.StringIO()
     error.show(file=said)
-    say(*said.getvalue().rstrip("\n").split("\n"))
+    complain(*said.getvalue().rstrip("\n").split("\n"))
 
 
 def show_page(page: "Page", *, as_json: bool, before: str = "") -> None:
@@ -159,7 +270,15 @@ def one_under_the_other(frames: "Iterable[pl.DataFrame]") -> "pl.DataFrame":
 @contextmanager
 def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
     """A progress bar on a terminal, nothing in a pipe; the caller reports how much it just did."""
-    if not sys.stderr.isatty():
+    begun = monotonic()
+    with _bar(label, total) as done:
+        yield done
+    detail(f"{label}: {monotonic() - begun:.1f} s")
+
+
+@contextmanager
+def _bar(label: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    if is_quiet() or _is_dumb() or not sys.stderr.isatty():
         yield lambda _done: None
         return
     from rich.console import Console
@@ -175,29 +294,8 @@ def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], N
 @contextmanager
 def status_line() -> Iterator[Callable[[object], object]]:
     """One line that is written over and over, on a terminal alone."""
-    if not sys.stderr.isatty():
+    if is_quiet() or _is_dumb() or not sys.stderr.isatty():
         yield lambda _status: None
         return
     yield lambda status: click.echo(f"\r\x1b[K{visible(str(status))}", nl=False, err=True)
     click.echo(err=True)
-
-
-def _cell(name: str, value: object) -> str:
-    match value:
-        case None:
-            return "–"
-        case bool():
-            return "yes" if value else "no"
-        case float():
-            return _number(value, _DECIMALS.get(name, 3))
-        case int():
-            return f"{value:,}"
-        case datetime():
-            midnight = (value.hour, value.minute, value.second) == (0, 0, 0)
-            return value.strftime("%Y-%m-%d" if midnight else "%Y-%m-%d %H:%M:%S")
-        case _:
-            return str(value)
-
-
-def _number(value: float, decimals: int) -> str:
-    return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:,.{decimals}f}"

@@ -7,7 +7,8 @@ import click
 
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import MOST_ROWS, Presentation, lay_out, progress, say, show_page, tell
+from gamewarden.cli.show import Presentation, lay_out, most_rows, progress, say, show_page, tell
+from gamewarden.presentation.listing import Layout
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,7 +59,8 @@ def judge(
     if present.for_machines:
         present.table(found.verdicts)
     else:
-        lay_out(pipeline.judgement_in_short(found, MOST_ROWS), rows=found.rows)
+        short = pipeline.judgement_in_short(found, most_rows())
+        lay_out(short, rows=found.rows, layout=Layout(("actor", "since", "probability", "alarm", "point", "agree")))
 
 
 @click.command("fusion")

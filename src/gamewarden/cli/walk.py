@@ -4,9 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gamewarden.cli.show import head, lay_out, progress, tell
-from gamewarden.cli.story import story_text
+from gamewarden.cli.models import RANKING
+from gamewarden.cli.show import head, lay_out, progress, tell, width_here
 from gamewarden.config import Config
+from gamewarden.presentation.story import story_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -75,7 +76,7 @@ def walk(place: Path, accounts: int, seed: int) -> None:
     for actor, name in ((first, "suspect"), (person, "person")):
         story = pipeline.explain(actor, lake, models, None, reading=reading, prevalence=share)
         pipeline.draw_story(story, place / f"{name}.png")
-        tell("", *story_text(story).split("\n"), "")
+        tell("", *story_text(story, width_here()).split("\n"), "")
 
     _step(6, "What is where.")
     for path in sorted(place.iterdir()):
@@ -93,7 +94,8 @@ def _list_first(first: "pl.DataFrame", lake: Path, models: Path, wishes: "Wishes
     for remark in listed.notes:
         _tell(remark)
     shown = pipeline.ranking_in_short(listed).join(first, on="actor", maintain_order="left")
-    lay_out(_listed(shown), "Accounts nobody had judged, and what the game knows they are")
+    layout = replace(RANKING, first=("truth", *RANKING.first))
+    lay_out(_listed(shown), "Accounts nobody had judged, and what the game knows they are", layout=layout)
 
 
 def _step(number: int, title: str) -> None:

@@ -126,8 +126,8 @@ def _reproduce_command(name: str) -> click.Command:
 def _write_report(study: Any, result: Any, path: Path) -> None:  # noqa: ANN401  see studies.load
     from tempfile import TemporaryDirectory
 
-    from gamewarden.evaluation.report import html_page
     from gamewarden.files import write_text
+    from gamewarden.presentation.report import html_page
 
     with TemporaryDirectory() as place:
         pictures = study.draw(result, Path(place))

@@ -7,6 +7,7 @@ a model become scores, and scores become a list of accounts to look at, each wit
 from gamewarden.pipeline.account_tables import Asked, fit_table
 from gamewarden.pipeline.budgeting import budget_alone, budget_of_models, budget_of_scores, costs_of_models
 from gamewarden.pipeline.by_period import judge_lean
+from gamewarden.pipeline.cards import rank_cards
 from gamewarden.pipeline.comparing import Difference, compare, compare_on
 from gamewarden.pipeline.evaluating import (
     FEATURE_TRIED,
@@ -130,6 +131,7 @@ __all__ = [
     "page_of",
     "promote",
     "rank",
+    "rank_cards",
     "ranking_in_short",
     "read",
     "recipe_like",

@@ -9,11 +9,11 @@ from typing import Any, cast
 import polars as pl
 
 from gamewarden.contracts import Card, Model, Progress, no_progress
-from gamewarden.detectors.card import value_text
 from gamewarden.errors import ModelError
 from gamewarden.pipeline.scoring import hear
 from gamewarden.pipeline.shelving import Kept, actors_of
 from gamewarden.pipeline.sources import Reading, Table
+from gamewarden.presentation.card import value_text
 from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 

@@ -209,7 +209,7 @@ def draw_evaluation(evaluated: Evaluated, path: Path) -> None:
     Raises:
         ConfigError: the protocol knows decisions only, and no ranking to draw.
     """
-    from gamewarden.evaluation.plots import plot_roc
+    from gamewarden.presentation.plots import plot_roc
 
     if isinstance(evaluated.result, PairsHeldOut):
         raise ConfigError("evaluate: leave-pair-out counts decisions, so there is no ROC curve; leave --plot out")
@@ -223,8 +223,8 @@ def report_evaluation(evaluated: Evaluated, source: Path, labels: Path, path: Pa
         ConfigError: the protocol knows decisions only.
         WriteError: the place cannot be written.
     """
-    from gamewarden.evaluation.evaluation_page import evaluation_page
     from gamewarden.files import write_text
+    from gamewarden.presentation.evaluation_page import evaluation_page
 
     if isinstance(evaluated.result, PairsHeldOut):
         raise ConfigError("evaluate: leave-pair-out has no report of its own; leave --report out, or --protocol folds")

@@ -123,7 +123,7 @@ def draw_story(story: Story, path: Path) -> None:
     Raises:
         ConfigError: the model looks at something that has no windows.
     """
-    from gamewarden.evaluation.plots import plot_windows
+    from gamewarden.presentation.plots import plot_windows
 
     if not story.windows.height:
         raise ConfigError(f"explain: {story.model.feature.name} has no windows to draw; leave --plot out")

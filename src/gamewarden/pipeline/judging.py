@@ -215,12 +215,14 @@ class Verdicts(Protocol):
 def judgement_in_short(judgement: Verdicts, most: int | None = None) -> pl.DataFrame:
     """The verdicts for a person: the most suspect first, with the operating point each reaches; `most` at the most."""
     order = pl.col("point").replace_strict({CONSERVATIVE: 0, PROGRESSIVE: 1, NEITHER: 2}, default=3)
-    first: list[pl.DataFrame] = []
-    for verdicts in judgement.pieces():
-        told = pl.concat([*first, verdicts.with_columns(judgement.points.reached(verdicts))])
-        ordered = told.sort(order, "alarm", "actor", "since", nulls_last=True)
-        first = [ordered if most is None else ordered.head(most)]
-    return first[0] if first else pl.DataFrame(schema=dict(VERDICTS.columns) | {"point": pl.String})
+    nothing = pl.DataFrame(schema=dict(VERDICTS.columns) | {"point": pl.String})
+    pieces = (verdicts.with_columns(judgement.points.reached(verdicts)) for verdicts in judgement.pieces())
+    if most is None:
+        return pl.concat([nothing, *pieces]).sort(order, "alarm", "actor", "since", nulls_last=True)
+    first = nothing
+    for piece in pieces:
+        first = pl.concat([first, piece]).sort(order, "alarm", "actor", "since", nulls_last=True).head(most)
+    return first
 
 
 def judgement_summary(judgement: Verdicts) -> tuple[str, ...]:

@@ -24,14 +24,14 @@ from gamewarden.drift.flow import (
     no_tick,
     standing_doubt,
 )
-from gamewarden.drift.story import story
 from gamewarden.errors import ReadError
-from gamewarden.evaluation.control_plots import NEW_MODEL, plot_control_chart
 from gamewarden.notices import Notices, now
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.scoring import event_model
 from gamewarden.pipeline.sources import limits_of
 from gamewarden.pipeline.upkeep import BY, EPOCH, LakeHands, content_of
+from gamewarden.presentation.control_plots import NEW_MODEL, plot_control_chart
+from gamewarden.presentation.maintenance_story import story
 from gamewarden.readers.logs.plausible import Plausible
 from gamewarden.spans import parse_span
 from gamewarden.store import model_registry
@@ -163,7 +163,7 @@ def chart_page(frame: pl.DataFrame, title: str, sentences: Sequence[str]) -> str
     """The control chart, its table and its story as one HTML page."""
     from tempfile import TemporaryDirectory
 
-    from gamewarden.evaluation.report import html_page
+    from gamewarden.presentation.report import html_page
 
     with TemporaryDirectory() as place:
         picture = Path(place) / "control-chart.png"

@@ -11,6 +11,7 @@ from gamewarden.config import Config
 from gamewarden.contracts import Model, Progress, no_progress
 from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.activity import Activity
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.judging import judged, rules_of
 from gamewarden.pipeline.measuring import feature_of, measured
@@ -102,9 +103,22 @@ def range_filters(column: str, text: str | None) -> tuple[Filter, ...]:
 
 
 @dataclass(frozen=True)
+class Behind:
+    """What a list rests on, for whoever shows more of it than a table."""
+
+    model: Model
+    rows: pl.DataFrame  # FEATURES the model looked at
+    scores: pl.DataFrame
+    evidence: pl.DataFrame  # of the accounts listed
+    days: SelfSimilarity  # the recipe that shows a day to people
+    played: pl.DataFrame  # FEATURES of that recipe
+
+
+@dataclass(frozen=True, kw_only=True)
 class Ranked(Table):
     """The list, what has to be said beside it, and the reasons that nearly all on it share."""
 
+    behind: Behind
     common: tuple[str, ...] = ()
 
 
@@ -156,7 +170,8 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
         *_in_common(common, listing.height),
     )
     reasoned = add_reasons(listing, evidence).with_columns(pl.lit(wishes.prevalence.bots).alias("prevalence"))
-    return Ranked(reasoned, notes, common=tuple(common["says"]))
+    behind = Behind(model, shown.frame, scores, evidence, days, played)
+    return Ranked(frame=reasoned, notes=notes, common=tuple(common["says"]), behind=behind)
 
 
 def _judged(measured: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:

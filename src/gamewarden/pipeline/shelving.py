@@ -10,9 +10,9 @@ import polars as pl
 
 from gamewarden import detectors, features
 from gamewarden.contracts import Card, Model, Recipe, canonical_json
-from gamewarden.detectors.card import card_markdown
 from gamewarden.errors import GamewardenError, ModelError
 from gamewarden.pipeline.measuring import feature_of
+from gamewarden.presentation.card import card_markdown
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
 from gamewarden.store.model_registry import Promotion

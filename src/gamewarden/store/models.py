@@ -3,6 +3,7 @@
 Loading parses JSON and runs nothing.
 """
 
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from gamewarden.files import write_text
 from gamewarden.store.sealed import Seal
 
 SEAL = Seal("gamewarden-model", 1, "model", "fit it again", ModelError)
+_log = logging.getLogger("gamewarden")
 _NAME = re.compile(r"(?P<detector>[a-z0-9][a-z0-9-]*)@(?P<digest>[0-9a-f]{12})")
 _PARTS = {"id", "detector", "recipe", "feature", "data"}
 
@@ -53,6 +55,7 @@ def load(path: Path) -> dict[str, Any]:
     """
     values = SEAL.open(path)
     _refuse_misnamed(path, values)
+    _log.info("model: %s", path)
     return values
 
 

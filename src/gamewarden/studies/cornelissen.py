@@ -21,8 +21,8 @@ from gamewarden.detectors.session_machines import ANGLE, EUCLID, MAHALANOBIS, Z_
 from gamewarden.detectors.session_model import SessionModel
 from gamewarden.detectors.session_vectors import MORE, NINE, PUBLISHED, matrix
 from gamewarden.detectors.sessions import SessionAngle, SessionNetwork
-from gamewarden.evaluation.session_plots import plot_activations, plot_numbers, plot_tracks
 from gamewarden.features.session.recipe import Sessions
+from gamewarden.presentation.session_plots import plot_activations, plot_numbers, plot_tracks
 from gamewarden.studies import Number
 from gamewarden.studies.ragnarok_traffic import recorded_windows, synthetic_windows, windows_by_role
 from gamewarden.tables import FrameMessages

@@ -15,10 +15,10 @@ import polars as pl
 
 from gamewarden.contracts import Feature, Progress, no_progress
 from gamewarden.detectors.traffic import TrafficDetector
-from gamewarden.evaluation.traffic_plots import plot_correlations, plot_experience, plot_gaps, plot_sizes
 from gamewarden.evaluation.trends import Trend, trend
 from gamewarden.features.traffic.details import TrafficDetails
 from gamewarden.features.traffic.recipe import TrafficTest
+from gamewarden.presentation.traffic_plots import plot_correlations, plot_experience, plot_gaps, plot_sizes
 from gamewarden.spans import to_micros
 from gamewarden.studies import Number
 from gamewarden.tables import FramePackets

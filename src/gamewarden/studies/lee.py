@@ -15,8 +15,8 @@ import polars as pl
 from gamewarden.contracts import Progress, no_progress
 from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
 from gamewarden.evaluation.cross_validation import evaluate
-from gamewarden.evaluation.plots import plot_roc, plot_self_similarity
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
+from gamewarden.presentation.plots import plot_roc, plot_self_similarity
 from gamewarden.readers.logs.tables import open_events
 from gamewarden.studies import Number
 from gamewarden.world import World, write

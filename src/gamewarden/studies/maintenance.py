@@ -25,9 +25,9 @@ from gamewarden.drift.doubts import Doubt, Look, doubts
 from gamewarden.drift.doubts import Rules as TrustRules
 from gamewarden.drift.flow import Day, Ledger, Policy, Record, Retrained, Signal, distrust, doubts_in
 from gamewarden.drift.seeing import seen_in
-from gamewarden.evaluation.control_plots import NEW_MODEL, plot_control_chart, plot_policies
 from gamewarden.evaluation.metrics import auc
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
+from gamewarden.presentation.control_plots import NEW_MODEL, plot_control_chart, plot_policies
 from gamewarden.studies import Number
 from gamewarden.studies.watchers import other_watchers
 from gamewarden.world.year import WEEKS, Year

@@ -16,7 +16,7 @@ import polars as pl
 from gamewarden.contracts import Progress, no_progress
 from gamewarden.detectors.actions import Frequency, Interval, TwoStage
 from gamewarden.evaluation.paired import Paired
-from gamewarden.evaluation.plots import plot_curves
+from gamewarden.presentation.plots import plot_curves
 from gamewarden.studies import Number
 from gamewarden.studies.thawonmas_cast import EACH, Stage, cast_of
 from gamewarden.studies.thawonmas_evaders import FARMER, LOOT, ONE_RANDOMISED, SECOND, WIDE, disguised, evaders

@@ -4,7 +4,7 @@ Lee et al., "You are a game bot!" (NDSS 2016). A log is cut into windows; a wind
 of event occurred; its cosine to (1, …, 1) is one number a window; H = 1 − σ/2 of these numbers is near 1 for a bot.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
@@ -224,6 +224,12 @@ class SelfSimilarity:
         from gamewarden.features.self_similarity.windows import windows
 
         return windows(self, events, actor)
+
+    def windows_of(self, events: EventStream, actors: Sequence[str]) -> dict[str, pl.DataFrame]:
+        """The same of several actors, from one reading."""
+        from gamewarden.features.self_similarity.windows import windows_of
+
+        return windows_of(self, events, actors)
 
     def to_dict(self) -> dict[str, Any]:
         """The recipe as JSON values."""

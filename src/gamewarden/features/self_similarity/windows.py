@@ -1,6 +1,6 @@
 """One actor's windows, one by one: what a person looks at to believe a self-similarity."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,34 +28,54 @@ class _Period(NamedTuple):
 
 
 def windows(recipe: "SelfSimilarity", events: EventStream, actor: str) -> pl.DataFrame:
-    """One row a window of one actor, empty ones included as the recipe says.
+    """One row per window of one actor, empty ones included as the recipe says.
 
     Raises:
         MeasureError: the source has no event of this actor.
     """
+    return windows_of(recipe, events, [actor])[actor]
+
+
+def windows_of(recipe: "SelfSimilarity", events: EventStream, actors: Sequence[str]) -> dict[str, pl.DataFrame]:
+    """The windows of several actors, from one reading of the source; the rows of all of them are held at once.
+
+    Raises:
+        MeasureError: the source has no event of one of them.
+    """
+    if not actors:
+        return {}
     table = EventTable(recipe, events)
-    table.actors.numbers(pa.array([actor]))
-    rows = table.collect(np.zeros(1, np.int64))
-    if not len(rows.at):
-        raise MeasureError(f"self-similarity: actor {actor!r} has no events in this source; check the name")
+    table.actors.numbers(pa.array(actors, pa.string()))
+    rows = table.collect(np.arange(len(actors)))
+    ends = np.searchsorted(rows.slot, np.arange(len(actors) + 1))
+    places = {actor: slice(int(one), int(other)) for actor, (one, other) in zip(actors, pairwise(ends), strict=True)}
+    missing = next((actor for actor, part in places.items() if part.start == part.stop), None)
+    if missing is not None:
+        raise MeasureError(f"self-similarity: actor {missing!r} has no events in this source; check the name")
+    return {actor: _windows(recipe, table, rows, part) for actor, part in places.items()}
+
+
+def _windows(recipe: "SelfSimilarity", table: EventTable, rows: kernel.Rows, mine: slice) -> pl.DataFrame:
+    """The windows of the actor whose rows these are."""
     names = table.kinds.texts().to_pylist()
     size = len(recipe.vocabulary) if recipe.vocabulary is not None else int(np.count_nonzero(table.tally))
     if recipe.vocabulary is not None:
         names[size:] = [OTHER] * (len(names) - size)
-    kinds = np.array(names, object)[rows.kind]
-    offsets = Clock(recipe.every, recipe.time_zone or "UTC").offsets(int(rows.at[0]), int(rows.at[-1]))
+    known, at = np.array(names, object), rows.at[mine]
+    offsets = Clock(recipe.every, recipe.time_zone or "UTC").offsets(int(at[0]), int(at[-1]))
     periods = [
-        _shown(recipe, rows, kinds, period, table.session_kinds()) for period in _cut(rows.at, recipe.every, offsets)
+        _shown(recipe, rows, known[rows.kind[period.rows]], period, table.session_kinds())
+        for period in _cut(rows.at, mine, recipe.every, offsets)
     ]
     cosine = (pl.col("events") / pl.col("squares").sqrt() / np.sqrt(size)).clip(upper_bound=1).fill_null(0.0)
     return pl.concat(periods).select("since", "until", "events", "kinds", cosine.alias("cosine"), "top_kind")
 
 
-def _cut(at: NDArray[np.int64], every: int, offsets: Offsets) -> Iterator[_Period]:
-    begin = 0
-    while begin < len(at):
+def _cut(at: NDArray[np.int64], mine: slice, every: int, offsets: Offsets) -> Iterator[_Period]:
+    begin = mine.start
+    while begin < mine.stop:
         since, until = kernel.period_of(at[begin], every, offsets)
-        end = int(np.searchsorted(at, until))
+        end = begin + int(np.searchsorted(at[begin : mine.stop], until))
         yield _Period(slice(begin, end), since, until)
         begin = end
 
@@ -70,9 +90,7 @@ def _shown(
     part, since, until = period
     numbers = (rows.at[part] - since) // recipe.unit
     counts = (
-        pl.DataFrame({"number": numbers, "kind": pl.Series(kinds[part], dtype=pl.String)})
-        .group_by("number", "kind")
-        .len()
+        pl.DataFrame({"number": numbers, "kind": pl.Series(kinds, dtype=pl.String)}).group_by("number", "kind").len()
     )
     by_count = counts.sort("len", "kind", descending=[True, False], maintain_order=True)
     full = by_count.group_by("number").agg(

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from gamewarden.evaluation.breakdowns import FPR, detectors_in
-from gamewarden.evaluation.lettering import lettering
 from gamewarden.evaluation.metrics import Floats, Ranked
 from gamewarden.outside import visible
+from gamewarden.presentation.lettering import lettering
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from gamewarden.evaluation.plots import BOT, GREY, HUMAN, INK, save_picture
+from gamewarden.presentation.plots import BOT, GREY, HUMAN, INK, save_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamewarden.cli.story import story_text
 from gamewarden.detectors.logistic import FOURTEEN, AccountDay
 from gamewarden.pipeline import Story
+from gamewarden.presentation.story import story_text
 from made_up import GivenNumbers, account_days, labels_of
 
 ROWS = account_days()

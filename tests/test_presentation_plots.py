@@ -9,9 +9,10 @@ import pytest
 
 from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
 from gamewarden.errors import Remark, TableError, WriteError
-from gamewarden.evaluation import lettering, report_plots
 from gamewarden.evaluation.cross_validation import evaluate
-from gamewarden.evaluation.plots import (
+from gamewarden.outside import visible
+from gamewarden.presentation import lettering, report_plots
+from gamewarden.presentation.plots import (
     _broken,
     plot_roc,
     plot_scores,
@@ -19,7 +20,6 @@ from gamewarden.evaluation.plots import (
     plot_windows,
     save_picture,
 )
-from gamewarden.outside import visible
 from made_up import DAY, START, GivenNumbers, account_days, labels_of
 
 
@@ -100,7 +100,7 @@ def test_missing_columns_are_named(tmp_path):
 
 
 def test_evaluation_imports_no_matplotlib_before_it_draws():
-    code = "import sys, gamewarden.evaluation.plots, gamewarden.evaluation.cross_validation as _; "
+    code = "import sys, gamewarden.presentation.plots, gamewarden.evaluation.cross_validation as _; "
     code += "sys.exit('matplotlib' in sys.modules or 'sklearn' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

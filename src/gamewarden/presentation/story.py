@@ -1,15 +1,15 @@
 """One actor's case in sentences a game master understands."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from gamewarden.contracts import Card, Model
 from gamewarden.detectors.sentences import topic_of
 from gamewarden.outside import visible
+from gamewarden.verdicts.prevalence import Prevalence
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from gamewarden.pipeline import Story
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 96
@@ -25,16 +25,61 @@ _WHOLE = 0.9  # of a period: below, that is why it was not judged
 _PERIODS = 10  # the last ones are shown; all stand in `score`
 
 
-def story_text(story: "Story") -> str:
-    """The whole case: the judgement, what speaks for and against, and what the windows look like."""
+class Case(Protocol):
+    """What is known of one actor under one model, as `explain` finds it."""
+
+    @property
+    def actor(self) -> str:
+        """Who it is about."""
+
+    @property
+    def model(self) -> Model:
+        """Who judged."""
+
+    @property
+    def scores(self) -> "pl.DataFrame":
+        """SCORES of all its periods."""
+
+    @property
+    def evidence(self) -> "pl.DataFrame":
+        """EVIDENCE of the period that scores highest."""
+
+    @property
+    def measured(self) -> "pl.DataFrame":
+        """FEATURES of that period."""
+
+    @property
+    def windows(self) -> "pl.DataFrame":
+        """Its windows, where the model's feature has any."""
+
+    @property
+    def prevalence(self) -> Prevalence:
+        """The share of bots that the probabilities suppose."""
+
+    @property
+    def again(self) -> str:
+        """How to get the same numbers."""
+
+
+def story_text(story: Case, width: int | None = None) -> str:
+    """The whole case: the judgement, what speaks for and against, and what the windows look like.
+
+    The picture of the windows fits a terminal of `width` columns; sentences are for whoever shows them to wrap.
+    """
     judged = story.scores["probability"].drop_nulls().len() > 0
     told = _sides(story.evidence) if story.model.feature.name in _BY_SIDE else _reasons(story.evidence)
     reasons = told if judged else []
-    parts = [_judgement(story), _periods(story), *reasons, _windows(story), story.again]
+    parts = [
+        _judgement(story),
+        _periods(story),
+        *reasons,
+        _windows(story, min(_WIDTH, (width or _WIDTH + 2) - 2)),
+        story.again,
+    ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _judgement(story: "Story") -> str:
+def _judgement(story: Case) -> str:
     import polars as pl
 
     best = story.scores.sort("probability", "since", descending=[True, True], nulls_last=True).row(0, named=True)
@@ -42,11 +87,10 @@ def _judgement(story: "Story") -> str:
     if best["probability"] is None:
         return f"{head}\n{_unjudged(best['covered'])}: nothing follows from this."
     judged = story.scores.filter(pl.col("probability").is_not_null()).height
-    of = f" (the highest of {judged} periods)" if judged > 1 else ""
-    alarm = f"alarm {best['alarm']:.4f}: {_rarity(story, best['alarm'])}"
+    chance = probability_text(best["probability"]) + (f" (the highest of {judged} periods)" if judged > 1 else "")
+    alarm = f"alarm {best['alarm']:.4f}: {rarity(story.model.card, best['alarm'])}"
     return (
-        f"{head}\nBot probability {_probability(best['probability'])}{of}, if {story.prevalence.text} of all accounts "
-        f"are bots; {alarm}.\n"
+        f"{head}\nBot probability {chance}, if {story.prevalence.text} of all accounts are bots; {alarm}.\n"
         f"Judged by {story.model.card.id}. A number is a reason to look, never a verdict.{_far(best['far'])}"
     )
 
@@ -71,12 +115,12 @@ def _far(number: str | None) -> str:
     return f"\nIts {number.replace('_', ' ')} lies far beyond all that the model learned from: watch, and no more."
 
 
-def _rarity(story: "Story", alarm: float) -> str:
-    """What an alarm means in people."""
-    humans = story.model.card.parameters.get("humans")
+def rarity(card: Card, alarm: float) -> str:
+    """What an alarm of this model means in people."""
+    humans = card.parameters.get("humans")
     if humans and alarm <= 1 / (humans + 1):
         return f"none of {humans:,} people looks as bot-like"
-    styles = story.model.card.parameters.get("humans_by_style", {})
+    styles = card.parameters.get("humans_by_style", {})
     alike = next((known for known in styles.values() if math.isclose(alarm, 1 / (known + 1))), None)
     if alike is not None:
         return f"none of the {alike:,} people who are known to play in its style looks as bot-like"
@@ -84,18 +128,18 @@ def _rarity(story: "Story", alarm: float) -> str:
     return f"about 1 in {share:,} people looks as bot-like or more" if share > 1 else "most people look as bot-like"
 
 
-def _probability(value: float) -> str:
+def probability_text(value: float) -> str:
     """Three decimals; what rounds to certainty is not called certain."""
     return "above 0.999" if value > 0.9995 else "below 0.001" if value < 0.0005 else f"{value:.3f}"  # noqa: PLR2004  half of the last decimal
 
 
-def _periods(story: "Story") -> str:
+def _periods(story: Case) -> str:
     if story.scores.height == 1:
         return ""
     lines = ["All periods"]
     hidden = story.scores.height - _PERIODS
     for row in story.scores.sort("since").tail(_PERIODS).iter_rows(named=True):
-        shown = _short_reason(row["covered"]) if row["probability"] is None else _probability(row["probability"])
+        shown = _short_reason(row["covered"]) if row["probability"] is None else probability_text(row["probability"])
         lines.append(f"  {_day(row['since'], row['until'])}  {shown}  ({row['events']:,} events)")
     return "\n".join([*lines, *([f"  … and {hidden:,} earlier ones"] if hidden > 0 else [])])
 
@@ -162,7 +206,7 @@ def _facts(rows: list[dict[str, Any]]) -> list[str]:
     return [f"  {_SIGNS[_side(row)]} {visible(row['says'])}" for row in rows]
 
 
-def _windows(story: "Story") -> str:
+def _windows(story: Case, width: int) -> str:
     if not story.windows.height:
         return ""
     filled = story.windows.filter(story.windows["events"] > 0)
@@ -175,11 +219,11 @@ def _windows(story: "Story") -> str:
         f"The windows\n  {story.windows.height:,} windows, {empty:,} of them empty{_repeats(story)}.\n"
         f"  The commonest event was, in so many windows: {kinds}\n"
         f"  The windows from first to last (a flat line is a routine, ups and downs are not):\n"
-        f"  {_sparkline(story.windows)}"
+        f"  {_sparkline(story.windows, width)}"
     )
 
 
-def _repeats(story: "Story") -> str:
+def _repeats(story: Case) -> str:
     row = story.measured.row(0, named=True)
     if row.get("cosim_uniq_count") is None:
         return ""
@@ -190,11 +234,11 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def _sparkline(windows: "pl.DataFrame") -> str:
-    """The mean cosine of up to 96 stretches of windows, scaled to the largest."""
+def _sparkline(windows: "pl.DataFrame", width: int) -> str:
+    """The mean cosine of up to so many stretches of windows, scaled to the largest."""
     import polars as pl
 
-    size = -(-windows.height // _WIDTH)
+    size = -(-windows.height // width)
     stretches = (
         windows.with_row_index().group_by(pl.col("index") // size, maintain_order=True).agg(pl.col("cosine").mean())
     )

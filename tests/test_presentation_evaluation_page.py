@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
-from gamewarden.evaluation.evaluation_page import evaluation_page
-from gamewarden.evaluation.headlines import headlines, is_synthetic
 from gamewarden.evaluation.plans import Ground
-from gamewarden.evaluation.report_plots import splits_compared
 from gamewarden.evaluation.side_by_side import compare
 from gamewarden.evaluation.ties import NO_TIES
+from gamewarden.presentation.evaluation_page import evaluation_page
+from gamewarden.presentation.headlines import headlines, is_synthetic
+from gamewarden.presentation.report_plots import splits_compared
 from gamewarden.tables import LABELS, check
 from made_up import GivenNumbers, account_days, labels_of
 
@@ -60,7 +60,7 @@ def test_the_pictures_take_the_pages_colours(page):
     assert page.count("<svg") >= 5
     assert "var(--one)" in page
     assert "prefers-color-scheme: dark" in page
-    style_end = page.index("</style></head>")
+    style_end = page.index("</style>")
     assert not re.search("#[0-9a-f]{6}", page[style_end:])
 
 
@@ -124,7 +124,7 @@ def test_the_headline_is_what_is_caught_at_the_threshold_and_not_a_hair_of_auc(b
         "1 of 100 people (up to 2.3; 500 people)."
     )
     assert lines[1] == "self-similarity catches 10 (6 to 17), clearly less, though its AUC is 0.969 beside 0.969."
-    assert "<tr class='best'><td>account-day</td>" in evaluation_page(result, "log", "labels")
+    assert '<tr class="best"><td>account-day</td>' in evaluation_page(result, "log", "labels")
 
 
 def test_detectors_whose_intervals_overlap_are_not_told_apart(by_actor):

@@ -1,7 +1,7 @@
 import polars as pl
 
-from gamewarden.evaluation.plots import plot_curves
-from gamewarden.evaluation.report import html_page
+from gamewarden.presentation.plots import plot_curves
+from gamewarden.presentation.report import html_page
 
 
 def page(tmp_path, **changed):
@@ -22,14 +22,15 @@ def test_text_from_outside_cannot_become_markup(tmp_path):
 def test_pictures_are_inside_the_page_and_nothing_is_fetched(tmp_path):
     text = page(tmp_path)
 
-    assert "src='data:image/png;base64,iVBOR" in text
-    assert "http" not in text
+    assert 'src="data:image/png;base64,iVBOR' in text
+    assert "http:" not in text
+    assert "https:" not in text
 
 
 def test_numbers_and_what_is_not_known_are_shown_for_people(tmp_path):
     text = page(tmp_path)
 
-    assert "<td class='number'>0.1235</td>" in text
-    assert "<td class='number'>1,234</td>" in text
-    assert "<td>–</td>" in text
-    assert "<td>yes</td>" in text
+    assert '<td class="number">0.1235</td>' in text
+    assert '<td class="number">1,234</td>' in text
+    assert '<td class="short">–</td>' in text
+    assert '<td class="short">yes</td>' in text

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from gamewarden.errors import TableError, WriteError
 from gamewarden.evaluation.baselines import BASELINES
-from gamewarden.evaluation.lettering import lettering, spelled_out
 from gamewarden.evaluation.metrics import Flags, Floats, Ranked
 from gamewarden.files import whole_file
 from gamewarden.labels import label_periods
+from gamewarden.presentation.lettering import lettering, spelled_out
 from gamewarden.tables import FEATURES, LABELS, check
 
 if TYPE_CHECKING:

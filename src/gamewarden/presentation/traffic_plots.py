@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gamewarden.evaluation.plots import BOT, HUMAN, INK, save_picture
+from gamewarden.presentation.plots import BOT, HUMAN, INK, save_picture
 from gamewarden.tables import PACKETS, check
 
 if TYPE_CHECKING:
