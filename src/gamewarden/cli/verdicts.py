@@ -8,6 +8,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import MOST_ROWS, Presentation, lay_out, progress, say, show_page, tell
+from gamewarden.extras import need
 
 if TYPE_CHECKING:
     import polars as pl
@@ -89,6 +90,7 @@ def fit_fusion(
     from gamewarden import pipeline
     from gamewarden.verdicts.fusion import Fusion
 
+    need("fit fusion", "sklearn")
     config = current()
     recipe = Fusion(folds=folds, styles=pipeline.styles_of(config))
     with progress("fitting fusion") as done:
@@ -181,6 +183,7 @@ def budget(
     if reviewed is not None:
         if wrong_per_month is None:
             raise click.UsageError("--reviewed needs --wrong-per-month")
+        need("budget", "scipy")
         flags = pipeline.budget_of_flags(Accepted(wrong_per_month, sure), reviewed, reading)
         _present_with_words(flags, present)
         return
@@ -192,6 +195,7 @@ def budget(
         return
     if wrong_per_month is None or players is None:
         raise click.UsageError("give --wrong-per-month and --players, --reviewed, or --cost")
+    need("budget", "scipy")
     asked = Budget(wrong_per_month, players, sure)
     if scores is not None:
         found = pipeline.budget_of_scores(asked, scores, labels, reading, days)

@@ -8,6 +8,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.show import Presentation, progress, say
+from gamewarden.extras import need
 from gamewarden.words import counted
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def demo(place: Path, accounts: int, seed: int) -> None:
     """Walk the whole path on a synthetic game."""
     from gamewarden.cli.walk import walk
 
+    need("demo", "sklearn", "matplotlib")
     walk(place, accounts, seed)
 
 
@@ -107,6 +109,10 @@ def _reproduce_command(name: str) -> click.Command:
     @click.option("--report", type=options.FILE, metavar="FILE", help="Write all of it as one HTML page.")
     @options.table
     def command(*, plots: Path | None, report: Path | None, present: Presentation, **numbers: int) -> None:
+        need(f"reproduce {name}", "sklearn", "scipy")
+        for option, wanted in (("--plots", plots), ("--report", report)):
+            if wanted is not None:
+                need(f"reproduce {name} {option}", "matplotlib")
         with progress(f"reproducing {name}", study.steps(**numbers)) as done:
             result = study.run(**numbers, progress=done)
         if plots is not None:
