@@ -148,4 +148,4 @@ def test_everything_is_all_parts_for_users():
     parts = PROJECT["optional-dependencies"]
 
     assert parts["all"] == ["gamewarden[fit,plot,notify]"]
-    assert "gamewarden[all]" in parts["dev"]
+    assert "gamewarden[all]" in parts["test"]
