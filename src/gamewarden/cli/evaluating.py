@@ -79,6 +79,8 @@ def evaluate(
     Beside a baseline that knows nothing and one that only counts events, held out by actor, farm, time or bot family;
     a random split shows how much it would flatter. `--split all` puts them side by side. Or, as for the chunks of
     actions, with every pair of a bot and a human held out once.
+
+    For each: AUC with its interval, TPR at 1 % and 0.1 % FPR, precision at the share of bots, time to detection.
     """
     from gamewarden import pipeline
     from gamewarden.cli.recipes import chosen, refuse_others

@@ -107,7 +107,7 @@ def packets(
 
     TABLE is a packet table of a Ragnarok server: one row an id, with its length, function and parts; of several, on top
     of each other, the last counts. STREAM is a packetstream or a capture: every message in words, then each session.
-    What a file is, its content says.
+    What a file is, its content says. --json and --out give the decoded messages.
     """
     from gamewarden import pipeline
 

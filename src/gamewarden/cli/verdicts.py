@@ -43,7 +43,8 @@ def judge(
     """Judge every account and period by all detectors at once.
 
     A fitted fusion is used where there is one of these models; otherwise the alarms of whole days are combined in a
-    way that holds whatever the detectors have in common. A verdict is a reason to look or to ask, never a sanction.
+    way that holds whatever the detectors have in common. For each: probability, alarm, how many families of features
+    agree, and for how many periods in a row. A verdict is a reason to look or to ask, never a sanction.
     """
     from gamewarden import pipeline
 

@@ -17,7 +17,7 @@ def warm() -> None:
     """Compile ahead, as for an image that is read-only later.
 
     Compiled code is kept beside the installation, or in NUMBA_CACHE_DIR; it suits this kind of processor, and is found
-    by every user who may read it.
+    by every user who may read it. A second time there is nothing to do.
     """
     from gamewarden.kernels import SO_FAR
 

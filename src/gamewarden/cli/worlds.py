@@ -22,7 +22,10 @@ GAMES = ("lineage", "aion", "blade-and-soul")
 @click.option("--accounts", type=click.IntRange(min=60), default=600, show_default=True, help="How many accounts play.")
 @click.option("--seed", type=int, default=1, show_default=True, help="One seed gives one world.")
 def demo(place: Path, accounts: int, seed: int) -> None:
-    """Walk the whole path on a synthetic game."""
+    """Walk the whole path on a synthetic game.
+
+    It is played, read, learned from and ranked, and two of its accounts are explained, step by step.
+    """
     from gamewarden.cli.walk import walk
 
     need("demo", "sklearn", "matplotlib")
@@ -57,7 +60,9 @@ def world(
 ) -> None:
     """Write a synthetic game: events, labels, profiles and the truth.
 
-    With --ragnarok: packetstreams in players, bots and unknown, a capture of the same play, labels and the truth.
+    DIR gets events.parquet, labels.csv, profiles.csv and truth.json. --packets adds packets.parquet, capture.pcap and
+    accounts.csv. With --ragnarok: packetstreams in players, bots and unknown, a capture of the same play, labels and
+    the truth.
     """
     if ragnarok:
         _write_ragnarok(directory, sessions, seed)
