@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export GAMEWARDEN_DATA ?= $(wildcard $(abspath ../shared/data))
 
-.PHONY: demo test check bench crash fuzz clean
+.PHONY: demo test check docs bench crash fuzz clean
 demo: .venv/ready
 	$(BIN)/gamewarden demo
 
@@ -15,6 +15,10 @@ check: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The pages that say what the code says: docs/cli.md and docs/config.md.
+docs: .venv/ready
+	$(BIN)/python -m gamewarden.cli.reference docs
 
 bench: .venv/ready
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'

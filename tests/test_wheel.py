@@ -68,3 +68,27 @@ def test_templates_are_in_the_wheel(installed):
     done = installed("-c", "from gamewarden.presentation.report import html_page; print(html_page('x', (), (), ()))")
 
     assert "<title>x</title>" in done.stdout, done.stderr
+
+
+def test_types_are_in_the_wheel(installed):
+    done = installed(
+        "-c", "from importlib.resources import files; print(files('gamewarden').joinpath('py.typed').is_file())"
+    )
+
+    assert done.stdout == "True\n", done.stderr
+
+
+METADATA = """
+from pathlib import Path
+import gamewarden
+print(next(Path(gamewarden.__file__).parents[1].glob("gamewarden-*.dist-info/METADATA")).read_text())
+"""
+
+
+def test_the_wheel_says_which_versions_of_python_it_runs_on(installed):
+    done = installed("-c", METADATA)
+
+    for version in ("3.11", "3.12", "3.13", "3.14"):
+        assert f"Classifier: Programming Language :: Python :: {version}\n" in done.stdout, done.stderr
+    assert "Requires-Python: >=3.11\n" in done.stdout
+    assert "Classifier: Typing :: Typed\n" in done.stdout

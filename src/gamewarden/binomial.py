@@ -2,9 +2,12 @@
 
 import math
 
+from gamewarden.extras import need
+
 
 def chance_of_at_most(counted: int, people: int, rate: float) -> float:
     """The binomial chance that at most so many of the people are counted where each is with this rate."""
+    need("an exact chance", "scipy")
     from scipy.special import bdtr
 
     if counted >= people or rate <= 0:
@@ -27,6 +30,7 @@ def chance_of_mean_at_most(mean: float, people: int, rate: float) -> float:
 
 def upper_bound(counted: int, people: int, doubt: float) -> float:
     """The highest rate that this count leaves possible (Clopper & Pearson 1934, one-sided)."""
+    need("an exact interval", "scipy")
     from scipy.special import betaincinv
 
     return 1.0 if counted >= people else float(betaincinv(counted + 1, people - counted, 1.0 - doubt))
@@ -43,6 +47,7 @@ def chance_beside(counted: int, people: int, allowed: int, reference: int) -> fl
     Of new people, as many exceed the (allowed + 1)-th of `reference` exchangeable ones as a beta-binomial count says:
     it knows that the reference, too, was drawn by chance. -1 allowed: no threshold is that high, and nobody may.
     """
+    need("an exact chance", "scipy")
     import numpy as np
     from scipy.special import betaln
 

@@ -278,7 +278,7 @@ def _names(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def settings() -> Iterator[tuple[str, Field[Any]]]:
-    """Every setting as its section's name and its field, in order: for `config` and for the documents' test."""
+    """Every setting as its section's name and its field, in order: for `config` and for the documents."""
     for name, section in SECTIONS.items():
         for setting in fields(section):
             yield name, setting
@@ -292,9 +292,13 @@ def config_text(config: Config) -> str:
         lines += ["", f"[{name}]"] if lines else [f"[{name}]"]
         for setting in fields(section):
             value = getattr(section, setting.name)
-            shown = _quoted(value) if isinstance(value, str) else str(value)
-            lines += [f"# {setting.metadata['says']}", f"{setting.name} = {shown}"]
+            lines += [f"# {setting.metadata['says']}", f"{setting.name} = {written(value)}"]
     return "\n".join(lines) + "\n"
+
+
+def written(value: Any) -> str:  # noqa: ANN401  a setting has the type of its default
+    """A value as TOML writes it."""
+    return _quoted(value) if isinstance(value, str) else str(value)
 
 
 def _quoted(text: str) -> str:
@@ -408,6 +412,19 @@ def _refuse_impossible(config: Config, source: str) -> None:
         parse_zone(config.read.time_zone)
     _refuse_impossible_times(config.read, source)
     _refuse_beside_each_other(config, source)
+
+
+def allowed(section: str, setting: Field[Any]) -> str:
+    """What a setting may be, in words: for the documents."""
+    name = f"[{section}] {setting.name}"
+    if name in _CHOICES:
+        return " or ".join(_CHOICES[name])
+    if name in _SPANS:
+        return "a length of time"
+    if isinstance(setting.default, str):
+        return "text"
+    least, most = _LIMITS.get(name, _usual(setting.default))
+    return "a share from 0 to 1" if (least, most) == _SHARE else f"{least:,g} to {most:,.15g}"
 
 
 def _usual(default: Any) -> tuple[float, float]:  # noqa: ANN401  a dataclass default has the field's own type

@@ -8,7 +8,8 @@ GamewardenError         anything we say on one line; the command line exits with
 ├── FitError            labels or features do not allow a model
 ├── ModelError          a stored model is missing, damaged or from another format
 ├── VerdictError        a stored verdict is missing, damaged or from another format
-└── WriteError          a file or directory cannot be written
+├── WriteError          a file or directory cannot be written
+└── InstallError        a library that this work needs is not installed
 
 Remark                  a warning that stops nothing and that a person should read
 """
@@ -56,6 +57,10 @@ class VerdictError(GamewardenError):
 
 class WriteError(GamewardenError):
     """A file or directory cannot be written."""
+
+
+class InstallError(GamewardenError):
+    """A library that this work needs is not installed."""
 
 
 class Remark(UserWarning):

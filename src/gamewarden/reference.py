@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gamewarden.contracts import canonical_json
 from gamewarden.exposure import People
+from gamewarden.extras import need
 from gamewarden.intervals import auc_interval
 from gamewarden.styles import Styles
 
@@ -139,6 +140,7 @@ def platt(decisions: Floats, bot: Flags) -> tuple[float, float]:
     A falling slope would turn the ranking round: a model that is worse than chance on held-out actors keeps its order
     and says hardly more than how common bots were.
     """
+    need("learning a model", "sklearn")
     from sklearn.linear_model import LogisticRegression
 
     spread = float(decisions.std()) or 1.0
@@ -159,6 +161,7 @@ def validation_of(
     decisions: Floats, bot: Flags, slope: float, offset: float, groups: NDArray[np.str_]
 ) -> dict[str, Any]:
     """How good the held-out decision values are, and what so few groups leave possible: null where that is all."""
+    need("an AUC", "sklearn")
     from sklearn.metrics import roc_auc_score
 
     probability = sigmoid(slope * decisions + offset)

@@ -54,7 +54,11 @@ class Contents(click.Group):
         del ctx
 
 
-@click.group(cls=Contents, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Contents,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 our error as one line on standard error, 2 wrong usage, 130 stopped by Ctrl-C.",
+)
 @click.version_option(__version__, prog_name="gamewarden")
 @click.option(
     "--config", "config_path", type=click.Path(dir_okay=False), help="Settings; ./warden.toml where there is one."

@@ -8,6 +8,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import progress, say, show_page
+from gamewarden.extras import need
 
 
 def fit_account_table(name: str) -> click.Command:
@@ -44,6 +45,7 @@ def fit_account_table(name: str) -> click.Command:
         as_json: bool,
         **given: Any,  # noqa: ANN401  the columns, and the options of the recipe
     ) -> None:
+        need(f"fit {name}", "sklearn", "lightgbm")
         named = {column: given[column] for column in ("actor", "group", "label", "drop", "keep")}
         hours = {"hours": current().styles.hardcore_hours}
         asked = pipeline.Asked(AccountTable(**named), positive, hours | chosen(detector, given))

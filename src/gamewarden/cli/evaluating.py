@@ -9,6 +9,7 @@ from gamewarden.cli import options
 from gamewarden.cli.registry import LateOptions
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say
+from gamewarden.extras import need
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
@@ -78,10 +79,13 @@ def evaluate(
     Beside a baseline that knows nothing and one that only counts events, held out by actor, farm, time or bot family;
     a random split shows how much it would flatter. `--split all` puts them side by side. Or, as for the chunks of
     actions, with every pair of a bot and a human held out once.
+
+    For each: AUC with its interval, TPR at 1 % and 0.1 % FPR, precision at the share of bots, time to detection.
     """
     from gamewarden import pipeline
     from gamewarden.cli.recipes import chosen, refuse_others
 
+    _need_all(plot, report)
     config = current()
     splitting = {name: given.pop(name) for name in ("group", "folds", "prevalence", "pairs", "splits", "cut")}
     rules = pipeline.Protocol.of(config, name=protocol, **splitting)
@@ -101,3 +105,11 @@ def evaluate(
         pipeline.report_evaluation(told, source, labels, report)
         say(f"The report is in {report}")
     present.table(told.result.summary if present.for_machines else pipeline.evaluation_in_short(told.result))
+
+
+def _need_all(plot: Path | None, report: Path | None) -> None:
+    """Said before hours of measuring, not after."""
+    need("evaluate", "sklearn", "scipy")
+    for option, wanted in (("--plot", plot), ("--report", report)):
+        if wanted is not None:
+            need(f"evaluate {option}", "matplotlib")

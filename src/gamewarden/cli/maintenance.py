@@ -9,6 +9,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, complain, progress, say, tell
+from gamewarden.extras import need
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
@@ -54,12 +55,22 @@ def maintain(
     if explain:
         tell(*(maintaining.told(task) or ["Nothing has been done yet."]))
         return
+    _need_all(task, plot, report)
     if every is not None:
         _keep_running(task, every)
         return
     with progress("maintaining") as done:
         result = maintaining.maintain(task, tick=lambda _step, _moment: done(1))
     _show(task, result, plot, report, present)
+
+
+def _need_all(task: "Upkept", plot: Path | None, report: Path | None) -> None:
+    """Said before the first period, not when the first model has to be learned or drawn."""
+    if task.labels is not None:
+        need("maintain --labels", "sklearn")
+    for option, wanted in (("--plot", plot), ("--report", report)):
+        if wanted is not None:
+            need(f"maintain {option}", "matplotlib")
 
 
 def _show(task: "Upkept", result: "Maintained", plot: Path | None, report: Path | None, present: Presentation) -> None:

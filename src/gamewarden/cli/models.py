@@ -10,6 +10,7 @@ from gamewarden.cli import options, ragnarok, sessions
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, show_page, tell, width_here
+from gamewarden.extras import need
 from gamewarden.presentation.listing import Layout
 from gamewarden.words import counted
 
@@ -66,6 +67,7 @@ def _fit_packets(name: str) -> click.Command:
         as_json: bool,
         **given: Any,  # noqa: ANN401  each recipe brings options of its own
     ) -> None:
+        need(f"fit {name}", "sklearn")
         recipe = pipeline.trace_recipe(name, chosen(detector, given))
         with progress(f"fitting {name}") as done:
             fitted = pipeline.fit_traces(recipe, traces, labels, to, reading=reading, progress=done)
@@ -95,6 +97,7 @@ def _fit_events(name: str) -> click.Command:
     @options.reading
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
     def command(*, source: Path, labels: Path, to: Path, reading: "Reading", as_json: bool, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
+        need(f"fit {name}", "sklearn")
         seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading)
         recipe = pipeline.detector_recipe(name, seen, styled(detector, current()) | chosen(detector, given))
         with progress(f"fitting {name}") as done:
@@ -232,6 +235,8 @@ def explain(
     from gamewarden import pipeline
     from gamewarden.presentation.story import story_text
 
+    if plot is not None:
+        need("explain --plot", "matplotlib")
     asked = replace(reading, server_ports=server_ports)
     with progress(f"looking at {actor}") as done:
         story = pipeline.explain(actor, source, models, detector, reading=asked, prevalence=prevalence, progress=done)

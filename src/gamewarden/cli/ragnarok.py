@@ -107,7 +107,8 @@ def packets(
 
     TABLE is a message table of a Ragnarok server: one row per id, with its length, function and parts; of several,
     on top of each other, the last counts. STREAM is a packetstream or a capture: every message in words, then each
-    session. What a file is, its content says.
+    session. What a file is, its content says. --json and --out give the decoded
+    messages.
     """
     from gamewarden import pipeline
 

@@ -8,6 +8,7 @@ import click
 from gamewarden.cli import options, ragnarok
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, show_page
+from gamewarden.extras import need
 
 if TYPE_CHECKING:
     from gamewarden.pipeline import Reading
@@ -46,6 +47,7 @@ def fit_command(name: str) -> click.Command:
         as_json: bool,
         **given: Any,  # noqa: ANN401  each recipe brings options of its own
     ) -> None:
+        need(f"fit {name}", "sklearn")
         seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading)
         recipe = pipeline.detector_recipe(name, seen, chosen(detector, given))
         with progress(f"fitting {name}") as done:

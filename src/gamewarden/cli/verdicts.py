@@ -8,6 +8,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, lay_out, most_rows, progress, say, show_page, tell
+from gamewarden.extras import need
 from gamewarden.presentation.listing import Layout
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def judge(
     """Judge every account and period by all detectors at once.
 
     A fitted fusion is used where there is one of these models; otherwise the alarms of whole days are combined in a
-    way that holds whatever the detectors have in common. A verdict is a reason to look or to ask, never a sanction.
+    way that holds whatever the detectors have in common. For each: probability, alarm, how many families of features
+    agree, and for how many periods in a row. A verdict is a reason to look or to ask, never a sanction.
     """
     from gamewarden import pipeline
 
@@ -91,6 +93,7 @@ def fit_fusion(
     from gamewarden import pipeline
     from gamewarden.verdicts.fusion import Fusion
 
+    need("fit fusion", "sklearn")
     config = current()
     recipe = Fusion(folds=folds, styles=pipeline.styles_of(config))
     with progress("fitting fusion") as done:
@@ -183,6 +186,7 @@ def budget(
     if reviewed is not None:
         if wrong_per_month is None:
             raise click.UsageError("--reviewed needs --wrong-per-month")
+        need("budget", "scipy")
         flags = pipeline.budget_of_flags(Accepted(wrong_per_month, sure), reviewed, reading)
         _present_with_words(flags, present)
         return
@@ -194,6 +198,7 @@ def budget(
         return
     if wrong_per_month is None or players is None:
         raise click.UsageError("give --wrong-per-month and --players, --reviewed, or --cost")
+    need("budget", "scipy")
     asked = Budget(wrong_per_month, players, sure)
     if scores is not None:
         found = pipeline.budget_of_scores(asked, scores, labels, reading, days)

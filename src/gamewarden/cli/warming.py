@@ -6,8 +6,9 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from gamewarden.cli.show import progress, quietly, tell
+from gamewarden.cli.show import progress, quietly, say, tell
 from gamewarden.errors import WriteError
+from gamewarden.extras import installed
 from gamewarden.words import counted
 
 
@@ -16,13 +17,14 @@ def warm() -> None:
     """Compile ahead, as for an image that is read-only later.
 
     Compiled code is kept beside the installation, or in NUMBA_CACHE_DIR; it suits this kind of processor, and is found
-    by every user who may read it.
+    by every user who may read it. A second time there is nothing to do.
     """
     from gamewarden.kernels import SO_FAR
 
+    can_fit = installed("sklearn") and installed("lightgbm")
     root = click.get_current_context().find_root().command
     with TemporaryDirectory(prefix="gamewarden-warm-") as name:
-        steps = list(_steps(Path(name)))
+        steps = [*_steps(Path(name)), *(_fits(Path(name)) if can_fit else ())]
         (Path(name) / "warden.toml").touch()
         _write_accounts(Path(name) / "accounts.csv")
         with progress("compiling", len(steps)) as done:
@@ -34,6 +36,8 @@ def warm() -> None:
     if not SO_FAR.kept:
         raise WriteError("warm: nothing that was compiled could be kept; set NUMBA_CACHE_DIR to a directory of yours")
     tell(_outcome(len(SO_FAR.made), sorted(SO_FAR.kept)))
+    if not can_fit:
+        say("Left out, without gamewarden[fit]: what sessions and account tables need; it is compiled at its first use")
 
 
 def _call_the_rest() -> None:
@@ -54,7 +58,7 @@ def _outcome(made: int, places: list[Path]) -> str:
 
 def _steps(place: Path) -> Iterator[list[str]]:
     """The words of commands that between them use every kernel, with each kind of array it gets."""
-    world, lake, streams, models = (str(place / name) for name in ("world", "lake", "ragnarok", "models"))
+    world, lake, streams = (str(place / name) for name in ("world", "lake", "ragnarok"))
     log, packets, capture = f"{world}/events.parquet", f"{world}/packets.parquet", f"{streams}/capture.pcap"
     yield ["world", world, "--accounts", "40", "--game", "aion", "--packets", "--players", "4", "--minutes", "5"]
     yield ["world", streams, "--ragnarok", "--sessions", "8"]
@@ -67,6 +71,11 @@ def _steps(place: Path) -> Iterator[list[str]]:
     yield ["measure", "session", f"{streams}/players"]
     yield ["measure", "session", capture, "--server-port", "5121"]
     yield ["watch", packets]
+
+
+def _fits(place: Path) -> Iterator[list[str]]:
+    """The same for what has to be fitted first."""
+    streams, models = str(place / "ragnarok"), str(place / "models")
     for name in ("session-angle", "session-network"):
         yield ["fit", name, f"{streams}/players", f"{streams}/bots", "--to", f"{models}-of-sessions"]
     table = [str(place / "accounts.csv"), "--actor", "actor"]

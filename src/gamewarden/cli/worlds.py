@@ -8,6 +8,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.show import Presentation, progress, say
+from gamewarden.extras import need
 from gamewarden.words import counted
 
 if TYPE_CHECKING:
@@ -21,9 +22,13 @@ GAMES = ("lineage", "aion", "blade-and-soul")
 @click.option("--accounts", type=click.IntRange(min=60), default=600, show_default=True, help="How many accounts play.")
 @click.option("--seed", type=int, default=1, show_default=True, help="One seed gives one world.")
 def demo(place: Path, accounts: int, seed: int) -> None:
-    """Walk the whole path on a synthetic game."""
+    """Walk the whole path on a synthetic game.
+
+    It is played, read, learned from and ranked, and two of its accounts are explained, step by step.
+    """
     from gamewarden.cli.walk import walk
 
+    need("demo", "sklearn", "matplotlib")
     walk(place, accounts, seed)
 
 
@@ -55,7 +60,9 @@ def world(
 ) -> None:
     """Write a synthetic game: events, labels, profiles and the truth.
 
-    With --ragnarok: packetstreams in players, bots and unknown, a capture of the same play, labels and the truth.
+    DIR gets events.parquet, labels.csv, profiles.csv and truth.json. --packets adds packets.parquet, capture.pcap and
+    accounts.csv. With --ragnarok: packetstreams in players, bots and unknown, a capture of the same play, labels and
+    the truth.
     """
     if ragnarok:
         _write_ragnarok(directory, sessions, seed)
@@ -107,6 +114,10 @@ def _reproduce_command(name: str) -> click.Command:
     @click.option("--report", type=options.FILE, metavar="FILE", help="Write all of it as one HTML page.")
     @options.table
     def command(*, plots: Path | None, report: Path | None, present: Presentation, **numbers: int) -> None:
+        need(f"reproduce {name}", "sklearn", "scipy")
+        for option, wanted in (("--plots", plots), ("--report", report)):
+            if wanted is not None:
+                need(f"reproduce {name} {option}", "matplotlib")
         with progress(f"reproducing {name}", study.steps(**numbers)) as done:
             result = study.run(**numbers, progress=done)
         if plots is not None:

@@ -47,6 +47,7 @@ from gamewarden.detectors.peers import Peers, reference_of
 from gamewarden.detectors.promises import ACCOUNT, ROW, Choice, as_persons, prices
 from gamewarden.detectors.ratios import ratios_of
 from gamewarden.errors import ConfigError, FitError
+from gamewarden.extras import need
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.ranges import Ranges
 from gamewarden.styles import Styles
@@ -276,6 +277,7 @@ def _auc(decisions: Floats, rows: pl.DataFrame) -> float:
 
 
 def _straight(numbers: Floats, bot: Flags, strength: float) -> tuple[Floats, float]:
+    need("learning a model", "sklearn")
     from sklearn.linear_model import LogisticRegression
 
     means, deviations = _moments(squeezed(numbers))

@@ -51,6 +51,7 @@ from gamewarden.detectors.learning import (
     training_of,
 )
 from gamewarden.errors import ConfigError, TableError
+from gamewarden.extras import need
 from gamewarden.facts import time_zone as is_time_zone
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.ranges import Ranges
@@ -290,6 +291,7 @@ def _separate(values: Floats, bot: Flags, strength: float) -> tuple[Floats, floa
     libsvm solves the problem SVM-Light solves: hinge loss, and an intercept that costs nothing. liblinear is faster
     with many rows but charges for the intercept.
     """
+    need("learning a model", "sklearn")
     from sklearn.svm import SVC
 
     if bot.all() or not bot.any():

@@ -13,6 +13,7 @@ import numpy as np
 from gamewarden.detectors.calibration import Flags, Floats
 from gamewarden.detectors.forest import LARGEST, Forest, Tree
 from gamewarden.errors import FitError
+from gamewarden.extras import need
 
 _TOLERANCE = 1e-6
 # One thread and a fixed order of sums: the same rows give the same trees.
@@ -78,6 +79,7 @@ def _run(rows: Floats, bot: Flags, settings: Mapping[str, Any], count: int, shar
 
 
 def _lightgbm() -> Any:  # noqa: ANN401 - a module
+    need("growing trees", "lightgbm")
     try:
         import lightgbm
     except (ImportError, OSError) as error:  # its library needs libgomp.so.1, which small images lack

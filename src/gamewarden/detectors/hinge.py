@@ -7,6 +7,7 @@ Each machine is the one that `actions` makes (hinge loss, free intercept, C = 1 
 import numpy as np
 
 from gamewarden.detectors.calibration import Flags, Floats
+from gamewarden.extras import need
 
 TOLERANCE = 1e-4  # how far the optimality conditions may be missed, as `actions` allows libsvm
 
@@ -21,6 +22,7 @@ class Machines:
 
     def margins(self, learned_from: Flags, asked: Floats) -> Floats:
         """The signed margins of other chunks by the machine of some of the rows; one class alone is the answer."""
+        need("learning a model", "sklearn")
         from sklearn.svm import SVC
 
         bot = self._bot[learned_from]

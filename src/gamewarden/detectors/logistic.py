@@ -37,6 +37,7 @@ from gamewarden.detectors.learning import (
 )
 from gamewarden.detectors.logistic_model import COUNTS, SELF_SIM, Column, LogisticModel, checked, values
 from gamewarden.errors import ConfigError, FitError
+from gamewarden.extras import need
 from gamewarden.labels import Labelled, label_periods
 from gamewarden.ranges import Ranges
 from gamewarden.styles import Styles
@@ -215,6 +216,7 @@ class _Learned:
 
 
 def _learn(values: Floats, bot: Flags, strength: float, *, balanced: bool) -> _Learned:
+    need("learning a model", "sklearn")
     from sklearn.linear_model import LogisticRegression
 
     means, deviations = _moments(values)

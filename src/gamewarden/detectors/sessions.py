@@ -64,6 +64,7 @@ from gamewarden.detectors.session_vectors import (
     width,
 )
 from gamewarden.errors import ConfigError
+from gamewarden.extras import need
 from gamewarden.facts import time_zone as is_time_zone
 from gamewarden.intervals import share_interval
 from gamewarden.labels import Labelled, label_periods
@@ -356,6 +357,7 @@ def at_cut(probability: Floats, bot: Flags, cut: float, groups: NDArray[np.str_]
 
 def _whitening(shown: Floats) -> tuple[tuple[float, ...], ...]:
     """Rows that turn Mahalanobis distances into plain ones; the covariance is shrunk (Ledoit–Wolf) and ridged."""
+    need("learning a model", "sklearn")
     from sklearn.covariance import ledoit_wolf
 
     covariance = ledoit_wolf(shown)[0] + _RIDGE * np.eye(shown.shape[1])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gamewarden.errors import TableError, WriteError
 from gamewarden.evaluation.baselines import BASELINES
 from gamewarden.evaluation.metrics import Flags, Floats, Ranked
+from gamewarden.extras import need
 from gamewarden.files import whole_file
 from gamewarden.labels import label_periods
 from gamewarden.presentation.lettering import lettering, spelled_out
@@ -268,6 +269,7 @@ def _decimals(value: float | None) -> str:
 
 def save_picture(draw: "Callable[[Figure], None]", path: Path, inches: tuple[float, float]) -> None:
     """Draw without a screen and without a trace in matplotlib's global state; whole or not at all."""
+    need("a picture", "matplotlib")
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -12,6 +12,7 @@ import polars as pl
 
 from gamewarden.evaluation.breakdowns import FPR, detectors_in
 from gamewarden.evaluation.metrics import Floats, Ranked
+from gamewarden.extras import need
 from gamewarden.outside import visible
 from gamewarden.presentation.lettering import lettering
 
@@ -247,6 +248,7 @@ def _short(name: str) -> str:
 
 def _svg(draw: Draw, inches: tuple[float, float], salt: str) -> str:
     """The picture as an <svg> element; `salt` keeps its inner names apart from those of other pictures of the page."""
+    need("a report's picture", "matplotlib")
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure

@@ -74,6 +74,8 @@ class Unpacked(io.RawIOBase):
         super().__init__()
         self.path = path
         self.ended_early = False
+        # Where it cannot be opened, Python closes what there is of us, and since 3.13 says aloud what fails in that.
+        self._file: IO[bytes] = io.BytesIO()
         self._file = open_file(path)
         self.packing = packing_of(self._file.read(8))
         self._file.seek(0)

@@ -9,6 +9,7 @@ import polars as pl
 
 from gamewarden.contracts import Recipe, frame_digest
 from gamewarden.errors import ConfigError, FitError
+from gamewarden.extras import need
 from gamewarden.labels import label_periods
 from gamewarden.learning import bots, fold_count, groups, held_out, refuse_too_few, training_of
 from gamewarden.reference import Flags, Floats, Reference, StyleReferences, people_of, plain_json, platt, validation_of
@@ -125,6 +126,7 @@ class Fusion:
 
     def _weigh(self, values: Floats, bot: Flags) -> tuple[Floats, float]:
         """Weights of a balanced regression; a voice that would get one below 0 is left out, the worst first."""
+        need("learning a model", "sklearn")
         from sklearn.linear_model import LogisticRegression
 
         kept = list(range(values.shape[1]))
