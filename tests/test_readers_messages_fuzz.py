@@ -13,7 +13,6 @@ import sys
 import time
 
 import pytest
-from test_readers_packet_db import TEXT
 
 import ragnarok_bytes as ro
 from capture_bytes import SYN, pcap
@@ -28,6 +27,7 @@ from gamewarden.readers.ragnarok.streams import _Reading
 from gamewarden.readers.ragnarok.thesis_profile import thesis_profile
 from gamewarden.tables import MESSAGES
 from test_readers_message_captures import FIRST, PORT, cut, play, segment
+from test_readers_message_table import TEXT
 
 CASES = int(os.environ.get("GAMEWARDEN_FUZZ", "2000"))
 COLUMNS = tuple(MESSAGES.columns)

@@ -1,6 +1,5 @@
 """Commands for finding bots: `fit`, `score`, `rank`, `explain`."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, show_page, tell
 
 if TYPE_CHECKING:
-    from gamewarden.pipeline import Reading
+    from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
 
 
@@ -54,13 +53,15 @@ def _fit_packets(name: str) -> click.Command:
         traces: tuple[Path, ...],
         labels: Path,
         to: Path,
-        reading: "Reading",
+        reading: "SourceOptions",
         as_json: bool,
         **given: Any,  # noqa: ANN401  each recipe brings options of its own
     ) -> None:
         recipe = pipeline.trace_recipe(name, chosen(detector, given))
         with progress(f"fitting {name}") as done:
-            fitted = pipeline.fit_traces(recipe, traces, labels, to, reading=reading, progress=done)
+            sources = [options.opened(trace, reading) for trace in traces]
+            run = options.run_options(reading)
+            fitted = pipeline.fit_traces(recipe, sources, labels, to, run=run, progress=done)
         say(*fitted.notes)
         model: Any = fitted.model
         page = pipeline.page_of(model, to)
@@ -86,11 +87,12 @@ def _fit_events(name: str) -> click.Command:
     @options_of(detector)
     @options.reading
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
-    def command(*, source: Path, labels: Path, to: Path, reading: "Reading", as_json: bool, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
-        seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading)
+    def command(*, source: Path, labels: Path, to: Path, reading: "SourceOptions", as_json: bool, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
+        seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading.logs.time_zone)
         recipe = pipeline.detector_recipe(name, seen, styled(detector, current()) | chosen(detector, given))
         with progress(f"fitting {name}") as done:
-            fitted = pipeline.fit(recipe, source, labels, to, reading=reading, progress=done)
+            run = options.run_options(reading)
+            fitted = pipeline.fit(recipe, options.opened(source, reading), labels, to, run=run, progress=done)
         say(*fitted.notes)
         page = pipeline.page_of(fitted.model, to)
         show_page(page, as_json=as_json)
@@ -118,7 +120,9 @@ def fit() -> None:
 @options.packets
 @ragnarok.decoding
 @options.table
-def score(*, source: Path, models: Path, prevalence: "Prevalence", reading: "Reading", present: Presentation) -> None:
+def score(
+    *, source: Path, models: Path, prevalence: "Prevalence", reading: "SourceOptions", present: Presentation
+) -> None:
     """Score every account and period with every model.
 
     A capture is scored by the models of packets and of sessions, a lake by those of events, a packetstream or a folder
@@ -132,7 +136,7 @@ def score(*, source: Path, models: Path, prevalence: "Prevalence", reading: "Rea
     from gamewarden import pipeline
 
     with progress("scoring") as done:
-        told = pipeline.score(source, models, reading, done, prevalence)
+        told = pipeline.score(options.opened(source, reading), models, options.run_options(reading), done, prevalence)
     say(*told.notes)
     present.table(told.frame)
 
@@ -156,7 +160,7 @@ def score(*, source: Path, models: Path, prevalence: "Prevalence", reading: "Rea
 @options.prevalence
 @options.reading
 @options.table
-def rank(*, source: Path, models: Path, reading: "Reading", present: Presentation, **wishes: Any) -> None:  # noqa: ANN401  the filters, see pipeline.Wishes
+def rank(*, source: Path, models: Path, reading: "SourceOptions", present: Presentation, **wishes: Any) -> None:  # noqa: ANN401  the filters, see pipeline.Wishes
     """List the accounts to look at, highest first, with reasons.
 
     A list for review by a person, never a list of sanctions.
@@ -164,7 +168,8 @@ def rank(*, source: Path, models: Path, reading: "Reading", present: Presentatio
     from gamewarden import pipeline
 
     with progress("ranking") as done:
-        told = pipeline.rank(source, models, pipeline.Wishes.of(current(), **wishes), reading, done)
+        held, asked = options.opened(source, reading), pipeline.Wishes.of(current(), **wishes)
+        told = pipeline.rank(held, models, asked, options.run_options(reading), done)
     say(*told.notes)
     present.table(told.frame if present.for_machines else pipeline.ranking_in_short(told))
 
@@ -189,16 +194,17 @@ def explain(
     plot: Path | None,
     server_ports: tuple[int, ...],
     prevalence: "Prevalence",
-    reading: "Reading",
+    reading: "SourceOptions",
     present: Presentation,
 ) -> None:
     """Say in sentences why an account scores as it does."""
     from gamewarden import pipeline
     from gamewarden.cli.story import story_text
 
-    asked = replace(reading, server_ports=server_ports)
+    asked, run = options.with_ports(reading, server_ports), options.run_options(reading)
     with progress(f"looking at {actor}") as done:
-        story = pipeline.explain(actor, source, models, detector, reading=asked, prevalence=prevalence, progress=done)
+        held = options.opened(source, asked)
+        story = pipeline.explain(actor, held, models, detector, run=run, prevalence=prevalence, progress=done)
     if plot is not None:
         pipeline.draw_story(story, plot)
         say(f"Its windows are drawn in {plot}")

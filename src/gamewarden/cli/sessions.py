@@ -10,7 +10,7 @@ from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, show_page
 
 if TYPE_CHECKING:
-    from gamewarden.pipeline import Reading
+    from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
 
 
@@ -42,16 +42,15 @@ def fit_command(name: str) -> click.Command:
         labels: Path | None,
         to: Path,
         prevalence: "Prevalence",
-        reading: "Reading",
+        reading: "SourceOptions",
         as_json: bool,
         **given: Any,  # noqa: ANN401  each recipe brings options of its own
     ) -> None:
-        seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading)
+        seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading.logs.time_zone)
         recipe = pipeline.detector_recipe(name, seen, chosen(detector, given))
         with progress(f"fitting {name}") as done:
-            told = pipeline.fit_sessions(
-                recipe, sources, labels, to, reading=reading, prevalence=prevalence, progress=done
-            )
+            held, run = options.opened(sources, reading), options.run_options(reading)
+            told = pipeline.fit_sessions(recipe, held, labels, to, run=run, prevalence=prevalence, progress=done)
         say(*told.fitted.notes)
         page = pipeline.page_of(told.fitted.model, to)
         show_page(page, as_json=as_json)

@@ -12,7 +12,7 @@ from gamewarden.cli.show import MOST_ROWS, Presentation, lay_out, progress, say,
 if TYPE_CHECKING:
     import polars as pl
 
-    from gamewarden.pipeline import Reading
+    from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
 
 _EVERY = click.option("--every", type=options.Span(), help="Length of one period.  [default: warden.toml]")
@@ -36,7 +36,7 @@ def judge(
     to: Path | None,
     every_one: bool,
     prevalence: "Prevalence",
-    reading: "Reading",
+    reading: "SourceOptions",
     present: Presentation,
 ) -> None:
     """Judge every account and period by all detectors at once.
@@ -46,14 +46,15 @@ def judge(
     """
     from gamewarden import pipeline
 
+    held, run = options.opened(source, reading), options.run_options(reading)
     with progress("judging") as done:
         found = pipeline.judge_lean(
-            source, models, reading, config=current(), every=every, prevalence=prevalence, progress=done
+            held, models, run, config=current(), every=every, prevalence=prevalence, progress=done
         )
     say(*found.notes, *found.caveats, *pipeline.judgement_summary(found))
     if to is not None:
         with progress("keeping verdicts") as done:
-            recorded = pipeline.record(found, source, to, every_one=every_one, progress=done)
+            recorded = pipeline.record(found, held, to, every_one=every_one, progress=done)
         say(*recorded.sentences(to))
     if present.for_machines:
         present.table(found.verdicts)
@@ -78,7 +79,7 @@ def fit_fusion(
     to: Path | None,
     every: int | None,
     folds: int,
-    reading: "Reading",
+    reading: "SourceOptions",
     as_json: bool,
 ) -> None:
     """How much each detector's answer counts beside the others', as one verdict a period.
@@ -93,14 +94,14 @@ def fit_fusion(
     recipe = Fusion(folds=folds, styles=pipeline.styles_of(config))
     with progress("fitting fusion") as done:
         fitted = pipeline.fit_fusion(
-            source,
+            options.opened(source, reading),
             labels,
             models,
             to or models,
             fusion=recipe,
             config=config,
             every=every,
-            reading=reading,
+            run=options.run_options(reading),
             progress=done,
         )
     say(*fitted.notes)
@@ -161,7 +162,7 @@ def budget(
     reviewed: Path | None,
     cost: tuple[float, float] | None,
     prevalence: "Prevalence",
-    reading: "Reading",
+    reading: "SourceOptions",
     present: Presentation,
 ) -> None:
     """Find the threshold that keeps a budget of wrong accusations.
@@ -181,7 +182,7 @@ def budget(
     if reviewed is not None:
         if wrong_per_month is None:
             raise click.UsageError("--reviewed needs --wrong-per-month")
-        flags = pipeline.budget_of_flags(Accepted(wrong_per_month, sure), reviewed, reading)
+        flags = pipeline.budget_of_flags(Accepted(wrong_per_month, sure), reviewed, reading.logs.time_zone)
         _present_with_words(flags, present)
         return
     if cost is not None:
@@ -194,7 +195,7 @@ def budget(
         raise click.UsageError("give --wrong-per-month and --players, --reviewed, or --cost")
     asked = Budget(wrong_per_month, players, sure)
     if scores is not None:
-        found = pipeline.budget_of_scores(asked, scores, labels, reading, days)
+        found = pipeline.budget_of_scores(asked, scores, labels, reading.logs.time_zone, days)
     elif models is not None:
         found = pipeline.budget_of_models(asked, models, days)
     else:
