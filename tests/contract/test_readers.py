@@ -14,7 +14,7 @@ import ragnarok_bytes as ro
 from capture_bytes import pcap
 from gamewarden import readers
 from gamewarden.errors import ConfigError, GamewardenError, ReadError
-from gamewarden.readers.options import CaptureOptions, SourceOptions
+from gamewarden.readers.options import CaptureOptions, LogOptions, SourceOptions
 from gamewarden.store.lake import Lake
 from gamewarden.tables import EVENTS, MESSAGES, check
 from plugged import offered
@@ -321,3 +321,23 @@ def test_an_installed_package_can_offer_a_reader_and_is_asked_before_any_file_is
         assert everything(source.events(), ["actor"])["actor"].to_list() == ["ann", "bob"]
         with pytest.raises(ReadError, match="is a list of accounts; packets are read from a capture or a packet log"):
             source.packets()
+
+
+def test_times_in_memory_without_a_zone_are_refused_unless_somebody_names_it():
+    naive = pl.DataFrame({"actor": ["a"], "at": [datetime(2026, 3, 1, 9)], "kind": ["move"]})  # noqa: DTZ001  on purpose
+
+    with pytest.raises(ReadError, match="table in memory: a time in 'at' has no zone; name it as time_zone"):
+        readers.open(naive).events()
+    seoul = readers.open(naive, SourceOptions(LogOptions(time_zone="Asia/Seoul"))).events()
+    assert everything(seoul, ["at"])["at"][0] == datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def test_times_in_memory_may_be_written_as_text():
+    text = pl.DataFrame({"actor": ["a"], "at": ["2026-03-01T09:00:00+09:00"], "kind": ["move"]})
+
+    assert everything(readers.open(text).events(), ["at"])["at"][0] == datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def test_a_mapping_is_not_passed_over_in_silence_where_it_means_nothing(play):
+    with pytest.raises(ConfigError, match="table in memory: takes no mapping; rename its columns"):
+        readers.open(play, SourceOptions(LogOptions(mapping="lineage"))).events()

@@ -18,20 +18,23 @@ from gamewarden.contracts import (
     frame_digest,
 )
 from gamewarden.coverage import Coverage, Pulse
-from gamewarden.errors import ReadError, TableError
+from gamewarden.errors import ConfigError, ReadError, TableError
 from gamewarden.readers import ArrowTable, Locator
 from gamewarden.readers.options import SourceOptions
+from gamewarden.readers.timestamps import NO_ZONE, TimeReader
 from gamewarden.sources import PlainSource
 from gamewarden.streams import of_actors, within
 from gamewarden.tables import (
     EVENTS,
     MESSAGES,
     PACKETS,
+    TIME,
     FrameEvents,
     FrameMessages,
     FramePackets,
     FrameRows,
     Schema,
+    check,
     first_line,
 )
 
@@ -100,12 +103,21 @@ class TableInMemory(PlainSource):
         return FrameRows(self.frame, self.name)
 
     def _as(self, kind: StreamKind) -> pl.DataFrame:
-        from gamewarden.tables import check
-
+        if self.options.logs.mapping is not None:
+            raise ConfigError(f"{self.name}: takes no mapping; rename its columns, and leave the mapping to files")
         try:
-            return check(self.frame, _TABLES[kind], self.name)
+            return check(self._timed(), _TABLES[kind], self.name)
         except TableError as error:
             raise ReadError(str(error)) from error
+
+    def _timed(self) -> pl.DataFrame:
+        """With its times in UTC, however they are written."""
+        if "at" not in self.frame.columns or self.frame.schema["at"] == TIME:
+            return self.frame
+        moments = TimeReader(time_zone=self.options.logs.time_zone).read(self.frame["at"])
+        if NO_ZONE in moments.faults and moments.faults[NO_ZONE].any():
+            raise ReadError(f"{self.name}: a time in 'at' has no zone; name it as time_zone in the options of logs")
+        return self.frame.with_columns(moments.at.alias("at"))
 
 
 class _EventsInMemory(FrameEvents):
