@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 
 from bench_self_similarity import KINDS, assert_agreement, line, write_log
 from gamewarden.readers.logs.tables import open_events
+from gamewarden.streams import PlainEvents
 
 COLUMNS = ("actor", "at", "kind")
 SECOND = 1_000_000
@@ -129,11 +130,10 @@ def load(way: str) -> None:
         Actions().measure(ThreeEvents())
 
 
-class ThreeEvents:
+class ThreeEvents(PlainEvents):
     """The smallest log with a chunk, in the types that the large one has."""
 
     columns = frozenset(COLUMNS)
-    rows = 3
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """One batch."""

@@ -37,6 +37,7 @@ class Stream:
         draw = np.random.default_rng(20260301)
         self.players = players
         self.rows = packets
+        self.withheld = 0
         self.code = draw.integers(0, players, packets).astype(np.int32)
         # A packet each 0.4 s a player on average, with the exponential's long gaps: some regular windows, some not.
         self.at = 1_700_000_000_000_000 + np.cumsum(draw.exponential(400_000 / players, packets)).astype(np.int64)

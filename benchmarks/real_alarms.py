@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from figures import record
-from gamewarden import folds
+from gamewarden import folds, readers
 from gamewarden.binomial import lower_bound, upper_bound
 from gamewarden.detectors import load
 from gamewarden.detectors.account_table_model import AccountTableModel
@@ -31,7 +31,7 @@ from gamewarden.detectors.peers import reference_of
 from gamewarden.evaluation.alarms import PROMISES
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.pipeline import Asked, Reading, fit_table, score
+from gamewarden.pipeline import Asked, fit_table, score
 from gamewarden.tables import FrameRows
 from gamewarden.world import World
 
@@ -83,8 +83,8 @@ def aion(source: Path, deal: int) -> tuple[pl.DataFrame, pl.DataFrame]:
         raw.filter(~fresh).write_csv(known)
         raw.filter(fresh).drop("Type").write_csv(new)
         asked = Asked(AccountTable(actor="Actor", group="A_Acc", label="Type"), "Bot", {})
-        model = fit_table(asked, known, models, reading=Reading()).model
-        scores = score(new, models, Reading()).frame
+        model = fit_table(asked, readers.open(known), models).model
+        scores = score(readers.open(new), models).frame
     print(f"\ndeal {deal}: the fit's own prices", *_priced(model), sep="\n", flush=True)
     told = (
         raw.filter(fresh).with_columns(pl.col("Actor").cast(pl.String)).join(scores, left_on="Actor", right_on="actor")

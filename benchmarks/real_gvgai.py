@@ -18,11 +18,12 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from figures import Figure, record
+from gamewarden import readers
 from gamewarden.detectors import load
 from gamewarden.evaluation.cross_validation import evaluate
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.pipeline.sources import Reading, open_source
 from gamewarden.readers.logs.operator_tables import read_labels
+from gamewarden.readers.options import LogOptions, SourceOptions
 from gamewarden.spans import SECOND
 
 MAPPING = """\
@@ -65,7 +66,8 @@ def evaluated(log: Path, deals: Sequence[int], *, players: bool) -> pl.DataFrame
     """The results by session of every deal, players or single sessions being held out."""
     with TemporaryDirectory() as place:
         mapping, told = write_inputs(log, Path(place))
-        events, labels = open_source(log, Reading(mapping=mapping)), read_labels(told, None).frame
+        mapped = SourceOptions(LogOptions(mapping=mapping))
+        events, labels = readers.open(log, mapped).events(), read_labels(told, None).frame
         feature = SelfSimilarity(unit=5 * SECOND).learn(events)
         measured = feature.measure(events)
     recipes = [load(name)(feature=feature) for name in DETECTORS]

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from commands import done
-from gamewarden import pipeline
+from gamewarden import pipeline, readers
 from gamewarden.config import config_from
-from gamewarden.pipeline import Grounds, Reading
+from gamewarden.pipeline import Grounds
 from gamewarden.store import verdicts
 from gamewarden.verdicts.prevalence import Prevalence, moved
 
@@ -53,7 +53,7 @@ def test_score_rank_and_judge_show_the_same_probability(rare):
 
 def test_it_is_the_models_own_with_its_odds_moved(game, rare):
     (model,) = pipeline.load_models(game / "models")
-    seen = pipeline.judge(game / "lake", game / "models", Reading()).features[model.card.id]
+    seen = pipeline.judge(readers.open(game / "lake"), game / "models").features[model.card.id]
     own = dict(model.score(seen).drop_nulls("probability").select("actor", "probability").iter_rows())
     share = model.card.training["periods"]
 
@@ -90,7 +90,7 @@ def test_the_setting_is_used_where_the_command_line_is_silent(game, tmp_path, ra
 
 def test_alarms_and_operating_points_do_not_depend_on_the_share(game):
     few, many = (
-        pipeline.judge(game / "lake", game / "models", Reading(), prevalence=Prevalence(share))
+        pipeline.judge(readers.open(game / "lake"), game / "models", prevalence=Prevalence(share))
         for share in (0.0001, 0.9)
     )
 
@@ -106,7 +106,9 @@ def test_a_fused_probability_moves_too_and_its_alarm_does_not(game, tmp_path):
     done("fit", "self-similarity", game / "lake", "--labels", labels, "--to", shelf)
     done("fit", "fusion", game / "lake", "--labels", labels, "--models", shelf, "--folds", 3)
 
-    few, many = (pipeline.judge(game / "lake", shelf, Reading(), prevalence=Prevalence(share)) for share in (0.01, 0.5))
+    few, many = (
+        pipeline.judge(readers.open(game / "lake"), shelf, prevalence=Prevalence(share)) for share in (0.01, 0.5)
+    )
 
     assert few.fusion is not None
     assert few.verdicts.drop("probability").equals(many.verdicts.drop("probability"))
@@ -115,10 +117,10 @@ def test_a_fused_probability_moves_too_and_its_alarm_does_not(game, tmp_path):
 
 
 def test_a_kept_verdict_is_verified_at_the_share_it_was_given_at(game, tmp_path):
-    judged = pipeline.judge(game / "lake", game / "models", Reading(), prevalence=Prevalence(0.01))
-    pipeline.record(judged, game / "lake", tmp_path / "kept", every_one=True)
+    judged = pipeline.judge(readers.open(game / "lake"), game / "models", prevalence=Prevalence(0.01))
+    pipeline.record(judged, readers.open(game / "lake"), tmp_path / "kept", every_one=True)
 
-    table = pipeline.verify([tmp_path / "kept"], Grounds(game / "models", game / "lake"))
+    table = pipeline.verify([tmp_path / "kept"], Grounds(game / "models", readers.open(game / "lake")))
 
     assert table["holds"].all(), table["says"][0]
     kept = verdicts.load(verdicts.stored(tmp_path / "kept")[0])
@@ -177,7 +179,7 @@ def two(game):
 def test_rank_shows_the_point_that_judge_gives(game, two):
     common = (game / "lake", "--models", two)
     listed = done("rank", *common, "--probability", 0, "--top", 0, "--json")
-    judged = pipeline.judge(game / "lake", two, Reading())
+    judged = pipeline.judge(readers.open(game / "lake"), two)
 
     points = {row["actor"]: row["point"] for row in json.loads(listed.stdout)}
     reached = judged.verdicts.with_columns(judged.points.reached(judged.verdicts))
@@ -187,7 +189,7 @@ def test_rank_shows_the_point_that_judge_gives(game, two):
 
 
 def test_a_weaker_detector_of_the_family_keeps_nobody_from_a_point(game, two):
-    alone, both = (pipeline.judge(game / "lake", models, Reading()) for models in (game / "models", two))
+    alone, both = (pipeline.judge(readers.open(game / "lake"), models) for models in (game / "models", two))
 
     assert both.verdicts["alarm"].equals(alone.verdicts["alarm"])
     assert (alone.points.reached(alone.verdicts) == "progressive").any()

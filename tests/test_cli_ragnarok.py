@@ -12,10 +12,12 @@ import pytest
 import ragnarok_bytes as ro
 from capture_bytes import pcap
 from commands import done, run
+from gamewarden import readers
 from gamewarden.errors import ReadError
 from gamewarden.features.session.recipe import Sessions
-from gamewarden.pipeline import Reading, sessions_to_judge
-from gamewarden.pipeline.sessions import measure_sessions, session_sources
+from gamewarden.pipeline import measure, sessions_to_judge
+from gamewarden.pipeline.session_models import folder_label
+from gamewarden.readers.folders import message_files
 from test_readers_message_captures import PORT, frames_of
 from test_readers_message_table import TEXT
 
@@ -55,7 +57,7 @@ def folder(tmp_path_factory):
 
 
 def test_folders_say_who_is_a_bot_and_text_is_passed_over(folder):
-    found = [(path.relative_to(folder).as_posix(), bot) for path, bot in session_sources([folder])]
+    found = [(path.relative_to(folder).as_posix(), folder_label(path)) for path in message_files([folder])]
 
     assert found == [
         ("bots/a.adam", True),
@@ -63,17 +65,17 @@ def test_folders_say_who_is_a_bot_and_text_is_passed_over(folder):
         ("players/c.adam", False),
         ("unknown/tap.pcap", None),
     ]
-    assert session_sources([folder / "bots/notes.txt"]) == [(folder / "bots/notes.txt", True)]
+    assert message_files([folder / "bots/notes.txt"]) == [folder / "bots/notes.txt"]
 
 
 def test_a_folder_without_messages_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("nothing")
 
     with pytest.raises(ReadError, match="no packetstream and no capture, only 1 other file;"):
-        session_sources([tmp_path])
+        message_files([tmp_path])
     (tmp_path / "notes.txt").unlink()
     with pytest.raises(ReadError, match="no packetstream and no capture, it is empty;"):
-        session_sources([tmp_path])
+        message_files([tmp_path])
 
 
 def test_sessions_of_several_sources_have_exactly_the_promised_columns(folder, tmp_path):
@@ -227,8 +229,8 @@ def test_paper_mode_says_that_it_is_strict_and_is_wherever_sessions_are_measured
     (tmp_path / "a.adam").write_bytes(damaged)
 
     for paper, packets in ((True, [1]), (False, [2])):
-        for measure in (measure_sessions, sessions_to_judge):
-            told = measure(Sessions(paper_mode=paper), [tmp_path / "a.adam"], Reading())
+        for sessions_of in (measure, sessions_to_judge):
+            told = sessions_of(Sessions(paper_mode=paper), readers.open(tmp_path / "a.adam"))
             assert told.frame["packets"].to_list() == packets
     assert "implies --strict" in " ".join(done("measure", "session", "--help").stdout.split())
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from commands import done, run
-from gamewarden import pipeline
+from gamewarden import pipeline, readers
 from gamewarden.config import Config, Verdict
 from gamewarden.pipeline.prevalence import scored
 from gamewarden.spans import HOUR
@@ -29,7 +29,7 @@ def game(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def unfused(game):
-    return pipeline.judge(game / "world/events.parquet", game / "models", pipeline.Reading())
+    return pipeline.judge(readers.open(game / "world/events.parquet"), game / "models")
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +66,7 @@ def test_without_a_fusion_alarms_are_combined_and_the_conservative_point_stays_o
 
 def test_days_made_of_chunks_are_ranked_among_human_days_and_other_periods_are_said_not_to_be(game):
     log = game / "world/events.parquet"
-    days, halves = (
-        pipeline.judge(log, game / "models", pipeline.Reading(), every=every) for every in (None, 12 * HOUR)
-    )
+    days, halves = (pipeline.judge(readers.open(log), game / "models", every=every) for every in (None, 12 * HOUR))
 
     assert not [line for line in days.notes if "parts of a period" in line]
     (told,) = [line for line in halves.notes if "parts of a period" in line]
@@ -84,7 +82,7 @@ def test_a_model_ranks_days_on_the_clock_it_was_fitted_with(game, tmp_path):
         *("--zone", "Asia/Seoul"),
     )
     there, elsewhere = (
-        pipeline.judge(log, tmp_path, pipeline.Reading(time_zone=zone)).notes for zone in ("Asia/Seoul", None)
+        pipeline.judge(readers.open(log), tmp_path, pipeline.RunOptions(zone)).notes for zone in ("Asia/Seoul", None)
     )
 
     assert not [line for line in there if "parts of a period" in line]
@@ -113,7 +111,7 @@ def test_every_actor_and_day_of_the_log_has_exactly_one_verdict(unfused):
 def test_the_settings_decide_who_reaches_a_point(game):
     nobody = Config(verdict=Verdict(progressive=0.0, conservative=0.0))
 
-    found = pipeline.judge(game / "world/events.parquet", game / "models", pipeline.Reading(), config=nobody)
+    found = pipeline.judge(readers.open(game / "world/events.parquet"), game / "models", config=nobody)
 
     assert found.points == Points(0.0, 0.0, 2)
     assert set(found.points.reached(found.verdicts).drop_nulls()) == {"neither"}
@@ -142,7 +140,7 @@ def test_a_fusion_does_without_a_missing_model_and_says_so(game, shelf, card, tm
         if not file.name.startswith("actions-frequency"):
             (tmp_path / file.name).write_bytes(file.read_bytes())
 
-    found = pipeline.judge(game / "world/events.parquet", tmp_path, pipeline.Reading())
+    found = pipeline.judge(readers.open(game / "world/events.parquet"), tmp_path)
 
     assert found.fusion.id == card["id"]
     assert any("is missing: the fusion does without it" in line for line in found.notes)
@@ -150,7 +148,7 @@ def test_a_fusion_does_without_a_missing_model_and_says_so(game, shelf, card, tm
 
 
 def test_a_fusion_of_other_periods_is_not_used_and_that_is_said(game, shelf):
-    found = pipeline.judge(game / "world/events.parquet", shelf, pipeline.Reading(), every=6 * 3_600_000_000)
+    found = pipeline.judge(readers.open(game / "world/events.parquet"), shelf, every=6 * 3_600_000_000)
 
     assert found.fusion is None
     assert any("was fitted on periods of 1d" in line for line in found.notes)

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gamewarden import readers
 from gamewarden.coverage import Coverage, Pulse
-from gamewarden.pipeline import Reading, read
+from gamewarden.pipeline import read
+from gamewarden.readers.options import LogOptions, SourceOptions
 from gamewarden.spans import DAY, HOUR, to_micros
 from gamewarden.store.lake import Lake
 from gamewarden.tables import FrameEvents
@@ -111,7 +113,7 @@ def test_pulses_of_two_sources_add_up():
 def test_a_lake_knows_what_it_can_show_and_when_it_was_there(tmp_path):
     late = evening().filter(pl.col("at") >= START + timedelta(hours=19))
     late.write_parquet(tmp_path / "late.parquet")
-    read(tmp_path / "late.parquet", tmp_path / "lake", Reading())
+    read(readers.open(tmp_path / "late.parquet"), tmp_path / "lake")
     lake = Lake(tmp_path / "lake")
 
     assert lake.shows == dict(late["kind"].value_counts().iter_rows())
@@ -126,7 +128,7 @@ def test_the_missing_hours_make_a_day_whole_when_they_are_read(tmp_path):
         ("early", whole.filter(pl.col("at") < START + timedelta(hours=19))),
     ):
         part.write_parquet(tmp_path / f"{name}.parquet")
-        read(tmp_path / f"{name}.parquet", tmp_path / "lake", Reading())
+        read(readers.open(tmp_path / f"{name}.parquet"), tmp_path / "lake")
 
     assert hours(Lake(tmp_path / "lake").events().coverage) == 24
 
@@ -136,7 +138,7 @@ def test_a_lake_from_before_anybody_counted_is_counted_when_asked(tmp_path):
 
     frame = evening().filter(pl.col("at") >= START + timedelta(hours=19))
     frame.write_parquet(tmp_path / "log.parquet")
-    read(tmp_path / "log.parquet", tmp_path / "lake", Reading())
+    read(readers.open(tmp_path / "log.parquet"), tmp_path / "lake")
     counted = Lake(tmp_path / "lake").events()
     shows, coverage = counted.shows, counted.coverage
     path = tmp_path / "lake" / "lake.json"
@@ -156,8 +158,8 @@ def test_a_mapping_promises_kinds_that_nobody_did_that_day(tmp_path):
     (tmp_path / "map.toml").write_text('[kinds]\n"kill" = "combat.kill"\n"give" = "trade.give"\n')
     log = evening(actors=3).with_columns(pl.col("kind").replace({"combat.kill": "kill"}))
     log.write_csv(tmp_path / "log.csv", datetime_format="%Y-%m-%dT%H:%M:%SZ")
-    reading = Reading(mapping=str(tmp_path / "map.toml"))
-    read(tmp_path / "log.csv", tmp_path / "lake", reading)
+    mapped = SourceOptions(LogOptions(mapping=str(tmp_path / "map.toml")))
+    read(readers.open(tmp_path / "log.csv", mapped), tmp_path / "lake")
 
     assert Lake(tmp_path / "lake").shows["trade.give"] == 0
     assert "trade.receive" not in Lake(tmp_path / "lake").shows

@@ -13,6 +13,7 @@ from gamewarden.features import load
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.actions.stream import measure
 from gamewarden.spans import HOUR, MINUTE, SECOND
+from gamewarden.streams import PlainEvents
 from gamewarden.tables import EVENTS, FrameEvents, check
 
 START = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -136,9 +137,8 @@ def test_a_silence_leaves_out_the_chunks_in_which_nothing_happened():
 
 
 def test_a_null_kind_is_refused_by_name():
-    class Broken:
+    class Broken(PlainEvents):
         columns = frozenset({"actor", "at", "kind"})
-        rows = 1
 
         def batches(self, columns):
             frame = pl.DataFrame({"actor": ["a"], "at": [START], "kind": [None]}, schema_overrides={"kind": pl.String})

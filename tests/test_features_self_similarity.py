@@ -19,6 +19,7 @@ from gamewarden.features import load
 from gamewarden.features.self_similarity.recipe import SelfSimilarity, _frame
 from gamewarden.features.self_similarity.stream import measure
 from gamewarden.spans import DAY, HOUR, MINUTE, SECOND
+from gamewarden.streams import PlainEvents
 from gamewarden.tables import EVENTS, FrameEvents, check
 from self_similarity_reference import measured
 
@@ -31,13 +32,12 @@ COLUMNS = [
 ]
 
 
-class Batches:
+class Batches(PlainEvents):
     """Events in batches of any size, as a reader may give them: texts plain or on dictionaries."""
 
     def __init__(self, frame: pl.DataFrame, size: int, *, on_dictionary: bool = False) -> None:
         frame = check(frame, EVENTS, "test")
         self.columns = frozenset(name for name in frame.columns if frame[name].null_count() < frame.height)
-        self.rows = frame.height
         self._arrow = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
         self._size, self._on_dictionary = size, on_dictionary
 

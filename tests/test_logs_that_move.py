@@ -108,7 +108,12 @@ def actors(lake):
 @pytest.fixture(autouse=True)
 def short_blocks(monkeypatch):
     """Several blocks of every reader, so that the middle is not the end."""
-    for place in ("packed.CHUNK", "packed._ZSTD_CHUNK", "delimited.LONGEST_ROW", "jsonlines._BLOCK"):
+    for place in (
+        "compression.CHUNK",
+        "compression._ZSTD_CHUNK",
+        "logs.delimited.LONGEST_ROW",
+        "logs.jsonlines._BLOCK",
+    ):
         monkeypatch.setattr(f"gamewarden.readers.{place}", 1 << 14)
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden import pipeline
+from gamewarden import pipeline, readers
 from gamewarden.errors import ModelError
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.self_similarity.recipe import ROLES, SelfSimilarity
-from gamewarden.pipeline import Grounds, Reading, Wishes, measuring, scoring
+from gamewarden.pipeline import Grounds, Wishes, measuring, scoring
+from gamewarden.readers.options import LogOptions, SourceOptions
 from gamewarden.spans import MINUTE
 from gamewarden.store import verdicts
 
@@ -80,7 +81,7 @@ def place(tmp_path_factory) -> Place:
     labels.write_csv(place.directory / "labels.csv")
     for name, feature in DETECTORS.items():
         recipe = pipeline.detector_recipe(name, feature, {})
-        pipeline.fit(recipe, log, place.directory / "labels.csv", place.models(name), reading=Reading())
+        pipeline.fit(recipe, readers.open(log), place.directory / "labels.csv", place.models(name))
     return place
 
 
@@ -92,17 +93,17 @@ def all_that_is_said(place: Place, detector: str, source: Path) -> list[str] | M
     """Every sentence of `rank`, `explain`, `judge` and its sealed documents, which all hold; or the refusal."""
     models = place.models(detector)
     try:
-        ranked = pipeline.rank(source, models, Wishes(0.0, 0, detector), Reading())
+        ranked = pipeline.rank(readers.open(source), models, Wishes(0.0, 0, detector))
     except ModelError as refused:
         return refused
     said = [*ranked.frame["reasons"].drop_nulls()]
-    story = pipeline.explain(ranked.frame["actor"][0], source, models, detector, reading=Reading())
+    story = pipeline.explain(ranked.frame["actor"][0], readers.open(source), models, detector)
     said += story.evidence.filter(pl.col("weight") != 0)["says"].to_list()
-    judged = pipeline.judge(source, models, Reading())
+    judged = pipeline.judge(readers.open(source), models)
     kept = place.directory / "verdicts" / f"{detector}-{source.stem}"
-    pipeline.record(judged, source, kept, every_one=True)
+    pipeline.record(judged, readers.open(source), kept, every_one=True)
     documents = verdicts.stored(kept)[:6]
-    table = pipeline.verify(documents, Grounds(models, source))
+    table = pipeline.verify(documents, Grounds(models, readers.open(source)))
     assert table["holds"].all(), table["says"].to_list()
     for path in documents:
         evidence = verdicts.table_of(verdicts.load(path)["evidence"], str(path))
@@ -140,10 +141,10 @@ def test_a_log_of_another_game_is_refused_by_every_command(place, detector):
     source, models = place.log("another-game", renamed), place.models(detector)
 
     for command in (
-        lambda: pipeline.score(source, models, Reading()),
-        lambda: pipeline.rank(source, models, Wishes(0.5, 10), Reading()),
-        lambda: pipeline.explain("bot01", source, models, None, reading=Reading()),
-        lambda: pipeline.judge(source, models, Reading()),
+        lambda: pipeline.score(readers.open(source), models),
+        lambda: pipeline.rank(readers.open(source), models, Wishes(0.5, 10)),
+        lambda: pipeline.explain("bot01", readers.open(source), models, None),
+        lambda: pipeline.judge(readers.open(source), models),
     ):
         with pytest.raises(ModelError, match=r"cannot judge this log: .* of kinds that the model has never seen"):
             command()
@@ -154,7 +155,7 @@ def test_a_day_that_was_cut_at_eight_is_not_scored(place, detector):
     cut = played(seed=11).filter(pl.col("at") >= START + timedelta(hours=8))
     source = place.log("cut", cut)
 
-    scores = pipeline.score(source, place.models(detector), Reading())
+    scores = pipeline.score(readers.open(source), place.models(detector))
 
     first, second = (scores.frame.filter(since=START + timedelta(days=day)) for day in (0, 1))
     assert first["covered"].unique().to_list() == [pytest.approx(2 / 3, abs=0.01)]
@@ -164,20 +165,21 @@ def test_a_day_that_was_cut_at_eight_is_not_scored(place, detector):
 
 
 def test_whole_days_are_covered_whole_although_people_sleep(place):
-    scores = pipeline.score(place.directory / "whole.csv", place.models("account-day"), Reading())
+    scores = pipeline.score(readers.open(place.directory / "whole.csv"), place.models("account-day"))
 
     assert scores.frame["covered"].min() > 0.99
     assert scores.frame["probability"].null_count() == 0
 
 
-def kept(place: Place, detector: str, source: Path, reading: Reading | None = None) -> tuple[pl.DataFrame, list[str]]:
+def kept(place: Place, detector: str, path: Path, mapping: Path | None = None) -> tuple[pl.DataFrame, list[str]]:
     """The verdicts on a source, and every sentence of their sealed documents that weighs something; all hold."""
-    models, asked = place.models(detector), reading or Reading()
-    judged = pipeline.judge(source, models, asked)
-    directory = place.directory / "kept" / f"{detector}-{source.stem}-{asked.mapping is not None}"
+    logs = LogOptions(mapping=None if mapping is None else str(mapping))
+    models, source = place.models(detector), readers.open(path, SourceOptions(logs))
+    judged = pipeline.judge(source, models)
+    directory = place.directory / "kept" / f"{detector}-{path.stem}-{mapping is not None}"
     pipeline.record(judged, source, directory, every_one=True)
     documents = verdicts.stored(directory)
-    assert pipeline.verify(documents[:8], Grounds(models, source, asked))["holds"].all()
+    assert pipeline.verify(documents[:8], Grounds(models, source))["holds"].all()
     tables = [verdicts.table_of(verdicts.load(path)["evidence"], str(path)) for path in documents]
     return judged.verdicts, [line for table in tables for line in table.filter(pl.col("weight") != 0)["says"]]
 
@@ -189,7 +191,7 @@ def test_a_day_on_which_a_common_kind_went_silent_is_not_judged(place, detector)
     source = place.log("silent-day", silent)
 
     found, _ = kept(place, detector, source)
-    told = pipeline.score(source, place.models(detector), Reading())
+    told = pipeline.score(readers.open(source), place.models(detector))
 
     assert found.filter(since=START)["alarm"].null_count() == 0
     assert found.filter(since=second)["alarm"].count() == 0
@@ -203,8 +205,8 @@ def test_a_rare_kind_that_went_silent_for_a_day_is_not_told_of_that_day(place):
     silent = played(seed=11).filter(~((pl.col("kind") == "trade.give") & (pl.col("at") >= second)))
     source = place.log("silent-trades", silent)
 
-    rows = pipeline.explain("bot01", source, place.models("account-day"), None, reading=Reading()).model
-    told = scoring.rows_to_judge(measuring.feature_of(rows.feature), source, Reading()).frame
+    rows = pipeline.explain("bot01", readers.open(source), place.models("account-day"), None).model
+    told = scoring.rows_to_judge(measuring.feature_of(rows.feature), readers.open(source)).frame
 
     assert told.filter(since=START)["trade_give_count"].null_count() == 0
     assert told.filter(since=second)["trade_give_count"].count() == 0
@@ -228,7 +230,7 @@ def test_a_mapping_cannot_promise_what_never_comes(place, tmp_path):
     source = place.log("without-combat.kill", without("combat.kill"))
 
     with pytest.raises(ModelError, match=r"cannot show combat\.kill"):
-        kept(place, "account-day", source, Reading(mapping=str(tmp_path / "map.toml")))
+        kept(place, "account-day", source, tmp_path / "map.toml")
 
 
 @pytest.mark.parametrize("detector", DETECTORS)

@@ -8,6 +8,7 @@ import pytest
 from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.online.stopping import Stop
 from gamewarden.online.watch import watch, watch_to_file
+from gamewarden.streams import PlainPackets
 from gamewarden.tables import FramePackets
 from packets_made_up import mixture
 
@@ -58,10 +59,8 @@ def test_ctrl_c_asks_only_for_as_long_as_it_is_listened_to():
     assert signal.getsignal(signal.SIGINT) is before
 
 
-class Asking:
+class Asking(PlainPackets):
     """A source during whose reading somebody asks to stop."""
-
-    rows = None
 
     def __init__(self, frame, stop, after):
         self._whole, self._stop, self._after = FramePackets(frame, 500), stop, after

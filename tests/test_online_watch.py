@@ -14,6 +14,7 @@ from gamewarden.errors import ReadError, WriteError
 from gamewarden.features.traffic.fold import Fold
 from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.online.watch import MICRO_BATCH, Pace, watch, watch_to_file
+from gamewarden.streams import PlainPackets
 from gamewarden.tables import TRAFFIC, FramePackets, json_lines
 from packets_made_up import client, mixture
 
@@ -21,11 +22,10 @@ TABLE_II = TrafficTest()
 OFTEN = Pace(status_seconds=0.0, snapshot_packets=500)
 
 
-class Breaking:
+class Breaking(PlainPackets):
     """A source that ends in the middle with an error, as a process that dies would see nothing of the rest."""
 
     def __init__(self, frame, after, batch=100):
-        self.rows = None
         self._whole = FramePackets(frame, batch)
         self._after = after
 
@@ -75,9 +75,7 @@ def test_decisions_are_json_lines_with_the_columns_of_the_batch_run(frame):
 def test_a_decision_is_written_before_the_next_micro_batch_is_read():
     seen = []
 
-    class Live:
-        rows = None
-
+    class Live(PlainPackets):
         def batches(self):
             for batch in FramePackets(client([40] * 300), 100).batches():
                 yield batch
@@ -205,9 +203,7 @@ def test_a_file_of_decisions_shorter_than_the_state_knows_is_refused(frame, out,
 
 
 def test_two_watches_cannot_write_to_one_file(frame, out, state):
-    class Nested:
-        rows = None
-
+    class Nested(PlainPackets):
         def batches(self):
             with pytest.raises(WriteError, match="another watch"):
                 watch_to_file(FramePackets(frame), TABLE_II, out, state=state)

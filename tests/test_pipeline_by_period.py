@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gamewarden import pipeline
+from gamewarden import pipeline, readers
 from gamewarden.clock import Clock
 from gamewarden.config import Config
 from gamewarden.errors import ModelError
@@ -44,10 +44,9 @@ def games(tmp_path_factory):
             if more is not None:
                 pipeline.fit(
                     more,
-                    made[name] / "early.parquet",
+                    readers.open(made[name] / "early.parquet"),
                     made[name] / "labels.csv",
                     made[name] / "models",
-                    reading=pipeline.Reading(),
                 )
         return made[name]
 
@@ -55,7 +54,7 @@ def games(tmp_path_factory):
 
 
 def both(game, **options):
-    places = game / "lake", game / "models", pipeline.Reading()
+    places = readers.open(game / "lake"), game / "models"
     lean = pipeline.judge_lean(*places, **options)
     assert isinstance(lean, Lean)
     return lean, pipeline.judge(*places, **options)
@@ -77,14 +76,13 @@ def test_a_fusion_gives_the_same_verdicts_a_period_at_a_time(games, tmp_path):
     game = games("quiet")
     fused = shutil.copytree(game, tmp_path / "fused")
     pipeline.fit_fusion(
-        game / "early.parquet",
+        readers.open(game / "early.parquet"),
         game / "labels.csv",
         game / "models",
         fused / "models",
         fusion=Fusion(folds=3),
         every=None,
         config=Config(),
-        reading=pipeline.Reading(),
     )
     lean, whole = both(fused)
 
@@ -101,7 +99,7 @@ def test_periods_of_several_days_are_judged_whole(games):
 
 def test_periods_that_cut_rows_apart_are_judged_all_at_once(games):
     game = games("quiet")
-    found = pipeline.judge_lean(game / "lake", game / "models", pipeline.Reading(), every=12 * HOUR)
+    found = pipeline.judge_lean(readers.open(game / "lake"), game / "models", every=12 * HOUR)
 
     assert isinstance(found, pipeline.Judgement)
 
@@ -109,8 +107,8 @@ def test_periods_that_cut_rows_apart_are_judged_all_at_once(games):
 def test_documents_of_verdicts_are_the_same_to_the_letter(games, tmp_path):
     game = games("bots that change")
     lean, whole = both(game)
-    first = pipeline.record(lean, game / "lake", tmp_path / "lean", every_one=True)
-    again = pipeline.record(whole, game / "lake", tmp_path / "whole", every_one=True)
+    first = pipeline.record(lean, readers.open(game / "lake"), tmp_path / "lean", every_one=True)
+    again = pipeline.record(whole, readers.open(game / "lake"), tmp_path / "whole", every_one=True)
 
     assert first == again
     lean_files, whole_files = (
@@ -126,7 +124,7 @@ def slowed(game, place):
     midnight = pl.col("at").dt.truncate("1d")
     slow = pl.read_parquet(game / "events.parquet").with_columns(midnight + (pl.col("at") - midnight) * 20)
     write_table(slow, place / "slow.parquet")
-    pipeline.read(place / "slow.parquet", place / "lake", pipeline.Reading())
+    pipeline.read(readers.open(place / "slow.parquet"), place / "lake")
     return place / "lake"
 
 
@@ -135,7 +133,7 @@ def test_a_lake_of_strangers_is_refused_with_the_same_words(games, tmp_path):
     lake, words = slowed(game, tmp_path), []
     for judge in (pipeline.judge_lean, pipeline.judge):
         with pytest.raises(ModelError) as refused:
-            judge(lake, game / "models", pipeline.Reading())
+            judge(readers.open(lake), game / "models")
         words.append(str(refused.value))
 
     assert words[0] == words[1]
@@ -144,7 +142,7 @@ def test_a_lake_of_strangers_is_refused_with_the_same_words(games, tmp_path):
 
 def test_a_model_to_which_all_is_strange_is_left_out_and_the_others_judge(games, tmp_path):
     game = games("quiet")
-    places = slowed(game, tmp_path), game / "models", pipeline.Reading()
+    places = readers.open(slowed(game, tmp_path)), game / "models"
     lean, whole = pipeline.judge_lean(*places), pipeline.judge(*places)
 
     assert [model.card.detector for model in lean.models] == ["self-similarity"]
@@ -162,7 +160,7 @@ def test_no_step_holds_more_than_its_period(games, monkeypatch):
 
     monkeypatch.setattr(by_period, "judged", counting)
     game = games("quiet")
-    pipeline.judge_lean(game / "lake", game / "models", pipeline.Reading())
+    pipeline.judge_lean(readers.open(game / "lake"), game / "models")
 
     assert held == [60] * 5
 
@@ -172,8 +170,8 @@ def test_a_lake_with_an_event_of_the_year_9979_is_judged_without_walking_there(g
     events = pl.read_parquet(game / "events.parquet")
     far = events.head(1).with_columns(pl.col("at") + timedelta(days=2_900_000), seq=pl.lit(10**9, pl.UInt64))
     write_table(pl.concat([events, far]), tmp_path / "log.parquet")
-    pipeline.read(tmp_path / "log.parquet", tmp_path / "lake", pipeline.Reading())
-    found = pipeline.judge_lean(tmp_path / "lake", game / "models", pipeline.Reading())
+    pipeline.read(readers.open(tmp_path / "log.parquet"), tmp_path / "lake")
+    found = pipeline.judge_lean(readers.open(tmp_path / "lake"), game / "models")
 
     assert len(periods_of_stretches(Lake(tmp_path / "lake").stretches, Clock(DAY))) == 6
     assert found.rows == 5 * 60 + 1
@@ -229,9 +227,9 @@ def test_judging_twice_the_days_holds_little_more(games, tmp_path):
         place = tmp_path / f"{times}"
         place.mkdir()
         write_table(numbered, place / "log.parquet")
-        pipeline.read(place / "log.parquet", place / "lake", pipeline.Reading())
+        pipeline.read(readers.open(place / "log.parquet"), place / "lake")
         tracemalloc.start()
-        pipeline.judge_lean(place / "lake", game / "models", pipeline.Reading())
+        pipeline.judge_lean(readers.open(place / "lake"), game / "models")
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from gamewarden import pipeline
+from gamewarden import pipeline, readers
 from gamewarden.clock import Clock, Period
 from gamewarden.pipeline.maintaining import maintain, told
 from gamewarden.spans import DAY, HOUR, to_micros
@@ -28,7 +28,7 @@ def clock():
 def take(game, events, name):
     """One more log in the lake of a game."""
     write_table(events, game / name)
-    pipeline.read(game / name, game / "lake", pipeline.Reading())
+    pipeline.read(readers.open(game / name), game / "lake")
 
 
 def day_of(events, day):

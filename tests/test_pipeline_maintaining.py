@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gamewarden import detectors, pipeline
+from gamewarden import detectors, pipeline, readers
 from gamewarden.drift.flow import STEPS
 from gamewarden.errors import ReadError, WriteError
 from gamewarden.features.actions.recipe import Actions
@@ -68,7 +68,7 @@ def standing(place):
 
 
 def score(place):
-    return pipeline.score(place / "lake", place / "models", pipeline.Reading()).frame
+    return pipeline.score(readers.open(place / "lake"), place / "models").frame
 
 
 def test_bots_that_change_are_noticed_and_a_better_model_takes_over(game):
@@ -331,9 +331,9 @@ def test_a_model_fitted_later_does_not_take_over_by_being_the_newest_file(game):
     maintain(replace(task_of(game), until=START + timedelta(days=3)))
     first = standing(game)
     recipe = pipeline.detector_recipe(
-        "account-day", pipeline.feature_recipe("self-similarity", {}, task_of(game).config, pipeline.Reading()), {}
+        "account-day", pipeline.feature_recipe("self-similarity", {}, task_of(game).config), {}
     )
-    pipeline.fit(recipe, game / "lake", game / "labels.csv", game / "models", reading=pipeline.Reading())
+    pipeline.fit(recipe, readers.open(game / "lake"), game / "labels.csv", game / "models")
 
     assert standing(game) == first
 
@@ -364,7 +364,7 @@ def test_chunks_of_actions_are_maintained_too_and_walking_is_no_new_kind_to_them
     game = copied(adapted, tmp_path / "game")
     shutil.rmtree(game / "models")
     recipe = pipeline.detector_recipe("actions-frequency", Actions(chunk=10 * MINUTE), {})
-    pipeline.fit(recipe, game / "early.parquet", game / "labels.csv", game / "models", reading=pipeline.Reading())
+    pipeline.fit(recipe, readers.open(game / "early.parquet"), game / "labels.csv", game / "models")
     maintain(replace(task_of(game), until=START + timedelta(days=7)))
     history = Upkeep(game / "models", "actions-frequency").history().records
     steps = {record["step"]: record for record in history}
@@ -455,15 +455,14 @@ def test_a_log_that_loses_most_events_is_incomplete_and_nothing_is_learned_from_
 
 def test_scores_that_maintenance_does_not_trust_say_so_wherever_they_are_shown(tmp_path):
     game = make_game(tmp_path, Log(days=10, renamed=(8,)))
-    places = game / "lake", game / "models"
-    before = pipeline.score(*places, pipeline.Reading()).notes
+    places = readers.open(game / "lake"), game / "models"
+    before = pipeline.score(*places).notes
     maintain(task_of(game, labels=None))
-    read = pipeline.Reading()
     shown = {
-        "score": pipeline.score(*places, read).notes,
-        "rank": pipeline.rank(*places, pipeline.Wishes(0.5, 5), read).notes,
-        "judge": pipeline.judge(*places, read).caveats,
-        "explain": pipeline.explain("human031", *places, None, reading=read).caveats,
+        "score": pipeline.score(*places).notes,
+        "rank": pipeline.rank(*places, pipeline.Wishes(0.5, 5)).notes,
+        "judge": pipeline.judge(*places).caveats,
+        "explain": pipeline.explain("human031", *places, None).caveats,
     }
     line = f"maintenance does not trust the scores {standing(game)} gives 2026-03-10: 10 kinds are new to the model"
 
@@ -475,7 +474,7 @@ def test_scores_that_maintenance_does_not_trust_say_so_wherever_they_are_shown(t
 def test_scores_of_other_days_say_nothing_of_a_day_that_maintenance_does_not_trust(tmp_path):
     game = make_game(tmp_path, Log(days=10, renamed=(8,)))
     maintain(task_of(game, labels=None))
-    notes = pipeline.score(game / "early.parquet", game / "models", pipeline.Reading()).notes
+    notes = pipeline.score(readers.open(game / "early.parquet"), game / "models").notes
 
     assert not any("maintenance" in remark for remark in notes)
 
@@ -484,7 +483,7 @@ def test_a_damaged_history_keeps_no_score_back_and_is_said(game):
     maintain(replace(task_of(game), until=START + timedelta(days=3)))
     path = game / "models/maintenance/account-day/history.jsonl"
     path.write_text(path.read_text().replace("learning", "in control"))
-    notes = pipeline.score(game / "lake", game / "models", pipeline.Reading()).notes
+    notes = pipeline.score(readers.open(game / "lake"), game / "models").notes
 
     assert any(remark.startswith(f"whether maintenance trusts {standing(game)} is unknown:") for remark in notes)
 

@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from gamewarden import detectors, pipeline
+from gamewarden import detectors, pipeline, readers
 from gamewarden.cli import root
 from gamewarden.contracts import Recipe
 from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.pipeline import Reading
+from gamewarden.pipeline import RunOptions
 from gamewarden.pipeline.prevalence import scored
 from gamewarden.spans import MINUTE
 from gamewarden.store import models
@@ -35,7 +35,7 @@ def place(tmp_path_factory):
         ("self-similarity", SelfSimilarity(min_windows=10)),
     ):
         recipe = pipeline.detector_recipe(name, feature, {})
-        pipeline.fit(recipe, place / "log.parquet", place / "labels.csv", place / "models", reading=Reading())
+        pipeline.fit(recipe, readers.open(place / "log.parquet"), place / "labels.csv", place / "models")
     return place
 
 
@@ -56,7 +56,7 @@ def run(*words):
 
 
 def measured(model, log):
-    return pipeline.measure(SelfSimilarity.from_dict(model.feature.options), log, Reading()).frame
+    return pipeline.measure(SelfSimilarity.from_dict(model.feature.options), readers.open(log)).frame
 
 
 def test_every_model_stands_in_the_list_with_what_it_was_made_from(place):
@@ -107,7 +107,7 @@ def test_the_page_of_every_detector_names_period_sources_results_needs_and_weakn
     for name in ("actions-two-stage", "account-day"):
         feature = pipeline.feature_class_of(name)()
         recipe = pipeline.detector_recipe(name, feature, {})
-        model = pipeline.fit(recipe, place / "log.parquet", place / "labels.csv", tmp_path, reading=Reading()).model
+        model = pipeline.fit(recipe, readers.open(place / "log.parquet"), place / "labels.csv", tmp_path).model
         values = json.loads(pipeline.page_of(model, tmp_path).json())
 
         assert values["training"]["since"] < values["training"]["until"]
@@ -137,10 +137,10 @@ def test_promoting_and_rolling_back_say_what_is_in_force_and_why_is_kept(shelf):
 
 def test_scores_come_from_the_promoted_model(place, shelf):
     old, new = ids(shelf)
-    before = pipeline.score(place / "log.parquet", shelf, Reading()).frame
+    before = pipeline.score(readers.open(place / "log.parquet"), shelf).frame
     pipeline.promote(shelf, old, because="", by="x", at=NOON)
 
-    after = pipeline.score(place / "log.parquet", shelf, Reading()).frame
+    after = pipeline.score(readers.open(place / "log.parquet"), shelf).frame
 
     assert new in before["model"].to_list()
     assert old in after["model"].to_list()
@@ -152,7 +152,7 @@ def test_a_model_fitted_beside_a_promoted_one_says_how_it_would_take_over(place,
     pipeline.promote(shelf, old, because="", by="x", at=NOON)
     recipe = pipeline.detector_recipe("account-day", SelfSimilarity(min_windows=10, unit=2 * MINUTE), {})
 
-    fitted = pipeline.fit(recipe, place / "log.parquet", place / "labels.csv", shelf, reading=Reading())
+    fitted = pipeline.fit(recipe, readers.open(place / "log.parquet"), place / "labels.csv", shelf)
 
     assert fitted.notes[-1].startswith(f"{old} was promoted and stays in force; `gamewarden model promote {new}")
     assert [one.card.id for one in pipeline.load_models(shelf, "account-day")] == [old]
@@ -201,7 +201,7 @@ def test_a_learned_number_that_differs_is_found(place):
 def test_who_scores_differently_is_listed_with_the_largest_difference_first(place):
     both = tuple(pipeline.load_model(place / "models", one) for one in ids(place / "models"))
 
-    told = pipeline.compare_on(both, place / "log.parquet", 0.5, Reading())
+    told = pipeline.compare_on(both, readers.open(place / "log.parquet"), 0.5)
 
     scores = [scored(model, measured(model, place / "log.parquet"), SUPPOSED) for model in both]
     assert told.frame.height == scores[0].height
@@ -229,16 +229,16 @@ def test_a_bad_condition_is_found_before_anything_is_measured(place):
     measured = []
 
     with pytest.raises(ConfigError, match="there is no column 'wealth'"):
-        pipeline.rank(place / "log.parquet", place / "models", wishes, Reading(), measured.append)
+        pipeline.rank(readers.open(place / "log.parquet"), place / "models", wishes, progress=measured.append)
 
     assert not measured
 
 
 def test_a_zone_that_the_model_was_not_fitted_with_is_spoken_of(place):
-    told = pipeline.score(place / "log.parquet", place / "models", Reading(time_zone="Asia/Seoul"))
+    told = pipeline.score(readers.open(place / "log.parquet"), place / "models", RunOptions("Asia/Seoul"))
 
     assert any("cuts days by UTC, as fitted; Asia/Seoul is only" in line for line in told.notes)
-    without = pipeline.score(place / "log.parquet", place / "models", Reading())
+    without = pipeline.score(readers.open(place / "log.parquet"), place / "models")
     assert not any("cuts days" in line for line in without.notes)
 
 

@@ -11,14 +11,13 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gamewarden import pipeline
+from gamewarden import pipeline, readers
 from gamewarden.cli import root
 from gamewarden.config import Config
 from gamewarden.errors import GamewardenError, VerdictError
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.pipeline import Grounds, Reading
-from gamewarden.pipeline.recording import source_of
+from gamewarden.pipeline import Grounds
 from gamewarden.spans import MINUTE
 from gamewarden.store import models, sealed, verdicts
 from gamewarden.tables import TIME
@@ -39,9 +38,9 @@ def place(tmp_path_factory):
         ("actions-two-stage", Actions(chunk=30 * MINUTE)),
     ):
         recipe = pipeline.detector_recipe(name, feature, {})
-        pipeline.fit(recipe, place / "log.parquet", place / "labels.csv", place / "models", reading=Reading())
-    judged = pipeline.judge(place / "log.parquet", place / "models", Reading())
-    pipeline.record(judged, place / "log.parquet", place / "verdicts", every_one=True)
+        pipeline.fit(recipe, readers.open(place / "log.parquet"), place / "labels.csv", place / "models")
+    judged = pipeline.judge(readers.open(place / "log.parquet"), place / "models")
+    pipeline.record(judged, readers.open(place / "log.parquet"), place / "verdicts", every_one=True)
     return place
 
 
@@ -72,9 +71,9 @@ def resealed(path, change, *, named=True):
 
 
 def test_every_verdict_is_one_document_and_comes_out_the_same_to_the_last_bit(place):
-    judged = pipeline.judge(place / "log.parquet", place / "models", Reading())
+    judged = pipeline.judge(readers.open(place / "log.parquet"), place / "models")
 
-    table = pipeline.verify([place / "verdicts"], Grounds(place / "models", place / "log.parquet"))
+    table = pipeline.verify([place / "verdicts"], Grounds(place / "models", readers.open(place / "log.parquet")))
 
     assert table.height == judged.verdicts.height > 20
     assert table["holds"].all()
@@ -94,16 +93,16 @@ def test_a_document_holds_features_typical_values_sentences_models_and_sources(d
     assert values["source"] == {
         "kind": "file",
         "name": "log.parquet",
-        "digest": source_of(place / "log.parquet")["digest"],
+        "digest": readers.open(place / "log.parquet").fingerprint().digest,
     }
     assert values["gamewarden"]
 
 
 def test_judging_again_adds_nothing(place):
-    judged = pipeline.judge(place / "log.parquet", place / "models", Reading())
+    judged = pipeline.judge(readers.open(place / "log.parquet"), place / "models")
     before = {path: path.read_bytes() for path in verdicts.stored(place / "verdicts")}
 
-    again = pipeline.record(judged, place / "log.parquet", place / "verdicts", every_one=True)
+    again = pipeline.record(judged, readers.open(place / "log.parquet"), place / "verdicts", every_one=True)
 
     assert (again.new, again.known) == (0, len(before))
     assert {path: path.read_bytes() for path in verdicts.stored(place / "verdicts")} == before
@@ -116,8 +115,8 @@ def test_rows_of_another_player_rename_no_verdict(place, tmp_path):
     shutil.copytree(place / "verdicts", tmp_path / "verdicts")
     before = {path.name: path.read_bytes() for path in (tmp_path / "verdicts").iterdir()}
 
-    judged = pipeline.judge(tmp_path / "log.parquet", place / "models", Reading())
-    kept = pipeline.record(judged, tmp_path / "log.parquet", tmp_path / "verdicts", every_one=True)
+    judged = pipeline.judge(readers.open(tmp_path / "log.parquet"), place / "models")
+    kept = pipeline.record(judged, readers.open(tmp_path / "log.parquet"), tmp_path / "verdicts", every_one=True)
 
     assert (kept.known, kept.left_out) == (len(before), 0)
     assert kept.new <= 1  # that of the other player, if two events are enough to say so
@@ -125,10 +124,10 @@ def test_rows_of_another_player_rename_no_verdict(place, tmp_path):
 
 
 def test_only_verdicts_that_reach_a_point_are_kept_unless_all_are_asked_for(place, tmp_path):
-    judged = pipeline.judge(place / "log.parquet", place / "models", Reading())
+    judged = pipeline.judge(readers.open(place / "log.parquet"), place / "models")
     reached = judged.points.reached(judged.verdicts).is_in(["conservative", "progressive"]).sum()
 
-    kept = pipeline.record(judged, place / "log.parquet", tmp_path)
+    kept = pipeline.record(judged, readers.open(place / "log.parquet"), tmp_path)
 
     assert (kept.new, kept.left_out) == (reached, judged.verdicts.height - reached)
 
@@ -137,17 +136,16 @@ def test_a_fused_verdict_comes_out_the_same_too(place, tmp_path):
     shelf = shutil.copytree(place / "models", tmp_path / "models")
     fusion = Fusion(folds=3, least=5)
     pipeline.fit_fusion(
-        place / "log.parquet",
+        readers.open(place / "log.parquet"),
         place / "labels.csv",
         shelf,
         shelf,
         fusion=fusion,
         config=Config(),
         every=None,
-        reading=Reading(),
     )
-    judged = pipeline.judge(place / "log.parquet", shelf, Reading())
-    pipeline.record(judged, place / "log.parquet", tmp_path / "verdicts", every_one=True)
+    judged = pipeline.judge(readers.open(place / "log.parquet"), shelf)
+    pipeline.record(judged, readers.open(place / "log.parquet"), tmp_path / "verdicts", every_one=True)
 
     table = pipeline.verify([tmp_path / "verdicts"], Grounds(shelf))
 
@@ -255,7 +253,7 @@ def test_without_models_only_the_document_itself_is_looked_at(document):
 
 def test_a_source_without_models_is_refused(document, place):
     with pytest.raises(VerdictError, match="give --models too"):
-        pipeline.verify([document], Grounds(None, place / "log.parquet"))
+        pipeline.verify([document], Grounds(None, readers.open(place / "log.parquet")))
 
 
 def test_a_directory_without_verdicts_says_how_to_keep_some(tmp_path):

@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
+from gamewarden import features, pipeline, readers
 from gamewarden.readers.logs.lint import lint, lint_events
 from gamewarden.readers.logs.mapping import load_mapping, parse_mapping
 from gamewarden.tables import FrameEvents
+from plugged import offered
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -187,3 +189,33 @@ def test_a_log_without_one_good_row_says_nothing_of_detectors(tmp_path):
 
     assert "Suspicious: no row could be kept, so that nothing can be said of detectors." in lines
     assert not any("stays blind" in line for line in lines)
+
+
+FAMILY = '''
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Part:
+    """How far somebody walks."""
+
+    name = "strides"
+    input = "events"
+    requires = ("actor", "x", "y")
+    optional = {"combat.kill": "strides to a kill"}
+'''
+
+
+def test_the_command_speaks_of_every_feature_of_events_those_of_installed_packages_too(tmp_path, monkeypatch):
+    log = tmp_path / "log.csv"
+    write(log, "actor,at,kind\na,2026-03-01T00:00:00Z,move\n")
+
+    with offered(features.REGISTRY, "strides", FAMILY, tmp_path, monkeypatch):
+        found = pipeline.lint(readers.open(log))
+
+    said = {sight.name: sight.sentence() for sight in found.sights if sight.what == "feature"}
+    assert said["strides"] == "strides stays blind: the log has no x and no y."
+    assert "activity" in said
+    assert not {"traffic", "session", "account-table"} & said.keys()
+    assert "Feature: strides stays blind: the log has no x and no y." in found.sentences()
+    assert ("feature", "strides") in found.table().select("topic", "subject").rows()

@@ -6,9 +6,8 @@ import pytest
 
 import ragnarok_bytes as ro
 from capture_bytes import CLIENT, CLIENT6, SYN, ethernet, ipv4, ipv6, pcap, tcp
+from gamewarden import readers
 from gamewarden.errors import ConfigError
-from gamewarden.pipeline.sessions import open_message_events
-from gamewarden.pipeline.sources import Reading
 from gamewarden.readers.ragnarok.captures import MessageCapture
 from gamewarden.readers.ragnarok.events import MessageEvents
 from gamewarden.readers.ragnarok.message_table import MessageTable, parse_packet_db
@@ -207,18 +206,17 @@ def test_the_size_of_the_batches_does_not_matter():
 def test_a_lake_takes_a_stream_in_once_and_anew_when_it_has_grown(tmp_path):
     path, lake = tmp_path / "a.adam", tmp_path / "lake"
     path.write_bytes(ro.tag(AT) + ro.connect() + ro.walk(1, 1))
-    reading = Reading(game="ragnarok")
 
-    first = Lake(lake).add(open_message_events(path, reading))
-    again = Lake(lake).add(open_message_events(path, reading))
+    first = Lake(lake).add(readers.open(path, reader="ragnarok").log())
+    again = Lake(lake).add(readers.open(path, reader="ragnarok").log())
     path.write_bytes(path.read_bytes() + ro.tag(AT + SECOND) + ro.walk(2, 2))
-    grown = Lake(lake).add(open_message_events(path, reading))
+    grown = Lake(lake).add(readers.open(path, reader="ragnarok").log())
 
     assert (first.new, again.new, again.known, grown.new) == (3, 0, 3, 4)
     rows = sum(batch.num_rows for batch in Lake(lake).events().batches(("kind",)))
     assert rows == 4
 
 
-def test_a_game_nobody_knows_is_refused(tmp_path):
+def test_a_reader_nobody_knows_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="ragnarok"):
-        open_message_events(tmp_path / "x", Reading(game="chess"))
+        readers.open(tmp_path / "x", reader="chess")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import polars as pl
 
-from gamewarden import pipeline
+from gamewarden import pipeline, readers
 from gamewarden.config import config_from
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.maintaining import Upkept
@@ -104,11 +104,11 @@ def make_game(place, log, learned_days=3):
     events = log.events()
     write_table(events, place / "events.parquet")
     write_table(log.labels(), place / "labels.csv")
-    pipeline.read(place / "events.parquet", place / "lake", pipeline.Reading())
+    pipeline.read(readers.open(place / "events.parquet"), place / "lake")
     early = place / "early.parquet"
     write_table(events.filter(pl.col("at") < START + timedelta(days=learned_days)), early)
     recipe = pipeline.detector_recipe("account-day", SelfSimilarity(), {})
-    pipeline.fit(recipe, early, place / "labels.csv", place / "models", reading=pipeline.Reading())
+    pipeline.fit(recipe, readers.open(early), place / "labels.csv", place / "models")
     return place
 
 

@@ -18,12 +18,12 @@ from gamewarden.features.traffic.fold import Fold
 from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.online.journal import load_state
 from gamewarden.online.watch import Pace, watch_to_file
+from gamewarden.streams import PlainPackets
 
 
-class ArrowPackets:
+class ArrowPackets(PlainPackets):
     def __init__(self, path):
         self.path = path
-        self.rows = None
 
     def batches(self):
         with pa.ipc.open_file(self.path) as file:

@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, Self
+from datetime import datetime
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
 import polars as pl
 import pyarrow as pa
@@ -25,6 +26,9 @@ class EventStream(Protocol):
     No event comes twice: whoever offers the stream has dropped rows whose source and seq were there already.
     Batches have exactly the columns asked for, in that order. `at` is timestamp[us, UTC], `seq` uint64, `level`
     int16; text columns are string, large_string or dictionary<int32, string>. A column the source lacks is all null.
+
+    What it shows and covers is said of the whole source, whatever part of it is read. A kind that a source can show was
+    seen in it, or its mapping promises it. Any other is null wherever it is counted, and never 0.
     """
 
     @property
@@ -35,16 +39,9 @@ class EventStream(Protocol):
     def rows(self) -> int | None:
         """How many rows there are, where that is known without reading them."""
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows in the source's order."""
-
-
-class Sighted(Protocol):
-    """What a stream of events may know of the source behind it: the whole of it, whatever part is read.
-
-    A kind that a source can show was seen in it, or its mapping promises it. Any other is null wherever it is
-    counted, and never 0.
-    """
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the latest reading has to say: rows left out, where it had to stop."""
 
     @property
     def shows(self) -> Mapping[str, int] | None:
@@ -54,17 +51,12 @@ class Sighted(Protocol):
     def coverage(self) -> Coverage | None:
         """When it was there; None where nobody knows."""
 
+    @property
+    def whole(self) -> "EventStream":
+        """The same time with everybody and every kind in it, where this stream leaves some out; else the stream."""
 
-def shown_by(events: object) -> Mapping[str, int] | None:
-    """What the source behind a stream can show; None of a stream that does not know."""
-    known: Mapping[str, int] | None = getattr(events, "shows", None)
-    return known
-
-
-def coverage_of(events: object) -> Coverage | None:
-    """When the source behind a stream was there; None of a stream that does not know."""
-    known: Coverage | None = getattr(events, "coverage", None)
-    return known
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows in the source's order."""
 
 
 class Content(Protocol):
@@ -135,6 +127,18 @@ class PacketStream(Protocol):
     def rows(self) -> int | None:
         """How many rows there are, where that is known without reading them."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the latest reading counted, and where it had to stop."""
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the latest reading has counted so far, by the words for it."""
+
+    @property
+    def withheld(self) -> int:
+        """Packets so far of sources that have not proven to be there, or for which there was no place."""
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows in the source's order."""
 
@@ -151,12 +155,28 @@ class MessageStream(Protocol):
     def rows(self) -> int | None:
         """How many rows there are, where that is known without reading them."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the latest reading counted, and where it had to stop."""
+
+    @property
+    def messages(self) -> int:
+        """How many messages the latest reading gave."""
+
+    @property
+    def sessions(self) -> int:
+        """In how many sessions they were."""
+
+    @property
+    def damaged(self) -> bool:
+        """Whether it had to skip something, or to stop."""
+
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows in the order of each session."""
 
 
 class RowStream(Protocol):
-    """An operator's own table: one row an actor, whatever its columns are called, the same rows at every reading."""
+    """An operator's own table: one row per actor, whatever its columns are called, the same rows at every reading."""
 
     @property
     def name(self) -> str:
@@ -166,8 +186,79 @@ class RowStream(Protocol):
     def columns(self) -> tuple[str, ...]:
         """The columns of the table, in its order."""
 
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, where that is known without reading them."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the latest reading has to say."""
+
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows in the source's order, exactly these columns, each as text or of its own type."""
+
+
+Stream: TypeAlias = EventStream | PacketStream | MessageStream | RowStream
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What a source held, so that it can be known again."""
+
+    kind: str  # file, lake, folder …
+    name: str
+    digest: str
+
+
+class Source(Protocol):
+    """What somebody has, opened: it says what it can be read as, and gives a stream of each kind.
+
+    Opening reads no more than the beginning. A method raises ReadError, in one line, where the source is not that.
+    """
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+
+    @property
+    def kinds(self) -> tuple[StreamKind, ...]:
+        """What it can be read as, the most likely first."""
+
+    @property
+    def sure(self) -> bool:
+        """Whether it holds all of its kinds; else it is one of them, and its bytes do not say which."""
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What the command line needs to read it in the same way, beside its name."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns where it is a table, as they are in it."""
+
+    @property
+    def parts(self) -> "Sequence[Source]":
+        """The files of a folder, each a source of its own; itself where it is one."""
+
+    def fingerprint(self) -> Fingerprint:
+        """What it holds now."""
+
+    def events(
+        self, since: datetime | None = None, until: datetime | None = None, actors: Collection[str] | None = None
+    ) -> EventStream:
+        """Its events of [since, until), of these actors only or of all."""
+
+    def log(self) -> LogSource:
+        """Its events as a lake takes them in: numbered, and known again when they come a second time."""
+
+    def packets(self, bounds: Bounds | None = None) -> PacketStream:
+        """Its packets; with bounds for a source without end."""
+
+    def messages(self, *, strict: bool = False) -> MessageStream:
+        """What game clients said in it; strict: the first message that cannot be read ends its stream."""
+
+    def rows(self) -> RowStream:
+        """Its rows, as an operator's own table."""
 
 
 class Feature(Protocol):

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from gamewarden.coverage import Coverage
 from gamewarden.errors import ReadError, TableError
 from gamewarden.files import bad_ending, whole_file
 from gamewarden.outside import plain_json
@@ -315,7 +317,9 @@ def _refuse_holes(frame: pl.DataFrame, table: Schema, door: str) -> None:
 
 
 class FrameEvents:
-    """Events that already stand in memory, as a stream."""
+    """Events that already stand in memory, as a stream that says nothing of where they come from."""
+
+    notes: tuple[str, ...] = ()
 
     def __init__(self, frame: pl.DataFrame, batch: int = 1 << 20) -> None:
         self.frame = check(frame, EVENTS, "events")
@@ -324,6 +328,21 @@ class FrameEvents:
         )
         self.rows = self.frame.height
         self._batch = batch
+
+    @property
+    def shows(self) -> Mapping[str, int] | None:
+        """Whatever they are asked for."""
+        return None
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """Nobody knows."""
+        return None
+
+    @property
+    def whole(self) -> Self:
+        """All of them are there."""
+        return self
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows in their order, `columns` only."""
@@ -334,9 +353,13 @@ class FrameEvents:
 class FramePackets:
     """Packets that already stand in memory, as a stream."""
 
+    notes: tuple[str, ...] = ()
+    withheld: int = 0
+
     def __init__(self, frame: pl.DataFrame, batch: int = 1 << 16) -> None:
         self.frame = check(frame, PACKETS, "packets")
         self.rows = self.frame.height
+        self.counts: Mapping[str, int] = {}
         self._batch = batch
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -347,7 +370,9 @@ class FramePackets:
 
 
 class FrameRows:
-    """An operator's own table in memory, as a stream: one row an actor, whatever its columns are called."""
+    """An operator's own table in memory, as a stream: one row per actor, whatever its columns are called."""
+
+    notes: tuple[str, ...] = ()
 
     def __init__(self, frame: pl.DataFrame, name: str = "table", batch: int = 1 << 16) -> None:
         self.frame = frame
@@ -365,10 +390,18 @@ class FrameRows:
 class FrameMessages:
     """Decoded messages that already stand in memory, as a stream."""
 
+    notes: tuple[str, ...] = ()
+    damaged: bool = False
+
     def __init__(self, frame: pl.DataFrame, batch: int = 1 << 16) -> None:
         self.frame = check(frame, MESSAGES, "messages")
-        self.rows = self.frame.height
+        self.rows = self.messages = self.frame.height
         self._batch = batch
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions the messages are of."""
+        return self.frame.select("stream", "session").n_unique()
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows in their order, `columns` only."""

@@ -16,6 +16,7 @@ def fit_account_table(name: str) -> click.Command:
     from gamewarden import detectors, pipeline
     from gamewarden.cli.recipes import chosen, options_of
     from gamewarden.features.account_table.recipe import AccountTable
+    from gamewarden.readers.options import SourceOptions
 
     detector = detectors.load(name)
 
@@ -41,7 +42,7 @@ def fit_account_table(name: str) -> click.Command:
         source: Path,
         positive: str | None,
         to: Path,
-        reading: pipeline.Reading,
+        reading: SourceOptions,
         as_json: bool,
         **given: Any,  # noqa: ANN401  the columns, and the options of the recipe
     ) -> None:
@@ -50,7 +51,7 @@ def fit_account_table(name: str) -> click.Command:
         hours = {"hours": current().styles.hardcore_hours}
         asked = pipeline.Asked(AccountTable(**named), positive, hours | chosen(detector, given))
         with progress(f"fitting {name}") as done:
-            fitted = pipeline.fit_table(asked, source, to, reading=reading, progress=done)
+            fitted = pipeline.fit_table(asked, options.opened(source, reading), to, progress=done)
         say(*fitted.notes)
         page = pipeline.page_of(fitted.model, to)
         show_page(page, as_json=as_json)

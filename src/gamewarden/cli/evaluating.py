@@ -12,7 +12,7 @@ from gamewarden.cli.show import Presentation, progress, say
 from gamewarden.extras import need
 
 if TYPE_CHECKING:
-    from gamewarden.pipeline import Reading
+    from gamewarden.readers.options import SourceOptions
 
 SPLITS = ("random", "actor", "farm", "time", "family", "all")
 
@@ -70,7 +70,7 @@ def evaluate(
     models: Path | None,
     report: Path | None,
     plot: Path | None,
-    reading: "Reading",
+    reading: "SourceOptions",
     present: Presentation,
     **given: Any,  # noqa: ANN401  how to split, and the options of the feature
 ) -> None:
@@ -92,17 +92,16 @@ def evaluate(
     names = pipeline.detectors_to_try(tried, rules)
     recipe = pipeline.feature_class_of(names[0])
     refuse_others(recipe, given)
-    feature = pipeline.feature_recipe(recipe.name, chosen(recipe, given), config, reading)
+    feature = pipeline.feature_recipe(recipe.name, chosen(recipe, given), config, reading.logs.time_zone)
+    held, run = options.opened(source, reading), options.run_options(reading)
     with progress("evaluating") as done:
-        told = pipeline.evaluate(
-            feature, source, labels, rules, tried=names, reading=reading, models=models, progress=done
-        )
+        told = pipeline.evaluate(feature, held, labels, rules, tried=names, run=run, models=models, progress=done)
     say(*told.notes)
     if plot is not None:
         pipeline.draw_evaluation(told, plot)
         say(f"The ROC curves are drawn in {plot}")
     if report is not None:
-        pipeline.report_evaluation(told, source, labels, report)
+        pipeline.report_evaluation(told, held, labels, report)
         say(f"The report is in {report}")
     present.table(told.result.summary if present.for_machines else pipeline.evaluation_in_short(told.result))
 

@@ -9,7 +9,7 @@ from gamewarden.cli import options
 from gamewarden.cli.show import Presentation, progress
 
 if TYPE_CHECKING:
-    from gamewarden.pipeline import Reading
+    from gamewarden.readers.options import SourceOptions
 
 
 @click.command
@@ -26,7 +26,7 @@ def verify(
     verdicts: tuple[Path, ...],
     models: Path | None,
     source: Path | None,
-    reading: "Reading",
+    reading: "SourceOptions",
     present: Presentation,
 ) -> None:
     """Say whether verdicts still stand, or what has changed.
@@ -37,7 +37,8 @@ def verify(
     """
     from gamewarden import pipeline
 
+    held = None if source is None else options.opened(source, reading)
     with progress("verifying") as done:
-        table = pipeline.verify(verdicts, pipeline.Grounds(models, source, reading), done)
+        table = pipeline.verify(verdicts, pipeline.Grounds(models, held, options.run_options(reading)), done)
     present.table(table)
     ctx.exit(0 if table["holds"].all() else 1)

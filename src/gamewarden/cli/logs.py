@@ -12,7 +12,7 @@ from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, one_under_the_other, progress, say, tell
 
 if TYPE_CHECKING:
-    from gamewarden.pipeline import Reading
+    from gamewarden.readers.options import SourceOptions
 
 _MODELS = click.option("--models", type=options.FILE, metavar="DIR", help="Measure as the model in force here does.")
 
@@ -21,7 +21,7 @@ _MODELS = click.option("--models", type=options.FILE, metavar="DIR", help="Measu
 @options.source
 @options.reading
 @options.table
-def lint(*, source: Path, reading: "Reading", present: Presentation) -> None:
+def lint(*, source: Path, reading: "SourceOptions", present: Presentation) -> None:
     """Say what of a log can be read, and who stays blind.
 
     Nothing is written: columns, times and kinds of the first rows are tried, and each detector says whether it could
@@ -29,7 +29,7 @@ def lint(*, source: Path, reading: "Reading", present: Presentation) -> None:
     """
     from gamewarden import pipeline
 
-    findings = pipeline.lint(source, reading)
+    findings = pipeline.lint(options.opened(source, reading))
     if present.for_machines:
         present.table(findings.table())
     else:
@@ -40,7 +40,7 @@ def lint(*, source: Path, reading: "Reading", present: Presentation) -> None:
 @click.argument("sources", nargs=-1, required=True, type=options.FILE, metavar="SOURCE…")
 @click.option("--to", "lake", type=options.FILE, required=True, metavar="DIR", help="The lake; made if need be.")
 @click.option("--keep-truncated", is_flag=True, help="Take what is whole of a packed file that ends early.")
-@click.option("--as", "game", type=click.Choice(["ragnarok"]), help="SOURCE holds what clients of this game said.")
+@click.option("--as", "reader", metavar="READER", help="Read SOURCE by this reader: ragnarok takes what clients said.")
 @options.ports
 @options.reading
 @ragnarok.decoding
@@ -50,9 +50,9 @@ def read(
     sources: tuple[Path, ...],
     lake: Path,
     keep_truncated: bool,
-    game: str | None,
+    reader: str | None,
     server_ports: tuple[int, ...],
-    reading: "Reading",
+    reading: "SourceOptions",
     present: Presentation,
 ) -> None:
     """Read logs into a Parquet lake by day, each only once.
@@ -64,11 +64,12 @@ def read(
     """
     from gamewarden import pipeline
 
-    asked = replace(reading, keep_truncated=keep_truncated, game=game, server_ports=server_ports)
+    logs = replace(reading.logs, keep_truncated=keep_truncated)
+    asked = options.with_ports(replace(reading, logs=logs), server_ports)
     added = []
     for source in sources:
         with progress(f"reading {source.name}") as done:
-            told = pipeline.read(source, lake, asked, done)
+            told = pipeline.read(options.opened(source, asked, reader), lake, done)
         say(*(f"{source}: {line}" for line in told.notes))
         added.append(told.frame)
     present.table(one_under_the_other(added))
@@ -93,7 +94,7 @@ def _measure_command(name: str) -> click.Command:
     def command(
         *,
         source: Path,
-        reading: "Reading",
+        reading: "SourceOptions",
         present: Presentation,
         models: Path | None = None,
         detector: str | None = None,
@@ -101,11 +102,11 @@ def _measure_command(name: str) -> click.Command:
     ) -> None:
         said, model = chosen(recipe, given), None
         if models is None:
-            feature = pipeline.feature_recipe(name, said, current(), reading)
+            feature = pipeline.feature_recipe(name, said, current(), reading.logs.time_zone)
         else:
             feature, model = pipeline.recipe_like(name, models, detector, said)
         with progress(f"measuring {name}") as done:
-            told = pipeline.measure_told(feature, source, reading, model, done)
+            told = pipeline.measure_told(feature, options.opened(source, reading), model, done)
         say(*told.notes)
         present.table(told.frame)
 

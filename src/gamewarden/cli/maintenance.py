@@ -12,8 +12,8 @@ from gamewarden.cli.show import Presentation, complain, progress, say, tell
 from gamewarden.extras import need
 
 if TYPE_CHECKING:
-    from gamewarden.pipeline import Reading
     from gamewarden.pipeline.maintaining import Maintained, Upkept
+    from gamewarden.readers.options import SourceOptions
 
 _MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
 
@@ -142,7 +142,7 @@ def _utc(value: Any) -> Any:  # noqa: ANN401  any option's value
 def backtest(
     *,
     probability: float | None,
-    reading: "Reading",
+    reading: "SourceOptions",
     present: Presentation,
     **asked: Any,  # noqa: ANN401  see Question
 ) -> None:
@@ -155,9 +155,10 @@ def backtest(
     config = current()
     threshold = config.rank.probability if probability is None else probability
     given = {name: _utc(value) for name, value in asked.items()}
+    given["source"] = options.opened(given["source"], reading)
     question = backtesting.Question(**given, probability=threshold, styles=styles_of(config))
     with progress("scoring the past") as done:
-        found = backtesting.backtest(question, reading, done)
+        found = backtesting.backtest(question, options.run_options(reading), done)
     say(*found.notes)
     present.table(found.groups, "Model B beside model A, by group")
     present.beside(found.changes, "Who changes")

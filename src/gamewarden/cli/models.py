@@ -1,6 +1,5 @@
 """Commands for finding bots: `fit`, `score`, `rank`, `explain`."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,9 @@ from gamewarden.presentation.listing import Layout
 from gamewarden.words import counted
 
 if TYPE_CHECKING:
-    from gamewarden.pipeline import Reading
+    from gamewarden.contracts import Source
     from gamewarden.pipeline.ranking import Ranked
+    from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
 
 RANKING = Layout(
@@ -63,14 +63,16 @@ def _fit_packets(name: str) -> click.Command:
         traces: tuple[Path, ...],
         labels: Path,
         to: Path,
-        reading: "Reading",
+        reading: "SourceOptions",
         as_json: bool,
         **given: Any,  # noqa: ANN401  each recipe brings options of its own
     ) -> None:
         need(f"fit {name}", "sklearn")
         recipe = pipeline.trace_recipe(name, chosen(detector, given))
         with progress(f"fitting {name}") as done:
-            fitted = pipeline.fit_traces(recipe, traces, labels, to, reading=reading, progress=done)
+            sources = [options.opened(trace, reading) for trace in traces]
+            run = options.run_options(reading)
+            fitted = pipeline.fit_traces(recipe, sources, labels, to, run=run, progress=done)
         say(*fitted.notes)
         model: Any = fitted.model
         page = pipeline.page_of(model, to)
@@ -96,12 +98,13 @@ def _fit_events(name: str) -> click.Command:
     @options_of(detector)
     @options.reading
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
-    def command(*, source: Path, labels: Path, to: Path, reading: "Reading", as_json: bool, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
+    def command(*, source: Path, labels: Path, to: Path, reading: "SourceOptions", as_json: bool, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
         need(f"fit {name}", "sklearn")
-        seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading)
+        seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading.logs.time_zone)
         recipe = pipeline.detector_recipe(name, seen, styled(detector, current()) | chosen(detector, given))
         with progress(f"fitting {name}") as done:
-            fitted = pipeline.fit(recipe, source, labels, to, reading=reading, progress=done)
+            run = options.run_options(reading)
+            fitted = pipeline.fit(recipe, options.opened(source, reading), labels, to, run=run, progress=done)
         say(*fitted.notes)
         page = pipeline.page_of(fitted.model, to)
         show_page(page, as_json=as_json)
@@ -129,7 +132,9 @@ def fit() -> None:
 @options.packets
 @ragnarok.decoding
 @options.table
-def score(*, source: Path, models: Path, prevalence: "Prevalence", reading: "Reading", present: Presentation) -> None:
+def score(
+    *, source: Path, models: Path, prevalence: "Prevalence", reading: "SourceOptions", present: Presentation
+) -> None:
     """Score every account and period with every model.
 
     A capture is scored by the models of packets and of sessions, a lake by those of events, a packetstream or a folder
@@ -143,7 +148,7 @@ def score(*, source: Path, models: Path, prevalence: "Prevalence", reading: "Rea
     from gamewarden import pipeline
 
     with progress("scoring") as done:
-        told = pipeline.score(source, models, reading, done, prevalence)
+        told = pipeline.score(options.opened(source, reading), models, options.run_options(reading), done, prevalence)
     say(*told.notes)
     present.table(told.frame, layout=_SCORES)
 
@@ -178,7 +183,7 @@ def rank(
     source: Path,
     models: Path,
     page: Path | None,
-    reading: "Reading",
+    reading: "SourceOptions",
     present: Presentation,
     **wishes: Any,  # noqa: ANN401  the filters, see pipeline.Wishes
 ) -> None:
@@ -190,20 +195,21 @@ def rank(
     from gamewarden import pipeline
 
     with progress("ranking") as done:
-        told = pipeline.rank(source, models, pipeline.Wishes.of(current(), **wishes), reading, done)
+        held, asked = options.opened(source, reading), pipeline.Wishes.of(current(), **wishes)
+        told = pipeline.rank(held, models, asked, options.run_options(reading), done)
     say(*told.notes)
     if page is not None:
-        _write_page(told, page, source, models, reading)
+        _write_page(told, page, held, models)
     present.table(told.frame if present.for_machines else pipeline.ranking_in_short(told), layout=RANKING)
 
 
-def _write_page(told: "Ranked", page: Path, source: Path, models: Path, reading: "Reading") -> None:
+def _write_page(told: "Ranked", page: Path, source: "Source", models: Path) -> None:
     from gamewarden import pipeline
     from gamewarden.files import write_text
     from gamewarden.presentation.rank_page import rank_page
 
     with progress("drawing") as done:
-        shown = pipeline.rank_cards(told, source, models, reading, done)
+        shown = pipeline.rank_cards(told, source, models, done)
     write_text(page, rank_page(shown))
     say(f"{counted(len(shown.cards), 'card')} in {page}")
 
@@ -228,7 +234,7 @@ def explain(
     plot: Path | None,
     server_ports: tuple[int, ...],
     prevalence: "Prevalence",
-    reading: "Reading",
+    reading: "SourceOptions",
     present: Presentation,
 ) -> None:
     """Say in sentences why an account scores as it does."""
@@ -237,9 +243,10 @@ def explain(
 
     if plot is not None:
         need("explain --plot", "matplotlib")
-    asked = replace(reading, server_ports=server_ports)
+    asked, run = options.with_ports(reading, server_ports), options.run_options(reading)
     with progress(f"looking at {actor}") as done:
-        story = pipeline.explain(actor, source, models, detector, reading=asked, prevalence=prevalence, progress=done)
+        held = options.opened(source, asked)
+        story = pipeline.explain(actor, held, models, detector, run=run, prevalence=prevalence, progress=done)
     if plot is not None:
         pipeline.draw_story(story, plot)
         say(f"Its windows are drawn in {plot}")

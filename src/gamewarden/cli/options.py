@@ -1,6 +1,6 @@
 """Options that several commands share, and the kinds of values they take."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import wraps
@@ -16,7 +16,9 @@ from gamewarden.errors import ConfigError
 from gamewarden.spans import parse_span, parse_zone
 
 if TYPE_CHECKING:
-    from gamewarden.pipeline import Reading
+    from gamewarden.contracts import Source
+    from gamewarden.pipeline import RunOptions
+    from gamewarden.readers.options import SourceOptions
 
 Decorator = Callable[[Any], Any]
 FILE = click.Path(path_type=Path)
@@ -188,14 +190,16 @@ def packets(function: Callable[..., None]) -> Callable[..., None]:
     @wraps(function)
     def command(
         *,
-        reading: "Reading",
+        reading: "SourceOptions",
         server_ports: tuple[int, ...],
         accounts: Path | None,
         include_empty: bool,
         **given: Any,  # noqa: ANN401  the command's own
     ) -> None:
-        packets_too = replace(reading, server_ports=server_ports, accounts=accounts, include_empty=include_empty)
-        function(reading=packets_too, **given)
+        from gamewarden.readers.options import CaptureOptions
+
+        captures = CaptureOptions(server_ports, accounts, include_empty)
+        function(reading=replace(reading, captures=captures), **given)
 
     return command
 
@@ -236,17 +240,31 @@ def table(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _reading(mapping: str | None, time_zone: str | None, max_bad_share: float | None) -> "Reading":
+def _reading(mapping: str | None, time_zone: str | None, max_bad_share: float | None) -> "SourceOptions":
     from gamewarden.notices import now
-    from gamewarden.pipeline import Reading, limits_of
     from gamewarden.readers.logs.plausible import Plausible
+    from gamewarden.readers.options import LogOptions, SourceOptions
 
     config = current()
     share = config.read.max_bad_share if max_bad_share is None else max_bad_share
-    return Reading(
-        mapping,
-        time_zone or config.read.time_zone or None,
-        share,
-        limits=limits_of(config),
-        plausible=Plausible.of(config.read, now()),
-    )
+    zone = time_zone or config.read.time_zone or None
+    return SourceOptions(LogOptions(mapping, zone, share, plausible=Plausible.of(config.read, now())))
+
+
+def with_ports(reading: "SourceOptions", server_ports: tuple[int, ...]) -> "SourceOptions":
+    """The same way of reading, of captures of these ports."""
+    return replace(reading, captures=replace(reading.captures, server_ports=server_ports))
+
+
+def opened(place: Path | Sequence[Path], reading: "SourceOptions", reader: str | None = None) -> "Source":
+    """What stands at a place, or at several, as a source."""
+    from gamewarden import readers
+
+    return readers.open(place, reading, reader)
+
+
+def run_options(reading: "SourceOptions") -> "RunOptions":
+    """What this run goes by, as its options and warden.toml say."""
+    from gamewarden.pipeline import RunOptions, limits_of
+
+    return RunOptions(reading.logs.time_zone, limits_of(current()))

@@ -13,11 +13,11 @@ from gamewarden.cli.settings import current
 from gamewarden.cli.show import hand_over, say, status_line
 
 if TYPE_CHECKING:
-    from gamewarden.contracts import Bounds
+    from gamewarden.contracts import Bounds, PacketStream
     from gamewarden.features.traffic.fold import Tally
     from gamewarden.features.traffic.recipe import TrafficTest
     from gamewarden.online.watch import Status, Write
-    from gamewarden.pipeline import Reading
+    from gamewarden.readers.options import SourceOptions
 
 
 def _profile_options() -> list[click.Parameter]:
@@ -45,7 +45,7 @@ def watch(
     models: Path | None,
     counts: Path | None,
     one_sided: bool,
-    reading: "Reading",
+    reading: "SourceOptions",
     **given: Any,  # noqa: ANN401  the options of the traffic test
 ) -> None:
     """Judge every client by its packets, live.
@@ -59,16 +59,16 @@ def watch(
     test = _profile(models, given, reading)
     say(*test.warnings)
     bounds = pipeline.bounds_of(current(), one_sided=one_sided)
-    packets = pipeline.open_packet_source(source, reading, bounds)
+    packets = options.opened(source, reading).packets(bounds)
     with status_line() as status, _counted(counts, packets, status) as told:
         tally = _watch(packets, test, bounds, live=not source.is_file(), state=state, out=out, status=told)
-    say(*pipeline.notes_of(packets), _summary(tally))
+    say(*packets.notes, _summary(tally))
 
 
 @contextmanager
 def _counted(
     path: Path | None,
-    packets: Any,  # noqa: ANN401  a PacketStream, which costs an import
+    packets: "PacketStream",
     status: "Callable[[Status], object]",
 ) -> "Iterator[Callable[[Status], object]]":
     """The status for people, and the counts for machines where they are wanted."""
@@ -90,12 +90,12 @@ def _counted(
         counts.write(tally)
 
 
-def _profile(models: Path | None, given: dict[str, Any], reading: "Reading") -> "TrafficTest":
+def _profile(models: Path | None, given: dict[str, Any], reading: "SourceOptions") -> "TrafficTest":
     from gamewarden import pipeline
     from gamewarden.features.traffic.recipe import TrafficTest
 
     if models is None:
-        recipe: Any = pipeline.feature_recipe(TrafficTest.name, given, current(), reading)
+        recipe: Any = pipeline.feature_recipe(TrafficTest.name, given, current(), reading.logs.time_zone)
         found: TrafficTest = recipe
         return found
     if said := [name for name, value in given.items() if value is not None]:
@@ -104,7 +104,7 @@ def _profile(models: Path | None, given: dict[str, Any], reading: "Reading") -> 
 
 
 def _watch(
-    packets: Any,  # noqa: ANN401  a PacketStream, which costs an import
+    packets: "PacketStream",
     test: "TrafficTest",
     bounds: "Bounds",
     *,

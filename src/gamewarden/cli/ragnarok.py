@@ -14,7 +14,7 @@ from gamewarden.cli.show import Presentation, progress, say, tell
 from gamewarden.errors import ConfigError
 
 if TYPE_CHECKING:
-    from gamewarden.pipeline import Reading
+    from gamewarden.readers.options import SourceOptions
 
 _SOURCES = click.argument("sources", nargs=-1, required=True, type=options.FILE, metavar="SOURCE…")
 
@@ -34,7 +34,7 @@ def decoding(function: Callable[..., None]) -> Callable[..., None]:
     @wraps(function)
     def command(
         *,
-        reading: "Reading",
+        reading: "SourceOptions",
         packet_db: tuple[Path, ...],
         packet_version: int | None,
         strict: bool,
@@ -44,10 +44,9 @@ def decoding(function: Callable[..., None]) -> Callable[..., None]:
             raise ConfigError(
                 f"--packet-version {packet_version}: says nothing without a message table; name it with --packet-db"
             )
-        function(
-            reading=replace(reading, packet_db=packet_db, packet_version=packet_version, strict=strict),
-            **given,
-        )
+        from gamewarden.readers.options import MessageOptions
+
+        function(reading=replace(reading, messages=MessageOptions(packet_db, packet_version, strict)), **given)
 
     return command
 
@@ -59,9 +58,9 @@ def message_reading(function: Callable[..., None]) -> Callable[..., None]:
     @options.ports
     @wraps(inner)
     def command(*, server_ports: tuple[int, ...], **given: Any) -> None:  # noqa: ANN401  the command's own
-        from gamewarden.pipeline import Reading
+        from gamewarden.readers.options import SourceOptions
 
-        inner(reading=Reading(server_ports=server_ports), **given)
+        inner(reading=options.with_ports(SourceOptions(), server_ports), **given)
 
     return command
 
@@ -75,12 +74,12 @@ def measure_command(name: str, recipe: type) -> click.Command:
     @options_of(recipe)
     @message_reading
     @options.table
-    def command(*, sources: tuple[Path, ...], reading: "Reading", present: Presentation, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
+    def command(*, sources: tuple[Path, ...], reading: "SourceOptions", present: Presentation, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
         from gamewarden import pipeline
 
-        feature = pipeline.feature_recipe(name, chosen(recipe, given), current(), reading)
+        feature = pipeline.feature_recipe(name, chosen(recipe, given), current())
         with progress(f"measuring {name}") as done:
-            told = pipeline.measure_sessions(feature, sources, reading, done)
+            told = pipeline.measure(feature, options.opened(sources, reading), done)
         say(*told.notes)
         present.table(told.frame)
 
@@ -100,7 +99,7 @@ def packets(
     version: int | None,
     names: Path | None,
     summary: bool,
-    reading: "Reading",
+    reading: "SourceOptions",
     present: Presentation,
 ) -> None:
     """Say what a message table means, or what a client did.
@@ -123,12 +122,12 @@ def packets(
 
 
 def _tell(
-    sources: tuple[Path, ...], names: Path | None, reading: "Reading", present: Presentation, *, summary: bool
+    sources: tuple[Path, ...], names: Path | None, reading: "SourceOptions", present: Presentation, *, summary: bool
 ) -> None:
     from gamewarden import pipeline
     from gamewarden.presentation.trace import decoded_frame, session_sentences, trace_lines
 
-    stream = pipeline.open_message_source(sources, reading)
+    stream = options.opened(sources, reading).messages()
     known = {} if names is None else pipeline.character_names(names)
     if present.for_machines:
         present.table(decoded_frame(stream))

@@ -11,7 +11,7 @@ from gamewarden.cli.show import Presentation, progress, say, show_page
 from gamewarden.extras import need
 
 if TYPE_CHECKING:
-    from gamewarden.pipeline import Reading
+    from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
 
 
@@ -43,17 +43,16 @@ def fit_command(name: str) -> click.Command:
         labels: Path | None,
         to: Path,
         prevalence: "Prevalence",
-        reading: "Reading",
+        reading: "SourceOptions",
         as_json: bool,
         **given: Any,  # noqa: ANN401  each recipe brings options of its own
     ) -> None:
         need(f"fit {name}", "sklearn")
-        seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading)
+        seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading.logs.time_zone)
         recipe = pipeline.detector_recipe(name, seen, chosen(detector, given))
         with progress(f"fitting {name}") as done:
-            told = pipeline.fit_sessions(
-                recipe, sources, labels, to, reading=reading, prevalence=prevalence, progress=done
-            )
+            held, run = options.opened(sources, reading), options.run_options(reading)
+            told = pipeline.fit_sessions(recipe, held, labels, to, run=run, prevalence=prevalence, progress=done)
         say(*told.fitted.notes)
         page = pipeline.page_of(told.fitted.model, to)
         show_page(page, as_json=as_json)

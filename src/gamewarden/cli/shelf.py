@@ -14,7 +14,7 @@ from gamewarden.cli.show import Presentation, progress, say, show_page, tell
 from gamewarden.presentation.listing import Layout
 
 if TYPE_CHECKING:
-    from gamewarden.pipeline import Reading
+    from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
 
 
@@ -133,7 +133,7 @@ def diff(
     models: Path,
     source: Path | None,
     prevalence: "Prevalence",
-    reading: "Reading",
+    reading: "SourceOptions",
     present: Presentation,
 ) -> None:
     """Say how two models differ.
@@ -148,8 +148,8 @@ def diff(
     present.table(difference.table)
     if source is not None:
         with progress("scoring") as done:
-            told = pipeline.compare_on(
-                both, source, current().rank.probability, reading, prevalence=prevalence, progress=done
-            )
+            held, run = options.opened(source, reading), options.run_options(reading)
+            listed = current().rank.probability
+            told = pipeline.compare_on(both, held, listed, run, prevalence=prevalence, progress=done)
         say(*told.notes)
         present.beside(told.frame, "scores")

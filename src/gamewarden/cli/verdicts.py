@@ -14,7 +14,7 @@ from gamewarden.presentation.listing import Layout
 if TYPE_CHECKING:
     import polars as pl
 
-    from gamewarden.pipeline import Reading
+    from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
 
 _EVERY = click.option("--every", type=options.Span(), help="Length of one period.  [default: warden.toml]")
@@ -38,7 +38,7 @@ def judge(
     to: Path | None,
     every_one: bool,
     prevalence: "Prevalence",
-    reading: "Reading",
+    reading: "SourceOptions",
     present: Presentation,
 ) -> None:
     """Judge every account and period by all detectors at once.
@@ -49,14 +49,15 @@ def judge(
     """
     from gamewarden import pipeline
 
+    held, run = options.opened(source, reading), options.run_options(reading)
     with progress("judging") as done:
         found = pipeline.judge_lean(
-            source, models, reading, config=current(), every=every, prevalence=prevalence, progress=done
+            held, models, run, config=current(), every=every, prevalence=prevalence, progress=done
         )
     say(*found.notes, *found.caveats, *pipeline.judgement_summary(found))
     if to is not None:
         with progress("keeping verdicts") as done:
-            recorded = pipeline.record(found, source, to, every_one=every_one, progress=done)
+            recorded = pipeline.record(found, held, to, every_one=every_one, progress=done)
         say(*recorded.sentences(to))
     if present.for_machines:
         present.table(found.verdicts)
@@ -82,7 +83,7 @@ def fit_fusion(
     to: Path | None,
     every: int | None,
     folds: int,
-    reading: "Reading",
+    reading: "SourceOptions",
     as_json: bool,
 ) -> None:
     """How much each detector's answer counts beside the others', as one verdict a period.
@@ -98,14 +99,14 @@ def fit_fusion(
     recipe = Fusion(folds=folds, styles=pipeline.styles_of(config))
     with progress("fitting fusion") as done:
         fitted = pipeline.fit_fusion(
-            source,
+            options.opened(source, reading),
             labels,
             models,
             to or models,
             fusion=recipe,
             config=config,
             every=every,
-            reading=reading,
+            run=options.run_options(reading),
             progress=done,
         )
     say(*fitted.notes)
@@ -166,7 +167,7 @@ def budget(
     reviewed: Path | None,
     cost: tuple[float, float] | None,
     prevalence: "Prevalence",
-    reading: "Reading",
+    reading: "SourceOptions",
     present: Presentation,
 ) -> None:
     """Find the threshold that keeps a budget of wrong accusations.
@@ -187,7 +188,7 @@ def budget(
         if wrong_per_month is None:
             raise click.UsageError("--reviewed needs --wrong-per-month")
         need("budget", "scipy")
-        flags = pipeline.budget_of_flags(Accepted(wrong_per_month, sure), reviewed, reading)
+        flags = pipeline.budget_of_flags(Accepted(wrong_per_month, sure), reviewed, reading.logs.time_zone)
         _present_with_words(flags, present)
         return
     if cost is not None:
@@ -201,7 +202,7 @@ def budget(
     need("budget", "scipy")
     asked = Budget(wrong_per_month, players, sure)
     if scores is not None:
-        found = pipeline.budget_of_scores(asked, scores, labels, reading, days)
+        found = pipeline.budget_of_scores(asked, scores, labels, reading.logs.time_zone, days)
     elif models is not None:
         found = pipeline.budget_of_models(asked, models, days)
     else:

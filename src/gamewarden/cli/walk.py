@@ -24,26 +24,25 @@ def walk(place: Path, accounts: int, seed: int) -> None:
     """Play a game, read its log, learn from a third of its accounts, and look for bots among the others."""
     import polars as pl
 
-    from gamewarden import pipeline
+    from gamewarden import pipeline, readers
     from gamewarden.features.self_similarity.recipe import SelfSimilarity
     from gamewarden.tables import write_table
     from gamewarden.verdicts.filters import parse_filter
     from gamewarden.verdicts.prevalence import Prevalence
     from gamewarden.world import World, write
 
-    reading = pipeline.Reading()
     world = World(_GAME, accounts, days=_DAYS, seed=seed)
     log, lake, models = place / "world" / "events.parquet", place / "lake", place / "models"
 
     _step(1, f"A synthetic game: {accounts:,} accounts play {_GAME} for {_DAYS} days (seed {seed}).")
     with progress("playing", accounts) as done:
         write(world, place / "world", done)
-    events = pipeline.open_source(log, reading).rows or 0
+    events = readers.open(log).events().rows or 0
     _tell(f"{events:,} events in {log}")
 
     _step(2, "Read the log into a lake.")
     with progress("reading", events) as done:
-        _tell(f"{pipeline.read(log, lake, reading, done).frame['new'][0]:,} new rows in {lake}")
+        _tell(f"{pipeline.read(readers.open(log), lake, done).frame['new'][0]:,} new rows in {lake}")
 
     _step(3, f"Learn from one account in {_KNOWN}, as if people had judged only those.")
     labels = world.labels()
@@ -51,7 +50,7 @@ def walk(place: Path, accounts: int, seed: int) -> None:
     write_table(known, place / "labels.csv")
     for name in ("self-similarity", "account-day"):
         recipe = pipeline.detector_recipe(name, SelfSimilarity(), {})
-        fitted = pipeline.fit(recipe, lake, place / "labels.csv", models, reading=reading)
+        fitted = pipeline.fit(recipe, readers.open(lake), place / "labels.csv", models)
         card = fitted.model.card
         _tell(f"{card.id}: AUC {card.validation['auc']:.3f} on held-out accounts (synthetic)")
 
@@ -60,7 +59,7 @@ def walk(place: Path, accounts: int, seed: int) -> None:
     wishes = pipeline.Wishes.of(
         Config(), probability=0.0, top=0, profiles=place / "world" / "profiles.csv", prevalence=share
     )
-    ranked = pipeline.rank(lake, models, wishes, reading).frame
+    ranked = pipeline.rank(readers.open(lake), models, wishes).frame
     write_table(ranked, place / "ranked.csv")
     families = pl.DataFrame(list(world.truth().items()), schema=["actor", "truth"], orient="row")
     unseen = ranked.join(known, on="actor", how="anti").join(families, on="actor", maintain_order="left")
@@ -74,7 +73,7 @@ def walk(place: Path, accounts: int, seed: int) -> None:
     people = unseen.join(labels.filter(~pl.col("bot")), on="actor", maintain_order="left")["actor"]
     person = people[len(people) // 2]
     for actor, name in ((first, "suspect"), (person, "person")):
-        story = pipeline.explain(actor, lake, models, None, reading=reading, prevalence=share)
+        story = pipeline.explain(actor, readers.open(lake), models, None, prevalence=share)
         pipeline.draw_story(story, place / f"{name}.png")
         tell("", *story_text(story, width_here()).split("\n"), "")
 
@@ -88,9 +87,9 @@ def walk(place: Path, accounts: int, seed: int) -> None:
 
 def _list_first(first: "pl.DataFrame", lake: Path, models: Path, wishes: "Wishes") -> None:
     """The first accounts of the list, with what each has that the others do not."""
-    from gamewarden import pipeline
+    from gamewarden import pipeline, readers
 
-    listed = pipeline.rank(lake, models, wishes, pipeline.Reading())
+    listed = pipeline.rank(readers.open(lake), models, wishes)
     for remark in listed.notes:
         _tell(remark)
     shown = pipeline.ranking_in_short(listed).join(first, on="actor", maintain_order="left")

@@ -30,7 +30,7 @@ class Counts:
         Raises:
             WriteError: the file cannot be written.
         """
-        said = {"watch": tally._asdict(), "source": dict(getattr(getattr(self._packets, "report", None), "counts", {}))}
+        said = {"watch": tally._asdict(), "source": dict(self._packets.counts)}
         with whole_file(self._path) as draft:
             draft.write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
         self._written = time.monotonic()

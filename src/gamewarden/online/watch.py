@@ -137,7 +137,7 @@ def watch_to_file(
 
 def _telling(status: Callable[[Status], object], packets: PacketStream) -> Callable[[Status], object]:
     """The status with what the reader leaves out."""
-    return lambda said: status(replace(said, left_out=getattr(getattr(packets, "report", None), "withheld", 0)))
+    return lambda said: status(replace(said, left_out=packets.withheld))
 
 
 def _run(

@@ -9,14 +9,13 @@ import numpy as np
 import polars as pl
 
 from gamewarden import folds
-from gamewarden.contracts import Feature, Model, Progress, RowStream, no_progress
+from gamewarden.contracts import Feature, Progress, RowStream, Source, no_progress
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.evaluation.metrics import auc
 from gamewarden.features.account_table.recipe import AccountTable, whole
 from gamewarden.pipeline.fitting import Fitted, detector_recipe, kept
 from gamewarden.pipeline.measuring import measured
-from gamewarden.pipeline.sources import Reading, open_for
-from gamewarden.readers.logs.tables import peek
+from gamewarden.streams import WatchedRows
 from gamewarden.tables import FrameRows
 
 _BOT = {"bot": True, "true": True, "1": True, "yes": True, "human": False, "false": False, "0": False, "no": False}
@@ -35,7 +34,7 @@ class Asked:
     options: Mapping[str, Any]  # of the detector
 
 
-def fit_table(asked: Asked, source: Path, to: Path, *, reading: Reading, progress: Progress = no_progress) -> Fitted:
+def fit_table(asked: Asked, source: Source, to: Path, *, progress: Progress = no_progress) -> Fitted:
     """Learn from a table that has its labels in it, and keep the model.
 
     Raises:
@@ -43,7 +42,7 @@ def fit_table(asked: Asked, source: Path, to: Path, *, reading: Reading, progres
         MeasureError: a column is missing, or an actor has two rows that differ.
         FitError: too few labelled actors of a class.
     """
-    rows: RowStream = open_for(cast("Feature", asked.feature), source, reading, progress)
+    rows = WatchedRows(source.rows(), progress)
     frozen = asked.feature.learn(rows)
     labels, notes = labels_of_table(rows, frozen, asked.positive)
     probed = replace(frozen, left_out=_with_probes(rows, frozen, labels))
@@ -56,23 +55,17 @@ def fit_table(asked: Asked, source: Path, to: Path, *, reading: Reading, progres
     return kept(model, to, (*alone, *left_out, *told.notes, *notes, price))
 
 
-def is_table_of(source: Path, model: Model) -> bool:
-    """Whether a file has all the columns that a model of tables learned from."""
-    needed = AccountTable.from_dict(model.feature.options).own_needs
-    return source.is_file() and set(needed) <= set(peek(source).names)
-
-
-def row_of(actor: str, source: Path, feature: AccountTable, reading: Reading, progress: Progress) -> pl.DataFrame:
+def row_of(actor: str, source: Source, feature: AccountTable, progress: Progress) -> pl.DataFrame:
     """FEATURES of one actor of a table.
 
     Raises:
         ReadError: the table has no row of this actor.
     """
-    rows = open_for(cast("Feature", feature), source, reading, progress)
-    mine = rows.frame.filter(pl.col(feature.actor).cast(pl.String) == actor)
+    rows = WatchedRows(source.rows(), progress)
+    mine = whole(rows, rows.columns).filter(pl.col(feature.actor).cast(pl.String) == actor)
     if not mine.height:
-        raise ReadError(f"{source}: has no row whose {feature.actor} is {actor!r}")
-    return feature.measure(FrameRows(mine, str(source)))
+        raise ReadError(f"{source.name}: has no row whose {feature.actor} is {actor!r}")
+    return feature.measure(FrameRows(mine, source.name))
 
 
 def labels_of_table(

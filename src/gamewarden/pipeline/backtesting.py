@@ -1,25 +1,21 @@
 """Two models on the same past: who would newly be flagged and who be spared, by group, before anything is promoted."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from gamewarden import detectors, features
-from gamewarden.contracts import EventStream, Model, Progress, coverage_of, no_progress, shown_by
-from gamewarden.coverage import Coverage
+from gamewarden.contracts import EventStream, Model, Progress, Source, no_progress
 from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.pipeline.measuring import days_like, feature_of, measured
 from gamewarden.pipeline.meeting import say
 from gamewarden.pipeline.scoring import event_model
-from gamewarden.pipeline.sources import Reading, Watched, open_source
+from gamewarden.pipeline.sources import USUAL, RunOptions
 from gamewarden.readers.logs.operator_tables import read_labels, read_profiles
-from gamewarden.spans import to_micros
 from gamewarden.store import models as stored_models
+from gamewarden.streams import WatchedEvents
 from gamewarden.styles import Styles
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.verdicts.ranking import rank
@@ -33,7 +29,7 @@ class Question:
     """Which two models, on which past, and by which groups."""
 
     models: tuple[Path, Path]  # the one in force, and the one that shall follow it
-    source: Path
+    source: Source
     since: datetime | None
     until: datetime | None
     probability: float  # from which an actor is flagged
@@ -53,7 +49,7 @@ class Backtest:
     notes: tuple[str, ...]
 
 
-def backtest(question: Question, reading: Reading, progress: Progress = no_progress) -> Backtest:
+def backtest(question: Question, run: RunOptions = USUAL, progress: Progress = no_progress) -> Backtest:
     """Score the same past with both models and put the flagged side by side.
 
     Raises:
@@ -62,16 +58,16 @@ def backtest(question: Question, reading: Reading, progress: Progress = no_progr
         ConfigError: a column to group by is none of the profiles.
     """
     old, new = (_model(path) for path in question.models)
-    events = Watched(_past(question, reading), progress)
+    events = WatchedEvents(question.source.events(question.since, question.until), progress)
     styles = _styles(days_like(feature_of(old.feature)).measure(events), question.styles)
     listed = (
-        _listed(old, events, reading, question.prevalence),
-        _listed(new, events, reading, question.prevalence),
+        _listed(old, events, run, question.prevalence),
+        _listed(new, events, run, question.prevalence),
     )
     if not any(one.height for one in listed):
-        raise ReadError(f"{question.source}: holds no event between {question.since} and {question.until}")
+        raise ReadError(f"{question.source.name}: holds no event between {question.since} and {question.until}")
     both = _side_by_side(*listed, question.probability)
-    grouped = _grouped(both.join(styles, on="actor", how="left"), question, reading)
+    grouped = _grouped(both.join(styles, on="actor", how="left"), question, run.time_zone)
     notes = (
         f"A is {old.card.id}, B is {new.card.id}; flagged from a probability of {question.probability} on.",
         question.prevalence.sentence,
@@ -89,44 +85,10 @@ def _model(path: Path) -> Model:
     return found
 
 
-class Between:
-    """The events of [since, until) among all."""
-
-    def __init__(self, events: EventStream, since: datetime | None, until: datetime | None) -> None:
-        self._events = events
-        self._since = to_micros(since) if since else -(1 << 62)
-        self._until = to_micros(until) if until else 1 << 62
-        self.columns = events.columns
-        self.rows: int | None = None
-        self.shows = shown_by(events)
-
-    @property
-    def coverage(self) -> Coverage | None:
-        """When the source was there."""
-        return coverage_of(self._events)
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Their rows in the source's order."""
-        needed = list(dict.fromkeys([*columns, "at"]))
-        for batch in self._events.batches(needed):
-            at = batch.column("at").cast(pa.int64())
-            kept = batch.filter(pc.and_(pc.greater_equal(at, self._since), pc.less(at, self._until)))
-            if kept.num_rows:
-                yield kept.select(list(columns))
-
-
-def _past(question: Question, reading: Reading) -> EventStream:
-    from gamewarden.store.lake import Lake
-
-    if Lake.is_at(question.source):
-        return Lake(question.source).events(question.since, question.until)
-    return Between(open_source(question.source, reading), question.since, question.until)
-
-
-def _listed(model: Model, events: EventStream, reading: Reading, prevalence: Prevalence) -> pl.DataFrame:
+def _listed(model: Model, events: EventStream, run: RunOptions, prevalence: Prevalence) -> pl.DataFrame:
     """One row an actor: its probability over the whole time."""
-    shown = measured(feature_of(model.feature), events, reading.limits)
-    said = say(model, shown, reading.limits)
+    shown = measured(feature_of(model.feature), events, run.limits)
+    said = say(model, shown, run.limits)
     if said.refusal is not None:
         raise ModelError(f"backtest: {said.refusal}")
     return rank(said.at(prevalence), shown.frame)
@@ -146,27 +108,25 @@ def _side_by_side(old: pl.DataFrame, new: pl.DataFrame, probability: float) -> p
     return both.with_columns(flagged).sort("actor")
 
 
-def _grouped(found: pl.DataFrame, question: Question, reading: Reading) -> pl.DataFrame:
+def _grouped(found: pl.DataFrame, question: Question, time_zone: str | None) -> pl.DataFrame:
     """Every actor with its groups."""
     if question.labels is not None:
-        found = found.join(_labelled(question.labels, reading), on="actor", how="left")
+        found = found.join(_labelled(question.labels, time_zone), on="actor", how="left")
     if question.by:
-        found = found.join(_profiled(question, reading), on="actor", how="left")
+        found = found.join(_profiled(question, time_zone), on="actor", how="left")
     return found.with_columns(pl.col(list(_groups(question))).fill_null(_NOT_KNOWN))
 
 
-def _labelled(labels: Path, reading: Reading) -> pl.DataFrame:
-    known = (
-        read_labels(labels, reading.time_zone).frame.group_by("actor").agg(pl.col("bot").all(), any=pl.col("bot").any())
-    )
+def _labelled(labels: Path, time_zone: str | None) -> pl.DataFrame:
+    known = read_labels(labels, time_zone).frame.group_by("actor").agg(pl.col("bot").all(), any=pl.col("bot").any())
     word = pl.when("bot").then(pl.lit("bot")).when("any").then(pl.lit("bot at times")).otherwise(pl.lit("human"))
     return known.select("actor", word.alias(LABEL))
 
 
-def _profiled(question: Question, reading: Reading) -> pl.DataFrame:
+def _profiled(question: Question, time_zone: str | None) -> pl.DataFrame:
     if question.profiles is None:
         raise ConfigError(f"backtest: --by {question.by[0]} needs --profiles FILE, which has the column")
-    profiles = read_profiles(question.profiles, reading.time_zone)
+    profiles = read_profiles(question.profiles, time_zone)
     for column in question.by:
         if column not in profiles.columns:
             raise ConfigError(f"{question.profiles}: has no column {column!r}; it has {', '.join(profiles.columns)}")

@@ -10,7 +10,6 @@ from gamewarden.errors import ReadError, TableError
 from gamewarden.exposure import People
 from gamewarden.labels import label_periods
 from gamewarden.pipeline.scoring import load_models
-from gamewarden.pipeline.sources import Reading
 from gamewarden.readers.logs.operator_tables import read_labels, read_scores
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
@@ -36,7 +35,7 @@ def budget_of_models(budget: Budget, models: Path, days: float | None = None) ->
 
 
 def budget_of_scores(
-    budget: Budget, scores: Path, labels: Path | None, reading: Reading, days: float | None = None
+    budget: Budget, scores: Path, labels: Path | None, time_zone: str | None = None, days: float | None = None
 ) -> pl.DataFrame:
     """A row a detector, from scores of people it had not seen, each counted once by the lowest alarm.
 
@@ -47,9 +46,9 @@ def budget_of_scores(
         ReadError: a table cannot be read.
         TableError: nobody in it is known to be human, or it has neither alarm nor probability, or no times.
     """
-    table = read_scores(scores, reading.time_zone)
-    humans = _known_humans(table, None if labels is None else read_labels(labels, reading.time_zone).frame, scores)
-    rows = [_row_among(budget, part, scores, reading, days) for part in humans.partition_by("detector")]
+    table = read_scores(scores, time_zone)
+    humans = _known_humans(table, None if labels is None else read_labels(labels, time_zone).frame, scores)
+    rows = [_row_among(budget, part, scores, time_zone, days) for part in humans.partition_by("detector")]
     return pl.DataFrame(rows, schema=BUDGET_SCHEMA)
 
 
@@ -129,14 +128,14 @@ def _known_humans(table: pl.DataFrame, labels: pl.DataFrame | None, path: Path) 
 
 
 def _row_among(
-    budget: Budget, scores: pl.DataFrame, path: Path, reading: Reading, days: float | None
+    budget: Budget, scores: pl.DataFrame, path: Path, time_zone: str | None, days: float | None
 ) -> dict[str, object]:
     """What each human's lowest alarm allows; without alarms, its highest probability turned round."""
     column = next((name for name in _NUMBERS if name in scores.columns and scores[name].count()), None)
     if column is None:
         raise ReadError(f"{path}: has neither alarm nor probability; it has {', '.join(scores.columns)}")
     alarm = pl.col("alarm") if column == "alarm" else 1 - pl.col("probability")
-    people = People.of(scores.select("group", "since", "until", alarm=alarm), reading.time_zone or "UTC")
+    people = People.of(scores.select("group", "since", "until", alarm=alarm), time_zone or "UTC")
     if days is None and people.days is None:
         raise TableError(f"{path}: rows without since and until; say with --days how many days a row covers")
     name = f"{scores['detector'][0]}" + ("" if column == "alarm" else " (alarm: 1 − probability)")

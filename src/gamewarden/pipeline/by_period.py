@@ -13,7 +13,7 @@ import polars as pl
 
 from gamewarden.clock import Clock
 from gamewarden.config import Config
-from gamewarden.contracts import Model, Progress, no_progress, shown_by
+from gamewarden.contracts import Model, Progress, Source, no_progress
 from gamewarden.coverage import Coverage
 from gamewarden.errors import ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity, Usage
@@ -24,10 +24,11 @@ from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.meeting import caveats_of, meeting_of
 from gamewarden.pipeline.reaching import beside_the_list, reach_of
 from gamewarden.pipeline.scoring import load_models, models_for, zone_notes
-from gamewarden.pipeline.sources import Reading, Table, Watched
+from gamewarden.pipeline.sources import USUAL, RunOptions, Table
 from gamewarden.pipeline.wholes import unranked
-from gamewarden.store.lake import Lake, LakeEvents
+from gamewarden.store.lake import LakeEvents
 from gamewarden.store.stretches import Stretches
+from gamewarden.streams import WatchedEvents
 from gamewarden.tables import TIME, VERDICTS
 from gamewarden.verdicts.compact import Compact
 from gamewarden.verdicts.fusion_model import FusionModel
@@ -39,9 +40,9 @@ Span = tuple[int, int]  # [since, until) in microseconds
 
 
 def judge_lean(
-    source: Path,
+    source: Source,
     models: Path,
-    reading: Reading,
+    run: RunOptions = USUAL,
     *,
     config: Config | None = None,
     every: int | None = None,
@@ -57,12 +58,14 @@ def judge_lean(
     """
     policy = config or Config()
     supposed = prevalence or Prevalence.of(policy)
-    if Lake.is_at(source):
+    events = source.events() if source.sure and "events" in source.kinds else None
+    if isinstance(events, LakeEvents):
         found = models_for(load_models(models), source, models)
-        bench = _Bench(source, models, reading, policy, supposed, every, Lake(source).events())
+        found = models_for(load_models(models), source, models)
+        bench = _Bench(source, models, run, policy, supposed, every, events)
         if _separable(found, bench.rules(found)[0].cut):
             return bench.judge(found, progress)
-    return judge(source, models, reading, config=policy, every=every, prevalence=supposed, progress=progress)
+    return judge(source, models, run, config=policy, every=every, prevalence=supposed, progress=progress)
 
 
 def _separable(models: Sequence[Model], cut: Clock) -> bool:
@@ -128,9 +131,9 @@ class Lean:
 class _Bench:
     """What a run of judging is given."""
 
-    source: Path
+    source: Source
     models: Path
-    reading: Reading
+    run: RunOptions
     policy: Config
     supposed: Prevalence
     every: int | None
@@ -139,20 +142,20 @@ class _Bench:
     def rules(self, found: Sequence[Model]) -> tuple[Rules, FusionModel | None, tuple[str, ...]]:
         """The rules, the fusion, and what has to be said of it."""
         fusion, why_not = fusion_of(self.models, found, self.every)
-        return rules_of(self.policy, self.reading, self.supposed, fusion, self.every), fusion, why_not
+        return rules_of(self.policy, self.run, self.supposed, fusion, self.every), fusion, why_not
 
     def judge(self, found: Sequence[Model], progress: Progress) -> Lean:
         """All verdicts; a model that turns out to be a stranger here is left out, and the others judge again."""
-        glass = _Glass(self.events, tuple(found), self.reading.limits)
+        glass = _Glass(self.events, tuple(found), self.run.limits)
         refusals = {name: why for name, met in glass.meetings.items() if met and (why := met.refusal(glass.limits))}
         while True:
             able = [model for model in found if model.card.id not in refusals]
             if not able:
-                raise ModelError(f"{self.source}: {'; '.join(_in_order(found, refusals))}")
+                raise ModelError(f"{self.source.name}: {'; '.join(_in_order(found, refusals))}")
             run = self._run(glass if len(able) == len(found) else replace(glass, models=tuple(able)), progress)
             strange = {name: why for name, far in run.far.items() if (why := far.refusal(name, glass.limits))}
             if not strange:
-                return self._lean(run, _in_order(found, refusals), zone_notes(found, self.reading))
+                return self._lean(run, _in_order(found, refusals), zone_notes(found, self.run.time_zone))
             refusals |= strange
 
     def _run(self, glass: "_Glass", progress: Progress) -> "_Run":
@@ -216,7 +219,7 @@ class _Glass:
     @cached_property
     def meetings(self) -> dict[str, Meeting | None]:
         """Each model's vocabulary beside what the lake can show."""
-        shows = shown_by(self.events) or {}
+        shows = self.events.shows
         told = {
             key: Table(pl.DataFrame(), shows=shows if one is None else one.shown(shows))
             for key, one in self.likeness.items()
@@ -235,11 +238,11 @@ class _Glass:
         recipe, part = self.recipes[key], self.events.between(*span)
         if actors is not None and recipe.by == "account":
             part = part.of(actors)
-        return recipe.measure_with_usage(Watched(part, progress))
+        return recipe.measure_with_usage(WatchedEvents(part, progress))
 
     def told(self, key: str, frame: pl.DataFrame) -> Table:
         """FEATURES with the share that is covered of each row's time, without what the lake did not show."""
-        seen = Table(frame.with_columns(self.coverage.of(frame)), shows=shown_by(self.events))
+        seen = Table(frame.with_columns(self.coverage.of(frame)), shows=self.events.shows)
         likeness = self.likeness[key]
         return seen if likeness is None else likeness.applied(seen)
 

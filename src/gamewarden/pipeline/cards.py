@@ -10,12 +10,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gamewarden.contracts import EventStream, Progress, no_progress
+from gamewarden.contracts import EventStream, Progress, Source, no_progress
 from gamewarden.detectors.sentences import window_word
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.ranking import Behind, Ranked
-from gamewarden.pipeline.sources import Reading, Watched, open_source
 from gamewarden.presentation.rank_page import AccountCard, Band, RankPage, Series
+from gamewarden.streams import EventView, WatchedEvents
 from gamewarden.verdicts.ranking import USUAL
 
 MOST_CARDS = 100  # a page of more is read by nobody
@@ -28,26 +28,23 @@ _SAYS_LITTLE = 0.15  # log-odds
 Periods = dict[str, tuple[datetime, datetime]]
 
 
-def rank_cards(
-    ranked: Ranked, source: Path, models: Path, reading: Reading, progress: Progress = no_progress
-) -> RankPage:
+def rank_cards(ranked: Ranked, source: Source, models: Path, progress: Progress = no_progress) -> RankPage:
     """The page of a list: of at most 100 accounts, with one reading of the source for all of them."""
     behind, listed = ranked.behind, ranked.frame.head(MOST_CARDS)
     highest = _highest(behind)
-    drawn = _drawn(behind, highest, ranked.frame["actor"], Watched(open_source(source, reading), progress))
+    drawn = _drawn(behind, highest, ranked.frame["actor"], WatchedEvents(source.events(), progress))
     cards = (
         AccountCard(row, *_sentences(behind.evidence, highest, row["actor"]), drawn.series(row["actor"]))
         for row in listed.iter_rows(named=True)
     )
     hidden = ranked.frame.height - listed.height
-    again = _explain_options(ranked, models, reading)
-    return RankPage(tuple(cards), behind.model.card, str(source), again, ranked.notes, hidden)
+    again = _explain_options(ranked, models, source)
+    return RankPage(tuple(cards), behind.model.card, source.name, again, ranked.notes, hidden)
 
 
-def _explain_options(ranked: Ranked, models: Path, reading: Reading) -> tuple[str, ...]:
+def _explain_options(ranked: Ranked, models: Path, source: Source) -> tuple[str, ...]:
     shares = (("--prevalence", f"{share:g}") for share in ranked.frame["prevalence"].head(1))
-    mapping = () if reading.mapping is None else ("--map", reading.mapping)
-    return ("--models", str(models), "--detector", ranked.behind.model.card.detector, *chain(*shares), *mapping)
+    return ("--models", str(models), "--detector", ranked.behind.model.card.detector, *chain(*shares), *source.flags)
 
 
 @dataclass(frozen=True)
@@ -77,18 +74,21 @@ def _drawn(behind: Behind, highest: pl.DataFrame, listed: pl.Series, events: Eve
     return _Drawn(behind.days, periods, windows, dict(highest.select("actor", "style").iter_rows()), bands)
 
 
-class InPeriods:
+class InPeriods(EventView):
     """The events of some actors, each within a period of its own."""
 
     def __init__(self, events: EventStream, by: str, periods: Periods) -> None:
-        self._events = events
+        super().__init__(events)
         self._who = "character" if by == "character" else "actor"
         self._actors = pa.array(list(periods), pa.string())
         moments = pa.timestamp("us", "UTC")
         self._since = pa.array([since for since, _ in periods.values()], moments)
         self._until = pa.array([until for _, until in periods.values()], moments)
-        self.columns = events.columns
-        self.rows: int | None = None
+
+    @property
+    def rows(self) -> int | None:
+        """Nobody has counted them."""
+        return None
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows that stay, in the source's order."""

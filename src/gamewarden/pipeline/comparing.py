@@ -3,16 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
 
-from gamewarden.contracts import Card, Model, Progress, no_progress
+from gamewarden.contracts import Card, Model, Progress, Source, no_progress
 from gamewarden.errors import ModelError
 from gamewarden.pipeline.scoring import hear
 from gamewarden.pipeline.shelving import Kept, actors_of
-from gamewarden.pipeline.sources import Reading, Table
+from gamewarden.pipeline.sources import USUAL, RunOptions, Table
 from gamewarden.presentation.card import value_text
 from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
@@ -58,9 +57,9 @@ def compare(first: Kept, second: Kept) -> Difference:
 
 def compare_on(
     models: tuple[Kept, Kept],
-    source: Path,
+    source: Source,
     listed_from: float,
-    reading: Reading,
+    run: RunOptions = USUAL,
     *,
     prevalence: Prevalence = SUPPOSED,
     progress: Progress = no_progress,
@@ -76,9 +75,9 @@ def compare_on(
         if isinstance(model, FusionModel):
             raise ModelError(f"{model.id} judges scores, not a source; compare the models it hears")
     seeing = cast("tuple[Model, Model]", models)
-    heard = hear(seeing, source, reading, progress)
+    heard = hear(seeing, source, run, progress)
     if {model.card.id for model in seeing} != {model.card.id for model in heard.models}:
-        raise ModelError(f"{source}: {heard.caveats[0]}")
+        raise ModelError(f"{source.name}: {heard.caveats[0]}")
     shown = heard.at(prevalence)
     table = _side_by_side(*(shown.filter(model=model.card.id) for model in seeing))
     return Table(table, (*heard.notes, *heard.caveats, prevalence.sentence, *_crossings(table, listed_from)))

@@ -11,7 +11,7 @@ import polars as pl
 
 from gamewarden import detectors, features
 from gamewarden.config import Config
-from gamewarden.contracts import Detector, Feature, Progress, no_progress
+from gamewarden.contracts import Detector, Feature, Progress, Source, no_progress
 from gamewarden.errors import ConfigError
 from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, ByProbability, Learns, PairsHeldOut, leave_pair_out
 from gamewarden.evaluation.plans import ACTOR, FARM
@@ -20,11 +20,12 @@ from gamewarden.evaluation.summaries import distinct_units
 from gamewarden.intervals import share_interval
 from gamewarden.pipeline.fitting import detector_recipe
 from gamewarden.pipeline.scoring import rows_to_judge
-from gamewarden.pipeline.sources import Reading, Table, open_for
+from gamewarden.pipeline.sources import USUAL, RunOptions, Table
 from gamewarden.pipeline.splitting import Splitting, compare_rows, compare_splits, keep_results
 from gamewarden.pipeline.wholes import on_clock
 from gamewarden.provenance import without_model_made
 from gamewarden.readers.logs.operator_tables import Labels, read_labels
+from gamewarden.streams import WatchedEvents
 from gamewarden.verdicts.prevalence import Prevalence
 
 FOLDS, LEAVE_PAIR_OUT = "folds", "leave-pair-out"
@@ -116,35 +117,35 @@ def detectors_to_try(names: Sequence[str], protocol: Protocol) -> tuple[str, ...
 
 def evaluate(
     feature: Feature,
-    source: Path,
+    source: Source,
     labels: Path,
     protocol: Protocol,
     *,
     tried: Sequence[str] = (),
-    reading: Reading,
+    run: RunOptions = USUAL,
     models: Path | None = None,
     progress: Progress = no_progress,
 ) -> Evaluated:
     """Try detectors that see this feature on those they have not seen, and keep the results beside their models."""
-    told = read_labels(labels, reading.time_zone)
+    told = read_labels(labels, run.time_zone)
     if protocol.group is not None and protocol.group not in told.frame.columns:
         raise ConfigError(
             f"{labels}: has no column {protocol.group!r} to group by; it has {', '.join(told.frame.columns)}"
         )
     seeing = [
-        on_clock(detector_recipe(name, feature, {}), reading)
+        on_clock(detector_recipe(name, feature, {}), run.time_zone)
         for name in detectors.of_feature(feature.name)
         if name in (tried or detectors.names())
     ][::-1]
     if protocol.name == LEAVE_PAIR_OUT:
-        seen = rows_to_judge(seeing[0].feature, source, reading, progress)
+        seen = rows_to_judge(seeing[0].feature, source, run, progress)
         return _pairs(seeing, seen, told, protocol)
-    splitting = replace(protocol.splitting(told.frame), limits=reading.limits)
+    splitting = replace(protocol.splitting(told.frame), limits=run.limits)
     if feature.input == "events":
-        events = open_for(feature, source, reading, progress)
+        events = WatchedEvents(source.events(), progress)
         compared = compare_splits(seeing, events, told.frame, splitting)
     else:
-        seen = rows_to_judge(seeing[0].feature, source, reading, progress)
+        seen = rows_to_judge(seeing[0].feature, source, run, progress)
         compared = compare_rows(seeing, seen, told.frame, splitting)
     result = compared.result
     kept = () if models is None else keep_results(compared, told.frame, models)
@@ -216,7 +217,7 @@ def draw_evaluation(evaluated: Evaluated, path: Path) -> None:
     plot_roc(evaluated.result.scores, path)
 
 
-def report_evaluation(evaluated: Evaluated, source: Path, labels: Path, path: Path) -> None:
+def report_evaluation(evaluated: Evaluated, source: Source, labels: Path, path: Path) -> None:
     """All of it as one page that a manager can read and that opens without a network.
 
     Raises:
@@ -228,4 +229,4 @@ def report_evaluation(evaluated: Evaluated, source: Path, labels: Path, path: Pa
 
     if isinstance(evaluated.result, PairsHeldOut):
         raise ConfigError("evaluate: leave-pair-out has no report of its own; leave --report out, or --protocol folds")
-    write_text(path, evaluation_page(evaluated.result, source.name, labels.name))
+    write_text(path, evaluation_page(evaluated.result, Path(source.name).name, labels.name))

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from gamewarden import features
-from gamewarden.contracts import Model, Progress, no_progress
+from gamewarden.contracts import Model, Progress, Source, no_progress
 from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.pipeline.account_tables import row_of
@@ -14,8 +14,9 @@ from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.measuring import feature_of, measured
 from gamewarden.pipeline.meeting import Said, say
 from gamewarden.pipeline.scoring import event_model, model_for, rows_to_judge
-from gamewarden.pipeline.sources import Reading, Table, Watched, only, open_source
+from gamewarden.pipeline.sources import USUAL, RunOptions, Table
 from gamewarden.pipeline.vocabularies import days_of
+from gamewarden.streams import WatchedEvents, only
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
 
@@ -36,11 +37,11 @@ class Story:
 
 def explain(
     actor: str,
-    source: Path,
+    source: Source,
     models: Path,
     detector: str | None,
     *,
-    reading: Reading,
+    run: RunOptions = USUAL,
     prevalence: Prevalence = SUPPOSED,
     progress: Progress = no_progress,
 ) -> Story:
@@ -52,46 +53,46 @@ def explain(
     model = model_for(source, models, detector)
     kind = features.load(model.feature.name).input
     if kind == "messages":
-        return _session_story(actor, source, model, prevalence, reading=reading, progress=progress)
+        return _session_story(actor, source, model, prevalence, run=run, progress=progress)
     if kind == "table":
-        return _row_story(actor, source, model, prevalence, reading=reading, progress=progress)
+        return _row_story(actor, source, model, prevalence, run=run, progress=progress)
     model = event_model(models, model.card.detector)
     feature = feature_of(model.feature)
     by = "character" if getattr(feature, "by", "account") == "character" else "actor"
-    alone = only(Watched(open_source(source, reading), progress), by, actor)
-    shown = measured(feature, alone, reading.limits)
+    alone = only(WatchedEvents(source.events(), progress), by, actor)
+    shown = measured(feature, alone, run.limits)
     if not shown.frame.height:
-        raise ReadError(f"{source}: has no event of {by} {actor!r}")
-    said = _said(model, shown, source, reading)
+        raise ReadError(f"{source.name}: has no event of {by} {actor!r}")
+    said = _said(model, shown, source, run)
     scores = said.at(prevalence)
     period = _highest(shown.frame, scores)
     days = days_of(model, models)
     windows = days.recipe.windows(alone, actor)
     inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
-    again = days.again(source, models, reading) if days.model is model else ""
+    again = days.again(source, models) if days.model is model else ""
     caveats = (*doubted(models, [model], scores), *said.caveats)
     return Story(actor, model, scores, model.explain(period), period, inside, prevalence, again, caveats)
 
 
 def _row_story(
-    actor: str, source: Path, model: Model, prevalence: Prevalence, *, reading: Reading, progress: Progress
+    actor: str, source: Source, model: Model, prevalence: Prevalence, *, run: RunOptions, progress: Progress
 ) -> Story:
     """The story of one row of an operator's own table: there are no windows in it."""
-    row = row_of(actor, source, AccountTable.from_dict(model.feature.options), reading, progress)
-    said = _said(model, Table(row), source, reading)
+    row = row_of(actor, source, AccountTable.from_dict(model.feature.options), progress)
+    said = _said(model, Table(row), source, run)
     return Story(
         actor, model, said.at(prevalence), model.explain(row), row, pl.DataFrame(), prevalence, caveats=said.caveats
     )
 
 
 def _session_story(
-    actor: str, source: Path, model: Model, prevalence: Prevalence, *, reading: Reading, progress: Progress
+    actor: str, source: Source, model: Model, prevalence: Prevalence, *, run: RunOptions, progress: Progress
 ) -> Story:
-    sessions = rows_to_judge(feature_of(model.feature), source, reading, progress).frame
+    sessions = rows_to_judge(feature_of(model.feature), source, run, progress).frame
     mine = sessions.filter(actor=actor)
     if not mine.height:
-        raise ReadError(f"{source}: has no session of actor {actor!r}")
-    said = _said(model, Table(mine), source, reading)
+        raise ReadError(f"{source.name}: has no session of actor {actor!r}")
+    said = _said(model, Table(mine), source, run)
     scores = said.at(prevalence)
     session = _highest(mine, scores)
     return Story(
@@ -99,15 +100,15 @@ def _session_story(
     )
 
 
-def _said(model: Model, shown: Table, source: Path, reading: Reading) -> Said:
+def _said(model: Model, shown: Table, source: Source, run: RunOptions) -> Said:
     """What the model says of one actor.
 
     Raises:
         ModelError: it cannot judge the source.
     """
-    said = say(model, shown, reading.limits)
+    said = say(model, shown, run.limits)
     if said.refusal is not None:
-        raise ModelError(f"{source}: {said.refusal}")
+        raise ModelError(f"{source.name}: {said.refusal}")
     return said
 
 

@@ -8,12 +8,12 @@ from typing import Any, cast
 import polars as pl
 
 from gamewarden import detectors
-from gamewarden.contracts import Detector, Feature, Model, Progress, no_progress
+from gamewarden.contracts import Detector, Feature, Model, Progress, Source, no_progress
 from gamewarden.errors import ReadError
 from gamewarden.features.traffic.details import TrafficDetails
 from gamewarden.pipeline.measuring import measure, measured
 from gamewarden.pipeline.meeting import only_whole
-from gamewarden.pipeline.sources import Reading, open_for
+from gamewarden.pipeline.sources import USUAL, RunOptions, given_to, stream_for
 from gamewarden.pipeline.wholes import on_clock
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.store import model_registry
@@ -42,25 +42,31 @@ def trace_recipe(name: str, options: Mapping[str, Any]) -> Detector:
 
 
 def fit(
-    detector: Detector, source: Path, labels: Path, to: Path, *, reading: Reading, progress: Progress = no_progress
+    detector: Detector,
+    source: Source,
+    labels: Path,
+    to: Path,
+    *,
+    run: RunOptions = USUAL,
+    progress: Progress = no_progress,
 ) -> Fitted:
     """Learn from a log and its labels, and keep the model."""
-    told = read_labels(labels, reading.time_zone)
-    events = open_for(detector.feature, source, reading, progress)
-    frozen = detector.feature.learn(events)
-    seen = only_whole(measured(frozen, events), reading.limits)
-    recipe: Any = on_clock(detector, reading)
+    told = read_labels(labels, run.time_zone)
+    stream = stream_for(detector.feature, source, progress)
+    frozen = detector.feature.learn(given_to(stream))
+    seen = only_whole(measured(frozen, stream), run.limits)
+    recipe: Any = on_clock(detector, run.time_zone)
     model: Model = replace(recipe, feature=frozen).fit(seen.frame, told.frame)
     return kept(model, to, (*seen.notes, *told.notes))
 
 
 def fit_traces(
     detector: Detector,
-    traces: Sequence[Path],
+    traces: Sequence[Source],
     labels: Path,
     to: Path,
     *,
-    reading: Reading,
+    run: RunOptions = USUAL,
     progress: Progress = no_progress,
 ) -> Fitted:
     """Learn from captures or packet logs and their labels, and keep the model.
@@ -70,16 +76,16 @@ def fit_traces(
     Raises:
         ReadError: a source cannot be read, or two sources have an actor in common.
     """
-    told = read_labels(labels, reading.time_zone)
+    told = read_labels(labels, run.time_zone)
     known = set(told.frame["actor"])
     parts: list[pl.DataFrame] = []
     notes: list[str] = []
     for source in traces:
-        part = measure(detector.feature, source, reading, progress)
-        notes += [f"{source}: {line}" for line in part.notes]
+        part = measure(detector.feature, source, progress)
+        notes += [f"{source.name}: {line}" for line in part.notes]
         parts.append(_named_after_file(part.frame, source, known))
     _refuse_shared_actors(parts, traces)
-    model = on_clock(detector, reading).fit(pl.concat(parts), told.frame)
+    model = on_clock(detector, run.time_zone).fit(pl.concat(parts), told.frame)
     return kept(model, to, (*notes, *told.notes))
 
 
@@ -95,21 +101,21 @@ def kept(model: Model, directory: Path, notes: Sequence[str]) -> Fitted:
     return Fitted(model, path, (*notes, *waits))
 
 
-def _named_after_file(measured: pl.DataFrame, source: Path, known: set[str]) -> pl.DataFrame:
-    name = source.name.partition(".")[0]
+def _named_after_file(measured: pl.DataFrame, source: Source, known: set[str]) -> pl.DataFrame:
+    name = Path(source.name).name.partition(".")[0]
     alone = measured["actor"].unique().to_list()
     if len(alone) != 1 or alone[0] in known or name not in known:
         return measured
     return measured.with_columns(actor=pl.lit(name))
 
 
-def _refuse_shared_actors(parts: Sequence[pl.DataFrame], traces: Sequence[Path]) -> None:
-    owner: dict[str, Path] = {}
+def _refuse_shared_actors(parts: Sequence[pl.DataFrame], traces: Sequence[Source]) -> None:
+    owner: dict[str, str] = {}
     for part, source in zip(parts, traces, strict=True):
         for actor in part["actor"].unique().sort():
             if actor in owner:
                 raise ReadError(
-                    f"{source}: {actor!r} is in {owner[actor]} too; name captures by --accounts, or label them by the "
-                    "name of their file"
+                    f"{source.name}: {actor!r} is in {owner[actor]} too; name captures by --accounts, or label them "
+                    "by the name of their file"
                 )
-            owner[actor] = source
+            owner[actor] = source.name

@@ -6,14 +6,13 @@ import polars as pl
 
 from gamewarden.errors import ReadError
 from gamewarden.labels import UNCERTAIN_VOTES
-from gamewarden.pipeline.sources import Reading
 from gamewarden.provenance import settle, without_model_made
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.verdicts.budget import Budget
 from gamewarden.verdicts.reviewed import FLAGS_SCHEMA, Accepted, flags_promised, offer
 
 
-def budget_of_flags(accepted: Accepted, reviewed: Path, reading: Reading) -> pl.DataFrame:
+def budget_of_flags(accepted: Accepted, reviewed: Path, time_zone: str | None = None) -> pl.DataFrame:
     """How many flags a month may be followed, from the outcomes of reviewed ones: `actor,bot`, each account once.
 
     Whoever was called human by one of several labels, or bot by one rater of three, counts as a person.
@@ -21,7 +20,7 @@ def budget_of_flags(accepted: Accepted, reviewed: Path, reading: Reading) -> pl.
     Raises:
         ReadError: the table cannot be read, or no person reviewed anybody in it.
     """
-    told = without_model_made(settle(read_labels(reviewed, reading.time_zone).frame).frame).frame
+    told = without_model_made(settle(read_labels(reviewed, time_zone).frame).frame).frame
     sure = pl.col("bot") & (pl.col("votes") != UNCERTAIN_VOTES).fill_null(value=True)
     outcomes = told.group_by("actor").agg(sure.all().alias("bot"))
     if not outcomes.height:

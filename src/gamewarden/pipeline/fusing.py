@@ -10,7 +10,7 @@ import polars as pl
 
 from gamewarden import detectors, folds
 from gamewarden.config import Config
-from gamewarden.contracts import Detector, Feature, Model, Progress, no_progress
+from gamewarden.contracts import Detector, Feature, Model, Progress, Source, no_progress
 from gamewarden.errors import FitError
 from gamewarden.labels import label_periods
 from gamewarden.pipeline.fitting import Fitted, kept
@@ -18,7 +18,7 @@ from gamewarden.pipeline.judging import speakers_of
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.scoring import hear, load_models, models_for
-from gamewarden.pipeline.sources import Reading
+from gamewarden.pipeline.sources import USUAL, RunOptions
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.spans import parse_span
 from gamewarden.styles import Styles
@@ -42,7 +42,7 @@ def styles_for(recipe: type, config: Config) -> dict[str, Styles]:
 
 
 def fit_fusion(
-    source: Path,
+    source: Source,
     labels: Path,
     models: Path,
     to: Path,
@@ -50,7 +50,7 @@ def fit_fusion(
     fusion: Fusion,
     config: Config,
     every: int | None,
-    reading: Reading,
+    run: RunOptions = USUAL,
     progress: Progress = no_progress,
 ) -> Fitted:
     """Learn how much each model in force counts, and keep the fusion.
@@ -61,15 +61,17 @@ def fit_fusion(
     Raises:
         FitError: there are fewer than two models, or too few labelled actors.
     """
-    told = read_labels(labels, reading.time_zone)
+    told = read_labels(labels, run.time_zone)
     found = models_for(load_models(models), source, models)
     if len(found) < _LEAST_MODELS:
-        raise FitError(f"fit fusion: {models} has {len(found)} model for {source}; fit a second detector first")
-    heard = hear(found, source, reading, progress)
+        raise FitError(f"fit fusion: {models} has {len(found)} model for {source.name}; fit a second detector first")
+    heard = hear(found, source, run, progress)
     if len(heard.models) < _LEAST_MODELS:
-        raise FitError(f"fit fusion: {models} has {len(heard.models)} model that can judge {source}; fit a second one")
-    measured = {name: only_whole(seen, reading.limits) for name, seen in heard.shown.items()}
-    cut = Clock(every or parse_span(config.measure.every), reading.time_zone or "UTC")
+        raise FitError(
+            f"fit fusion: {models} has {len(heard.models)} model that can judge {source.name}; fit a second one"
+        )
+    measured = {name: only_whole(seen, run.limits) for name, seen in heard.shown.items()}
+    cut = Clock(every or parse_span(config.measure.every), run.time_zone or "UTC")
     features = {name: seen.frame for name, seen in measured.items()}
     model = fuse(heard.models, features, told.frame, fusion=fusion, cut=cut, discount=config.chunks.discount)
     notes = dict.fromkeys(line for seen in measured.values() for line in seen.notes)

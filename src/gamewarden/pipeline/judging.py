@@ -9,14 +9,14 @@ from typing import Protocol
 import polars as pl
 
 from gamewarden.config import Config
-from gamewarden.contracts import Model, Progress, no_progress
+from gamewarden.contracts import Model, Progress, Source, no_progress
 from gamewarden.errors import ModelError
 from gamewarden.features import load as load_feature
 from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.prevalence import at_share
 from gamewarden.pipeline.reaching import beside_the_list, reach_of
 from gamewarden.pipeline.scoring import hear, load_models, models_for
-from gamewarden.pipeline.sources import Reading
+from gamewarden.pipeline.sources import USUAL, RunOptions
 from gamewarden.pipeline.wholes import PROMISE, unranked
 from gamewarden.spans import DAY, parse_span, span_text
 from gamewarden.store import model_registry
@@ -80,9 +80,9 @@ class Judgement:
 
 
 def judge(
-    source: Path,
+    source: Source,
     models: Path,
-    reading: Reading,
+    run: RunOptions = USUAL,
     *,
     config: Config | None = None,
     every: int | None = None,
@@ -100,10 +100,10 @@ def judge(
     supposed = prevalence or Prevalence.of(policy)
     found = models_for(load_models(models), source, models)
     _refuse_tables(found, source)
-    heard = hear(found, source, reading, progress)
+    heard = hear(found, source, run, progress)
     found, features = list(heard.models), heard.features
     fusion, why_not = fusion_of(models, found, every)
-    rules = rules_of(policy, reading, supposed, fusion, every)
+    rules = rules_of(policy, run, supposed, fusion, every)
     cut, points = rules.cut, rules.points
     scores, verdicts = judged(features, found, fusion, rules)
     reached = verdicts.filter(points.reached(verdicts).is_in([CONSERVATIVE, PROGRESSIVE]))
@@ -127,12 +127,12 @@ def judge(
     )
 
 
-def _refuse_tables(models: Sequence[Model], source: Path) -> None:
+def _refuse_tables(models: Sequence[Model], source: Source) -> None:
     """A verdict is about a period, and a row of an operator's own table has none."""
     for model in models:
         if load_feature(model.feature.name).input == "table":
             raise ModelError(
-                f"judge: {source} is a table whose rows belong to no period, and {model.card.id} judges rows; use "
+                f"judge: {source.name} is a table whose rows belong to no period, and {model.card.id} judges rows; use "
                 "`gamewarden score` for their probabilities and `gamewarden explain ACTOR` for the reasons"
             )
 
@@ -249,7 +249,7 @@ def _how(judgement: Verdicts) -> str:
 
 def rules_of(
     policy: Config,
-    reading: Reading,
+    run: RunOptions,
     prevalence: Prevalence,
     fusion: FusionModel | None = None,
     every: int | None = None,
@@ -257,14 +257,14 @@ def rules_of(
     """The rules of a judgement: those of the settings, and of the fusion where there is one."""
     points = Points(policy.verdict.progressive, policy.verdict.conservative, policy.verdict.agree)
     repeated = policy.chunks.discount if fusion is None else float(fusion.feature.options["discount"])
-    cut, together = _cut(fusion, every, policy, reading), policy.verdict.discount
-    return Rules(cut, points, repeated, together, prevalence.bots, reading.limits.covered)
+    cut, together = _cut(fusion, every, policy, run), policy.verdict.discount
+    return Rules(cut, points, repeated, together, prevalence.bots, run.limits.covered)
 
 
-def _cut(fusion: FusionModel | None, every: int | None, policy: Config, reading: Reading) -> Clock:
+def _cut(fusion: FusionModel | None, every: int | None, policy: Config, run: RunOptions) -> Clock:
     if fusion is not None:
         return Clock(fusion.feature.options["every"], fusion.feature.options["time_zone"])
-    return Clock(every or parse_span(policy.measure.every), reading.time_zone or "UTC")
+    return Clock(every or parse_span(policy.measure.every), run.time_zone or "UTC")
 
 
 def fusion_of(models: Path, found: Sequence[Model], every: int | None) -> tuple[FusionModel | None, tuple[str, ...]]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import polars as pl
 
+from gamewarden.contracts import EventStream
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.kinds import kinds_by_period
 from gamewarden.features.self_similarity.recipe import ROLES, SelfSimilarity
-from gamewarden.pipeline.sources import Table, whole_of
+from gamewarden.pipeline.sources import Table
 from gamewarden.spans import DAY
 from gamewarden.verdicts.meeting import Learned, Limits, Spell
 
@@ -21,7 +21,7 @@ def learned_by(feature: SelfSimilarity | Actions) -> Learned:
     return Learned(feature.vocabulary or (), feature.shares, feature.counts_kind, isinstance(feature, SelfSimilarity))
 
 
-def only_alike(told: Table, feature: SelfSimilarity | Actions, stream: Any, limits: Limits) -> Table:  # noqa: ANN401  of events
+def only_alike(told: Table, feature: SelfSimilarity | Actions, events: EventStream, limits: Limits) -> Table:
     """FEATURES in which nothing is said of what a source did not show in a period.
 
     A kind that was common in training and never occurs in a period is null there, not 0. A period most of whose events
@@ -30,7 +30,7 @@ def only_alike(told: Table, feature: SelfSimilarity | Actions, stream: Any, limi
     """
     if told.shows is None or feature.vocabulary is None or feature.shares is None:
         return told
-    return Likeness.of(feature, stream, limits).applied(told)
+    return Likeness.of(feature, events, limits).applied(told)
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Likeness:
     seen: Mapping[str, int]  # events by kind in the periods that are alike
 
     @classmethod
-    def of(cls, feature: SelfSimilarity | Actions, stream: Any, limits: Limits) -> "Likeness":  # noqa: ANN401  of events
+    def of(cls, feature: SelfSimilarity | Actions, events: EventStream, limits: Limits) -> "Likeness":
         """One look at all events of a source."""
         every, time_zone = (feature.every, feature.time_zone) if isinstance(feature, SelfSimilarity) else (DAY, None)
-        counts = kinds_by_period(whole_of(stream), every, time_zone)
+        counts = kinds_by_period(events.whole, every, time_zone)
         learned = learned_by(feature)
         spells = [
             Spell.of(since, until, dict(part.select("kind", "n").iter_rows()), learned)

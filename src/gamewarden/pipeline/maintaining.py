@@ -35,7 +35,7 @@ from gamewarden.presentation.maintenance_story import story
 from gamewarden.readers.logs.plausible import Plausible
 from gamewarden.spans import parse_span
 from gamewarden.store import model_registry
-from gamewarden.store.lake import Lake
+from gamewarden.store.source import LakeSource
 from gamewarden.store.stretches import Stretches
 from gamewarden.store.upkeep import Upkeep
 from gamewarden.tables import TIME
@@ -215,9 +215,7 @@ def _over(task: Upkept, calendar: Clock, stretches: Stretches) -> datetime | Non
 
 
 def _stretches(task: Upkept) -> Stretches:
-    if not Lake.is_at(task.lake):
-        raise ReadError(f"{task.lake}: is not a lake; `gamewarden read FILE… --to {task.lake}` makes one")
-    stretches = Lake(task.lake).stretches
+    stretches = LakeSource(task.lake).lake.stretches
     if not stretches.parts:
         raise ReadError(f"{task.lake}: has no events yet; `gamewarden read FILE… --to {task.lake}` brings them in")
     return stretches
@@ -241,7 +239,7 @@ def _begun(history: History) -> Period | None:
 def _hands(task: Upkept, model: Model, place: Upkeep, first: Period, stretches: Stretches) -> LakeHands:
     calendar = _calendar(task, model)
     return LakeHands(
-        lake=Lake(task.lake),
+        lake=LakeSource(task.lake).lake,
         models=task.models,
         place=place,
         calendar=calendar,

@@ -9,19 +9,20 @@ import polars as pl
 
 from gamewarden import features
 from gamewarden.config import Config
-from gamewarden.contracts import Feature, Progress, Recipe, coverage_of, no_progress, shown_by
+from gamewarden.contracts import EventStream, Feature, Progress, Recipe, Source, Stream, no_progress
 from gamewarden.errors import ModelError
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.likeness import only_alike
-from gamewarden.pipeline.sources import Reading, Table, Unquestioned, notes_of, open_for
+from gamewarden.pipeline.sources import Table, given_to, stream_for
 from gamewarden.readers.logs.operator_tables import read_vocabulary
 from gamewarden.spans import parse_span
+from gamewarden.streams import Unquestioned
 from gamewarden.verdicts.meeting import Limits
 
 
-def feature_recipe(name: str, options: Mapping[str, Any], config: Config, reading: Reading) -> Feature:
+def feature_recipe(name: str, options: Mapping[str, Any], config: Config, time_zone: str | None = None) -> Feature:
     """A feature's recipe from the command line's options, with warden.toml where they are silent."""
     recipe = features.load(name)
     said = {option: value for option, value in options.items() if value is not None}
@@ -35,7 +36,7 @@ def feature_recipe(name: str, options: Mapping[str, Any], config: Config, readin
         # Whoever asks for fewer windows asks for less of all: one window holds no ten windows with events.
         "min_events": min(config.measure.min_events, least),
         "min_active": min(config.measure.min_active, least),
-        "time_zone": reading.time_zone,
+        "time_zone": time_zone,
     }
     names = {option.name for option in fields(cast("Any", recipe))}
     return recipe(**{option: value for option, value in (known | said).items() if option in names})
@@ -53,39 +54,45 @@ def feature_of(recipe: Recipe) -> Feature:
         raise ModelError(f"model: {recipe.name} cannot be measured with its options ({error}); fit it again") from error
 
 
-def measure(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Table:
+def measure(feature: Feature, source: Source, progress: Progress = no_progress) -> Table:
     """FEATURES of a source and nothing else: a vocabulary that was given says itself what the source can show."""
-    return measured(feature, Unquestioned(open_for(feature, source, reading, progress)))
+    return measured(feature, unquestioned(feature, stream_for(feature, source, progress)))
 
 
-def measured(feature: Feature, stream: Any, limits: Limits | None = None) -> Table:  # noqa: ANN401  what the feature takes
+def unquestioned(feature: Feature, stream: Stream) -> Stream:
+    """A stream of whose source nobody asks what it can show; only events are asked."""
+    return Unquestioned(given_to(stream)) if feature.input == "events" else stream
+
+
+def measured(feature: Feature, stream: Stream, limits: Limits | None = None) -> Table:
     """FEATURES of a stream, and what the recipe and the source have to say beside them.
 
     Where a vocabulary was learned, periods of another vocabulary than its own, by `limits`, are not measured.
     """
     warnings: tuple[str, ...] = getattr(feature, "warnings", ())
+    events = given_to(stream)
     if isinstance(feature, SelfSimilarity):
-        frame, usage = feature.measure_with_usage(stream)
-        told = Table(frame, (*warnings, *notes_of(stream), *usage.sentences()))
-        return only_alike(_sighted(told, stream), feature, stream, limits or Limits())
-    frame = feature.measure(stream)
+        frame, usage = feature.measure_with_usage(events)
+        told = Table(frame, (*warnings, *stream.notes, *usage.sentences()))
+        return only_alike(_sighted(told, events), feature, events, limits or Limits())
+    frame = feature.measure(events)
     said = feature.remarks_on(frame) if isinstance(feature, AccountTable) else ()
-    told = Table(frame, (*warnings, *notes_of(stream), *said))
+    told = Table(frame, (*warnings, *stream.notes, *said))
     if feature.input != "events":
         return told
     if not isinstance(feature, Actions):
-        return _sighted(told, stream)
-    return only_alike(_sighted(told, stream, by_day=True), feature, stream, limits or Limits())
+        return _sighted(told, events)
+    return only_alike(_sighted(told, events, by_day=True), feature, events, limits or Limits())
 
 
-def _sighted(told: Table, stream: object, *, by_day: bool = False) -> Table:
+def _sighted(told: Table, events: EventStream, *, by_day: bool = False) -> Table:
     """FEATURES with the share that the source covers of each row's time, or of its day, and what it can show."""
-    coverage = coverage_of(stream)
+    coverage = events.coverage
     if coverage is None:
-        return replace(told, shows=shown_by(stream))
+        return replace(told, shows=events.shows)
     day = (pl.col("until") - pl.duration(microseconds=1)).dt.truncate("1d")
     times = told.frame.select(day.alias("since"), day.dt.offset_by("1d").alias("until")) if by_day else told.frame
-    return replace(told, frame=told.frame.with_columns(coverage.of(times)), shows=shown_by(stream))
+    return replace(told, frame=told.frame.with_columns(coverage.of(times)), shows=events.shows)
 
 
 def days_like(feature: Feature) -> SelfSimilarity:

@@ -8,7 +8,7 @@ from typing import Self
 import polars as pl
 
 from gamewarden.config import Config
-from gamewarden.contracts import Model, Progress, no_progress
+from gamewarden.contracts import Model, Progress, Source, no_progress
 from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.activity import Activity
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
@@ -18,9 +18,10 @@ from gamewarden.pipeline.measuring import feature_of, measured
 from gamewarden.pipeline.meeting import say
 from gamewarden.pipeline.reaching import best_points, other_voices, rare_styles
 from gamewarden.pipeline.scoring import event_model, zone_notes
-from gamewarden.pipeline.sources import Reading, Table, Watched, open_source
+from gamewarden.pipeline.sources import USUAL, RunOptions, Table
 from gamewarden.pipeline.vocabularies import days_of
 from gamewarden.readers.logs.operator_tables import read_profiles
+from gamewarden.streams import WatchedEvents
 from gamewarden.tables import FEATURES, SCORES
 from gamewarden.verdicts.chunks import Patience, roll_up
 from gamewarden.verdicts.filters import Filter, parse_filter
@@ -122,28 +123,30 @@ class Ranked(Table):
     common: tuple[str, ...] = ()
 
 
-def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress: Progress = no_progress) -> Ranked:
+def rank(
+    source: Source, models: Path, wishes: Wishes, run: RunOptions = USUAL, progress: Progress = no_progress
+) -> Ranked:
     """The accounts to look at, highest first, with their reasons.
 
     Raises:
         ConfigError: a condition names no column, or a value that the column cannot have; found before measuring.
     """
     model = event_model(models, wishes.detector)
-    profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, reading.time_zone)
+    profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, run.time_zone)
     _refuse_bad_conditions(wishes, profiles)
-    events = open_source(source, reading)
+    events = WatchedEvents(source.events(), progress)
     feature = feature_of(model.feature)
-    shown = measured(feature, Watched(events, progress), reading.limits)
-    said = say(model, shown, reading.limits)
+    shown = measured(feature, events, run.limits)
+    said = say(model, shown, run.limits)
     if said.refusal is not None:
-        raise ModelError(f"{source}: {said.refusal}")
+        raise ModelError(f"{source.name}: {said.refusal}")
     shown_by = days_of(model, models)
     days = shown_by.recipe
-    played = shown.frame if days == feature else days.measure(Watched(events, progress))
-    places = Activity(every=days.every, by=days.by, time_zone=days.time_zone).measure(Watched(events, progress))
-    whole = only_covered(played, least_covered(model.card.training, reading.limits))
+    played = shown.frame if days == feature else days.measure(events)
+    places = Activity(every=days.every, by=days.by, time_zone=days.time_zone).measure(events)
+    whole = only_covered(played, least_covered(model.card.training, run.limits))
     seen = whole.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
-    rules = rules_of(wishes.policy, reading, wishes.prevalence)
+    rules = rules_of(wishes.policy, run, wishes.prevalence)
     scores, verdicts = judged({model.card.id: shown.frame}, [model], None, rules)
     listed = rank_scores(scores, seen, profiles, filters=wishes.filters, threshold=wishes.probability)
     suspects = listed.filter(pl.col("probability") >= wishes.probability)
@@ -154,12 +157,12 @@ def rank(source: Path, models: Path, wishes: Wishes, reading: Reading, progress:
     periods = _judged(shown.frame, scores).join(listing.select("actor"), on="actor", how="semi")
     hidden = suspects.height - listing.height
     more = (f"{hidden:,} more are not shown; --top 0 lists all",) if hidden else _nobody(listed, suspects, wishes)
-    again = (shown_by.again(source, models, reading),) if listing.height else ()
+    again = (shown_by.again(source, models),) if listing.height else ()
     evidence = model.explain(periods)
     common = common_reasons(listing, evidence)
     notes = (
         *shown.notes,
-        *zone_notes([model], reading),
+        *zone_notes([model], run.time_zone),
         *doubted(models, [model], scores),
         *said.caveats,
         wishes.prevalence.sentence,

@@ -1,6 +1,5 @@
 """From a judgement to documents that last: each verdict with the numbers, models and sources it rests on."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,15 +8,12 @@ from typing import Any
 import polars as pl
 
 from gamewarden import __version__
-from gamewarden.contracts import Model, Progress, Recipe, canonical_json, digest, no_progress
+from gamewarden.contracts import Fingerprint, Model, Progress, Recipe, Source, canonical_json, digest, no_progress
 from gamewarden.detectors.calibration import short_options
-from gamewarden.errors import ReadError
 from gamewarden.files import names_kept_together
 from gamewarden.pipeline.judging import Judgement, Rules, Verdicts, evidence_behind, rows_behind
-from gamewarden.pipeline.sessions import session_sources
 from gamewarden.pipeline.shelving import Kept
-from gamewarden.store import manifest, verdicts
-from gamewarden.store.lake import Lake
+from gamewarden.store import verdicts
 from gamewarden.store.sealed import sha256
 from gamewarden.verdicts.periods import KEY, Clock, periods_of
 from gamewarden.verdicts.points import CONSERVATIVE, PROGRESSIVE
@@ -42,14 +38,14 @@ class Recorded:
 
 
 def record(
-    judgement: Verdicts, source: Path, to: Path, *, every_one: bool = False, progress: Progress = no_progress
+    judgement: Verdicts, source: Source, to: Path, *, every_one: bool = False, progress: Progress = no_progress
 ) -> Recorded:
     """Keep the verdicts that reach an operating point, or every one, each with all it rests on.
 
     Raises:
         WriteError: the directory cannot be written.
     """
-    held = source_of(source)
+    held = source.fingerprint()
     new = kept = 0
     with names_kept_together():
         for piece in judgement.pieces():
@@ -63,35 +59,6 @@ def record(
                     progress(1)
             kept += chosen.height
     return Recorded(new, kept - new, judgement.rows - kept)
-
-
-def source_of(source: Path) -> dict[str, Any]:
-    """What a source held: a file's SHA-256, a digest of all a lake has read, or one of the files in a folder.
-
-    Raises:
-        ReadError: it cannot be read.
-    """
-    if source.is_dir() and Lake.is_at(source):
-        known = sorted([one.name, one.digest, one.recipe, one.rows] for one in manifest.load(source).sources)
-        return {"kind": "lake", "name": source.name, "digest": _digest(known)}
-    if source.is_dir():
-        files = sorted(
-            [file.relative_to(source).as_posix(), _file_digest(file)] for file, _ in session_sources([source])
-        )
-        return {"kind": "folder", "name": source.name, "digest": _digest(files)}
-    return {"kind": "file", "name": source.name, "digest": _file_digest(source)}
-
-
-def _digest(known: Sequence[Sequence[object]]) -> str:
-    return hashlib.sha256(canonical_json(known).encode()).hexdigest()
-
-
-def _file_digest(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def feature_name(recipe: Recipe) -> str:
@@ -113,13 +80,13 @@ def model_values(model: Kept) -> dict[str, Any]:
 class _Grounds:
     """What the verdicts of one judgement rest on, by actor and period."""
 
-    def __init__(self, judgement: Judgement, chosen: pl.DataFrame, source: Mapping[str, Any]) -> None:
+    def __init__(self, judgement: Judgement, chosen: pl.DataFrame, source: Fingerprint) -> None:
         self._shared = {
             "gamewarden": __version__,
             "rules": rules_values(judgement.rules),
             "fusion": None if judgement.fusion is None else model_values(judgement.fusion),
             "models": [model_values(model) | {"feature": feature_name(model.feature)} for model in judgement.models],
-            "source": dict(source),
+            "source": asdict(source),
             "caveats": list(judgement.caveats),
         }
         cut = judgement.rules.cut

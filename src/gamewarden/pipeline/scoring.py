@@ -7,20 +7,17 @@ from pathlib import Path
 import polars as pl
 
 from gamewarden import detectors, features
-from gamewarden.contracts import Feature, Model, Progress, no_progress
+from gamewarden.contracts import Feature, Model, Progress, Source, StreamKind, no_progress
 from gamewarden.errors import ModelError
+from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.traffic.recipe import TrafficTest
-from gamewarden.pipeline.account_tables import is_table_of
 from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.measuring import feature_of, measured
 from gamewarden.pipeline.meeting import Said, say
 from gamewarden.pipeline.session_models import sessions_to_judge
-from gamewarden.pipeline.sources import Reading, Table, open_for
-from gamewarden.readers.captures.packets import is_capture
-from gamewarden.readers.ragnarok.messages import is_packetstream
+from gamewarden.pipeline.sources import USUAL, RunOptions, Table, stream_for
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.store.lake import Lake
 from gamewarden.verdicts.fusion_model import NAME as FUSION
 from gamewarden.verdicts.meeting import Limits, said_once
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
@@ -65,9 +62,9 @@ def traffic_profile(models: Path) -> TrafficTest:
 
 
 def score(
-    source: Path,
+    source: Source,
     models: Path,
-    reading: Reading,
+    run: RunOptions = USUAL,
     progress: Progress = no_progress,
     prevalence: Prevalence = SUPPOSED,
 ) -> Table:
@@ -77,7 +74,7 @@ def score(
         ModelError: no model judges what the source holds.
     """
     found = models_for(load_models(models), source, models)
-    heard = hear(found, source, reading, progress)
+    heard = hear(found, source, run, progress)
     scores = heard.at(prevalence)
     caveats = (*doubted(models, heard.models, scores), *heard.caveats)
     return Table(scores, (*heard.notes, *caveats, *_unsure(scores), prevalence.sentence))
@@ -107,18 +104,18 @@ class Heard:
         return tuple(dict.fromkeys(line for told in self.shown.values() for line in told.notes))
 
 
-def hear(models: Sequence[Model], source: Path, reading: Reading, progress: Progress = no_progress) -> Heard:
+def hear(models: Sequence[Model], source: Source, run: RunOptions = USUAL, progress: Progress = no_progress) -> Heard:
     """Show a source to models, and keep what those say that can judge it.
 
     Raises:
         ModelError: none of them can.
     """
-    shown = measure_for(models, source, reading, progress)
-    said = {model.card.id: say(model, shown[model.card.id], reading.limits) for model in models}
+    shown = measure_for(models, source, run, progress)
+    said = {model.card.id: say(model, shown[model.card.id], run.limits) for model in models}
     refusals = [one.refusal for one in said.values() if one.refusal is not None]
     able = {name: one for name, one in said.items() if one.refusal is None}
     if not able:
-        raise ModelError(f"{source}: {'; '.join(refusals)}")
+        raise ModelError(f"{source.name}: {'; '.join(refusals)}")
     caveats = said_once({name: one.caveats for name, one in able.items()})
     return Heard(
         tuple(one.model for one in able.values()),
@@ -128,14 +125,14 @@ def hear(models: Sequence[Model], source: Path, reading: Reading, progress: Prog
     )
 
 
-def rows_to_judge(feature: Feature, source: Path, reading: Reading, progress: Progress = no_progress) -> Table:
+def rows_to_judge(feature: Feature, source: Source, run: RunOptions = USUAL, progress: Progress = no_progress) -> Table:
     """What a detector of this feature is shown of a source."""
     if feature.input == "messages":
-        return sessions_to_judge(feature, [source], reading, progress)
-    return measured(feature, open_for(feature, source, reading, progress), reading.limits)
+        return sessions_to_judge(feature, source, progress)
+    return measured(feature, stream_for(feature, source, progress), run.limits)
 
 
-def model_for(source: Path, models: Path, detector: str | None) -> Model:
+def model_for(source: Source, models: Path, detector: str | None) -> Model:
     """The model asked for, or the one that sees most of what the source holds.
 
     Raises:
@@ -146,59 +143,64 @@ def model_for(source: Path, models: Path, detector: str | None) -> Model:
 
 
 def measure_for(
-    models: Sequence[Model], source: Path, reading: Reading, progress: Progress = no_progress
+    models: Sequence[Model], source: Source, run: RunOptions = USUAL, progress: Progress = no_progress
 ) -> dict[str, Table]:
     """The FEATURES each model looks at, by the model's id; what several look at is measured once."""
     recipes = {repr(model.feature): model.feature for model in models}
-    known = {key: rows_to_judge(feature_of(recipe), source, reading, progress) for key, recipe in recipes.items()}
-    zones = zone_notes(models, reading)
+    known = {key: rows_to_judge(feature_of(recipe), source, run, progress) for key, recipe in recipes.items()}
+    zones = zone_notes(models, run.time_zone)
     told = {key: replace(one, notes=(*one.notes, *zones)) for key, one in known.items()}
     return {model.card.id: told[repr(model.feature)] for model in models}
 
 
-def zone_notes(models: Sequence[Model], reading: Reading) -> tuple[str, ...]:
+def zone_notes(models: Sequence[Model], time_zone: str | None) -> tuple[str, ...]:
     """Whose days are cut by another zone than this run reads times in: a model keeps the zone it was fitted with."""
     others = {
         model.card.id: model.feature.options["time_zone"] or "UTC"
         for model in models
-        if reading.time_zone
+        if time_zone
         and "time_zone" in model.feature.options
-        and (model.feature.options["time_zone"] or "UTC") != reading.time_zone
+        and (model.feature.options["time_zone"] or "UTC") != time_zone
     }
     return tuple(
-        f"{name} cuts days by {own}, as fitted; {reading.time_zone} is only the zone of times written without one"
+        f"{name} cuts days by {own}, as fitted; {time_zone} is only the zone of times written without one"
         for name, own in others.items()
     )
 
 
-def models_for(models: Sequence[Model], source: Path, shelf: Path) -> list[Model]:
-    """The models of what the source holds, where that shows from outside; else those of events before packets.
+def models_for(models: Sequence[Model], source: Source, shelf: Path) -> list[Model]:
+    """The models of what the source holds; where nobody is sure of that, of the likeliest kind that they judge.
 
     A file with all the columns that a model of tables learned from is such a table.
+
+    Raises:
+        ModelError: none of them judges what the source holds.
     """
-    by_input: dict[str, list[Model]] = {}
+    by_input: dict[StreamKind, list[Model]] = {}
     for model in models:
         by_input.setdefault(features.load(model.feature.name).input, []).append(model)
-    held = _held(source, by_input) or tuple(by_input)[:1]
-    if not any(kind in by_input for kind in held):
-        needed = " or ".join(held)
+    held = _held(source, by_input)
+    if not held:
+        needed = " or ".join(source.kinds)
         raise ModelError(
-            f"{shelf}: judges {', '.join(by_input)} and {source} holds {needed}; fit a detector of {needed}"
+            f"{shelf}: judges {', '.join(by_input)} and {source.name} holds {needed}; fit a detector of {needed}"
         )
-    return [model for kind in held for model in by_input.get(kind, ())]
+    return [model for kind in held for model in by_input[kind]]
 
 
-def _held(source: Path, judged: Mapping[str, Sequence[Model]]) -> tuple[str, ...]:
-    """What a source holds, where that shows from outside; a capture holds packets, and messages of clients in them."""
-    if source.is_dir():
-        return ("events",) if Lake.is_at(source) or "messages" not in judged else ("messages",)
-    if is_capture(source):
-        return ("packets", "messages")
-    if is_packetstream(source):
-        return ("messages",)
-    if any(is_table_of(source, model) for model in judged.get("table", ())):
+def _held(source: Source, judged: Mapping[StreamKind, Sequence[Model]]) -> tuple[StreamKind, ...]:
+    """What of a source these models can judge: all it holds, or the one thing that it is."""
+    known = tuple(kind for kind in source.kinds if kind in judged)
+    if source.sure:
+        return known
+    if "table" in known and any(_has_columns_of(source, model) for model in judged["table"]):
         return ("table",)
-    return tuple(kind for kind in judged if kind != "table")[:1]
+    return (*(kind for kind in known if kind != "table"), *known)[:1]
+
+
+def _has_columns_of(source: Source, model: Model) -> bool:
+    """Whether a source has all the columns that a model of tables learned from."""
+    return set(AccountTable.from_dict(model.feature.options).own_needs) <= set(source.columns)
 
 
 def _unsure(scores: pl.DataFrame) -> tuple[str, ...]:

@@ -1,29 +1,26 @@
 """Play sessions of streams, captures and folders of them: as rows to judge, as labels, and as a model on the shelf."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from gamewarden.contracts import Detector, Feature, Model, Progress, no_progress
+from gamewarden.contracts import Detector, Feature, MessageStream, Model, Progress, Source, no_progress
 from gamewarden.errors import FitError, ReadError
 from gamewarden.pipeline.fitting import Fitted, kept
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.prevalence import scored
-from gamewarden.pipeline.sessions import LABEL_FOLDERS, as_strict, session_sources
-from gamewarden.pipeline.sources import Reading, Table, Watched
+from gamewarden.pipeline.sources import USUAL, RunOptions, Table, as_strict
 from gamewarden.pipeline.wholes import on_clock
 from gamewarden.readers.logs.operator_tables import read_labels
-from gamewarden.readers.ragnarok.messages import message_table, open_messages
+from gamewarden.streams import WatchedMessages
 from gamewarden.tables import LABELS, SESSIONS, check
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.words import counted
 
-if TYPE_CHECKING:
-    from gamewarden.readers.ragnarok.report import MessageReport
-
+# Folders whose name says what stands in them, as the thesis' own tool had them.
+LABEL_FOLDERS: Mapping[str, bool | None] = {"players": False, "bots": True, "unknown": None}
 FOLDER = "folder"  # the source of a label that a folder's name gives
 _SAME = ("actor", "since", "until", "packets")  # a session that comes twice: as a stream and in a capture
 
@@ -44,21 +41,19 @@ class Gathered:
     notes: tuple[str, ...]
 
 
-def sessions_to_judge(
-    feature: Feature, sources: Sequence[Path], reading: Reading, progress: Progress = no_progress
-) -> Table:
+def sessions_to_judge(feature: Feature, source: Source, progress: Progress = no_progress) -> Table:
     """The sessions that have an actor and a time, as FEATURES: `events` counts their messages."""
-    gathered = _gather(feature, session_sources(sources), reading, progress)
+    gathered = _gather(feature, source.parts, progress)
     return Table(gathered.rows.drop("folder_says"), gathered.notes)
 
 
 def fit_sessions(
     detector: Detector,
-    sources: Sequence[Path],
+    source: Source,
     labels: Path | None,
     to: Path,
     *,
-    reading: Reading,
+    run: RunOptions = USUAL,
     prevalence: Prevalence = SUPPOSED,
     progress: Progress = no_progress,
 ) -> FittedSessions:
@@ -68,55 +63,52 @@ def fit_sessions(
         ReadError: a source cannot be read, or no file stands in a folder `players`, `bots` or `unknown`.
         FitError: too few labelled sessions say enough.
     """
-    found = session_sources(sources)
-    used = found if labels is not None else [one for one in found if _in_label_folder(one[0])]
+    found = source.parts
+    used = found if labels is not None else [one for one in found if _in_label_folder(Path(one.name))]
     if not used:
         raise ReadError(
-            f"{', '.join(map(str, sources))}: no file stands in a folder called {', '.join(LABEL_FOLDERS)}; "
+            f"{source.name}: no file stands in a folder called {', '.join(LABEL_FOLDERS)}; "
             "sort them so, or name their labels with --labels"
         )
-    gathered = _gather(detector.feature, used, reading, progress)
-    known, notes = _labels(gathered.rows, labels, reading)
-    model = on_clock(detector, reading).fit(gathered.rows.drop("folder_says"), known)
-    left_out = [f"{file}: left out, no folder says what it is" for file, _ in found if (file, _) not in used]
+    gathered = _gather(detector.feature, used, progress)
+    known, notes = _labels(gathered.rows, labels, run.time_zone)
+    model = on_clock(detector, run.time_zone).fit(gathered.rows.drop("folder_says"), known)
+    left_out = [f"{one.name}: left out, no folder says what it is" for one in found if one not in used]
     notes = (*gathered.notes, *notes, *left_out)
     return FittedSessions(kept(model, to, notes), _unknown(model, gathered.rows, known, prevalence))
 
 
-def _gather(
-    feature: Feature, files: Sequence[tuple[Path, bool | None]], reading: Reading, progress: Progress
-) -> Gathered:
-    db = message_table(reading.packet_db, reading.packet_version)
+def _gather(feature: Feature, sources: Sequence[Source], progress: Progress) -> Gathered:
     parts: list[pl.DataFrame] = []
-    reports: list[MessageReport] = []
-    for file, label in files:
-        stream = open_messages(file, db, reading.server_ports, strict=as_strict(feature, reading).strict)
-        told = measured(feature, Watched(stream, progress))
-        reports.append(stream.report)
-        parts.append(_named(check(told.frame, SESSIONS, str(file)), file, label))
+    streams: dict[str, MessageStream] = {}
+    for source in sources:
+        stream = streams[source.name] = source.messages(strict=as_strict(feature))
+        told = measured(feature, WatchedMessages(stream, progress))
+        parts.append(_named(check(told.frame, SESSIONS, source.name), Path(source.name)))
     rows = pl.concat(parts)
-    notes = _counted(reports)
+    notes = _counted(streams)
     placed = rows.drop_nulls(["since", "until"]).unique(subset=_SAME, keep="first", maintain_order=True)
     return Gathered(placed.sort("actor", "since", maintain_order=True), (*notes, *_lost(rows, placed)))
 
 
-def _named(sessions: pl.DataFrame, file: Path, label: bool | None) -> pl.DataFrame:  # noqa: FBT001  human, bot or not known
+def _named(sessions: pl.DataFrame, file: Path) -> pl.DataFrame:
     """Who was there before any connect message goes by the file's name."""
     return sessions.with_columns(
         pl.col("actor").fill_null(file.name.partition(".")[0]),
         events=pl.col("packets"),
-        folder_says=pl.lit(label, pl.Boolean),
+        folder_says=pl.lit(folder_label(file), pl.Boolean),
     )
 
 
-def _counted(reports: "Sequence[MessageReport]") -> list[str]:
+def _counted(streams: Mapping[str, MessageStream]) -> list[str]:
     """All that one file has to say; of several, how much they hold together, and what went wrong in which."""
-    if len(reports) == 1:
-        return reports[0].lines()
-    messages, sessions = sum(one.messages for one in reports), sum(one.sessions for one in reports)
-    wrong = [one for one in reports if one.skipped or one.lost or one.problem]
-    lines = [line if line.startswith(one.source) else f"{one.source}: {line}" for one in wrong for line in one.lines()]
-    return [f"{counted(messages, 'message')} in {counted(sessions, 'session')} of {len(reports):,} files", *lines]
+    if len(streams) == 1:
+        return [line for stream in streams.values() for line in stream.notes]
+    messages = sum(one.messages for one in streams.values())
+    sessions = sum(one.sessions for one in streams.values())
+    wrong = {name: one for name, one in streams.items() if one.damaged}
+    lines = [line if line.startswith(name) else f"{name}: {line}" for name, one in wrong.items() for line in one.notes]
+    return [f"{counted(messages, 'message')} in {counted(sessions, 'session')} of {len(streams):,} files", *lines]
 
 
 def _lost(rows: pl.DataFrame, placed: pl.DataFrame) -> Iterator[str]:
@@ -127,14 +119,20 @@ def _lost(rows: pl.DataFrame, placed: pl.DataFrame) -> Iterator[str]:
         yield f"{counted(timed - placed.height, 'session')} came twice, as in stream and capture, and counted once"
 
 
+def folder_label(file: Path) -> bool | None:
+    """What the nearest folder called `players`, `bots` or `unknown` says: human, bot, or not known, as any other."""
+    named = [part.lower() for part in reversed(file.parts[:-1]) if part.lower() in LABEL_FOLDERS]
+    return LABEL_FOLDERS[named[0]] if named else None
+
+
 def _in_label_folder(file: Path) -> bool:
     return any(part.lower() in LABEL_FOLDERS for part in file.parts[:-1])
 
 
-def _labels(rows: pl.DataFrame, labels: Path | None, reading: Reading) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _labels(rows: pl.DataFrame, labels: Path | None, time_zone: str | None) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Of the table that was named; otherwise of the folders, each label for its own session alone."""
     if labels is not None:
-        told = read_labels(labels, reading.time_zone)
+        told = read_labels(labels, time_zone)
         return told.frame, tuple(told.notes)
     known = rows.drop_nulls("folder_says").select(
         "actor", "since", pl.col("until"), bot="folder_says", source=pl.lit(FOLDER)

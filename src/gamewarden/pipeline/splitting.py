@@ -18,9 +18,10 @@ from gamewarden.evaluation.splits import middle_of
 from gamewarden.evaluation.ties import NO_TIES, Seen, seen_in, ties_of
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.meeting import only_whole
-from gamewarden.pipeline.sources import Table, before, without
+from gamewarden.pipeline.sources import Table
 from gamewarden.store.models import stored
 from gamewarden.store.results import save_results
+from gamewarden.streams import within, without
 from gamewarden.verdicts.meeting import Limits
 
 
@@ -156,7 +157,7 @@ def _refuse_future(frozen: Feature, stream: EventStream, ground: Ground) -> None
     except FitError:
         return  # the split itself will say that there is no later period
     seen = ground.features.drop(COVERED, strict=False)  # a source's cover is no feature, and a cut source ends earlier
-    refuse_future(seen, frozen.measure(before(stream, cut)), cut)
+    refuse_future(seen, frozen.measure(within(stream, until=cut)), cut)
 
 
 def _removed(kinds: Sequence[str]) -> Iterator[str]:

@@ -8,14 +8,14 @@ from typing import Any
 import polars as pl
 
 from gamewarden import __version__
-from gamewarden.contracts import Model, Progress, no_progress
+from gamewarden.contracts import Model, Progress, Source, no_progress
 from gamewarden.errors import GamewardenError, ModelError, VerdictError
 from gamewarden.pipeline.judging import Rules, evidence_behind, judged, rows_behind
 from gamewarden.pipeline.measuring import feature_of
-from gamewarden.pipeline.recording import feature_name, model_values, rows_of, source_of
+from gamewarden.pipeline.recording import feature_name, model_values, rows_of
 from gamewarden.pipeline.scoring import rows_to_judge
 from gamewarden.pipeline.shelving import Kept, revive
-from gamewarden.pipeline.sources import Reading
+from gamewarden.pipeline.sources import USUAL, RunOptions
 from gamewarden.spans import parse_zone
 from gamewarden.store import models as stored_models
 from gamewarden.store import verdicts
@@ -41,8 +41,8 @@ class Grounds:
     """What verdicts are looked at with: a shelf of models and a source, where they are at hand."""
 
     models: Path | None = None
-    source: Path | None = None
-    reading: Reading = field(default=Reading())
+    source: Source | None = None
+    run: RunOptions = field(default=USUAL)
 
 
 def verify(places: Sequence[Path], grounds: Grounds, progress: Progress = no_progress) -> pl.DataFrame:
@@ -71,7 +71,7 @@ class _Witness:
         self._models: dict[str, Kept] = {}
         self._digests: dict[str, str] = {}
         self._measured: dict[str, pl.DataFrame] = {}
-        self._source = None if grounds.source is None else source_of(grounds.source)
+        self._source = None if grounds.source is None else grounds.source.fingerprint()
 
     def row(self, path: Path) -> dict[str, Any]:
         """What there is to say of one document."""
@@ -126,7 +126,7 @@ class _Witness:
             yield f"{name} holds other numbers than the model that judged"
 
     def _measured_anew(self, values: Mapping[str, Any], case: "_Case", where: str) -> Iterable[tuple[str, bool]]:
-        same = self._source is not None and values["source"].get("digest") == self._source["digest"]
+        same = self._source is not None and values["source"].get("digest") == self._source.digest
         period = pl.DataFrame(
             [[values["actor"], *(verdicts.time_of(values[name], where) for name in ("since", "until"))]],
             schema={"actor": pl.String, "since": TIME, "until": TIME},
@@ -148,7 +148,7 @@ class _Witness:
         name = feature_name(model.feature)
         if name not in self._measured and self._grounds.source is not None:
             feature = feature_of(model.feature)
-            self._measured[name] = rows_to_judge(feature, self._grounds.source, self._grounds.reading).frame
+            self._measured[name] = rows_to_judge(feature, self._grounds.source, self._grounds.run).frame
         return self._measured[name]
 
 

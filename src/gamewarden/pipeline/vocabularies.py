@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from gamewarden import detectors
-from gamewarden.contracts import Feature, Model, Progress, canonical_json, digest, no_progress
+from gamewarden.contracts import Feature, Model, Progress, Source, canonical_json, digest, no_progress
 from gamewarden.coverage import COVERED
 from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.pipeline.measuring import days_like, feature_of, measured
+from gamewarden.pipeline.measuring import days_like, feature_of, measured, unquestioned
 from gamewarden.pipeline.scoring import load_models
-from gamewarden.pipeline.sources import Reading, Table, Unquestioned, notes_of, open_for
+from gamewarden.pipeline.sources import Table, given_to, stream_for
 from gamewarden.spans import span_text
 from gamewarden.store import model_registry
 from gamewarden.words import counted
@@ -26,11 +26,10 @@ class Days:
     recipe: SelfSimilarity
     model: Model | None  # none of a shelf looks at self-similarity: then over the kinds of the source
 
-    def again(self, source: Path, models: Path, reading: Reading) -> str:
+    def again(self, source: Source, models: Path) -> str:
         """Over which kinds the self-similarities of a source are, and the command that gives the same numbers."""
         options = self._options(models)
-        mapping = () if reading.mapping is None else ("--map", reading.mapping)
-        command = shlex.join(("gamewarden", "measure", "self-similarity", str(source), *options, *mapping))
+        command = shlex.join(("gamewarden", "measure", "self-similarity", source.name, *options, *source.flags))
         return f"Self-similarity is {_over(self.recipe, self.model)}; `{command}` gives the same numbers."
 
     def _options(self, models: Path) -> tuple[str, ...]:
@@ -82,22 +81,22 @@ def recipe_like(name: str, models: Path, detector: str | None, given: Mapping[st
 
 
 def measure_told(
-    feature: Feature, source: Path, reading: Reading, model: Model | None = None, progress: Progress = no_progress
+    feature: Feature, source: Source, model: Model | None = None, progress: Progress = no_progress
 ) -> Table:
     """FEATURES of a source, and over which kinds its self-similarities are.
 
     A vocabulary that was given says itself what the source can show; of a model's, the source does.
     """
-    opened = open_for(feature, source, reading, progress)
-    stream = Unquestioned(opened) if model is None else opened
+    opened = stream_for(feature, source, progress)
+    stream = unquestioned(feature, opened) if model is None else opened
     if not isinstance(feature, SelfSimilarity):
         told = measured(feature, stream)
         return replace(told, frame=told.frame.drop(COVERED, strict=False))
-    frame, usage = feature.measure_with_usage(stream)
+    frame, usage = feature.measure_with_usage(given_to(stream))
     own = feature.vocabulary is None
     over = f"over the {counted(len(usage.vocabulary), 'kind')} of this source" if own else _over(feature, model)
     said = f"Self-similarity is {over}; another vocabulary gives other numbers."
-    return Table(frame, (*notes_of(stream), *usage.sentences(), said))
+    return Table(frame, (*stream.notes, *usage.sentences(), said))
 
 
 def _over(recipe: SelfSimilarity, model: Model | None) -> str:

@@ -9,7 +9,6 @@ import polars as pl
 from gamewarden.clock import Clock
 from gamewarden.contracts import Model
 from gamewarden.days import Days
-from gamewarden.pipeline.sources import Reading
 from gamewarden.spans import span_text
 from gamewarden.verdicts.periods import KEY, periods_of
 
@@ -20,16 +19,12 @@ PROMISE = (
 _Recipe = TypeVar("_Recipe")
 
 
-def on_clock(recipe: _Recipe, reading: Reading) -> _Recipe:
+def on_clock(recipe: _Recipe, time_zone: str | None) -> _Recipe:
     """The recipe with whole days on the clock of this run's zone, where it calibrates days and was told no zone."""
     own: Any = recipe
-    if (
-        reading.time_zone is None
-        or "time_zone" not in {option.name for option in fields(own)}
-        or own.time_zone is not None
-    ):
+    if time_zone is None or "time_zone" not in {option.name for option in fields(own)} or own.time_zone is not None:
         return recipe
-    clocked: _Recipe = replace(own, time_zone=reading.time_zone)
+    clocked: _Recipe = replace(own, time_zone=time_zone)
     return clocked
 
 

@@ -1,31 +1,84 @@
-"""The world in: every source becomes EVENTS, with each bad row counted by reason."""
+"""The world in: whatever somebody has is opened here, and nowhere else is it said what it is."""
 
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from gamewarden.contracts import Source
 from gamewarden.errors import ConfigError
+from gamewarden.registry import Registry
 
 if TYPE_CHECKING:
-    from gamewarden.contracts import EventStream
+    from gamewarden.readers.options import SourceOptions
 
-# A kind of source, and what opens it. Readers are imported when asked for: --help must not pay for them.
-READERS = (
-    ("csv", "gamewarden.readers.logs.tables", "open_events"),
-    ("jsonl", "gamewarden.readers.logs.tables", "open_events"),
-    ("parquet", "gamewarden.readers.logs.tables", "open_events"),
+
+class ArrowTable(Protocol):
+    """A table in memory: Polars, pandas, Arrow and others speak this way."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Its columns, by Arrow's PyCapsule interface."""
+
+
+Locator: TypeAlias = Path | Sequence[Path] | ArrowTable
+
+
+class Reader(Protocol):
+    """Whoever opens one kind of thing: often the class of the source itself."""
+
+    def matches(self, locator: Locator) -> bool:
+        """Whether this is what it opens, told by its place or its first bytes."""
+
+    def __call__(self, locator: Locator, options: "SourceOptions") -> Source:
+        """The source; no more than its beginning is read."""
+
+
+# A reader's name, and where it lives. They are tried in this order, those of installed packages before LAST.
+REGISTRY = Registry(
+    "gamewarden.readers",
+    "reader",
+    {
+        "capture": "gamewarden.readers.files:Capture",
+        "packetstream": "gamewarden.readers.files:Packetstream",
+        "memory": "gamewarden.readers.memory:TableInMemory",
+        "lake": "gamewarden.store.source:LakeSource",
+        "ragnarok": "gamewarden.readers.files:RagnarokLog",
+        "folder": "gamewarden.readers.folders:MessageFolder",
+        "log": "gamewarden.readers.files:LogFile",
+    },
+    ConfigError,
 )
-NAMES = tuple(name for name, *_ in READERS)
+LAST = ("folder", "log")  # they take any folder and any file
 
 
-def open_as(name: str, path: Path) -> "EventStream":
-    """A source opened by the reader of its kind.
+def names() -> tuple[str, ...]:
+    """Every reader in the order in which they are tried."""
+    return (*(name for name in REGISTRY.names if name not in LAST), *LAST)
+
+
+def load(name: str) -> Reader:
+    """A reader by its name.
 
     Raises:
+        ConfigError: there is none, or it cannot be loaded.
+    """
+    reader: Reader = REGISTRY.load(name)
+    return reader
+
+
+def open(locator: Locator | str, options: "SourceOptions | None" = None, reader: str | None = None) -> Source:  # noqa: A001  readers.open is what it does
+    """What somebody has, as a source: by the reader that is named, or by the first that knows it.
+
+    A file, a lake, a folder of packetstreams, several of these files at once, `-` for standard input, or a table in
+    memory.
+
+    Raises:
+        ReadError: it cannot be read.
         ConfigError: there is no such reader.
     """
-    for known, module, opener in READERS:
-        if known == name:
-            stream: EventStream = getattr(import_module(module), opener)(path)
-            return stream
-    raise ConfigError(f"reader {name!r} is unknown; choose one of {', '.join(NAMES)}")
+    from gamewarden.readers.options import SourceOptions
+
+    place = Path(locator) if isinstance(locator, str) else locator
+    given = options or SourceOptions()
+    known = (load(name) for name in names()) if reader is None else iter((load(reader),))
+    found = next(one for one in known if reader is not None or one.matches(place))
+    return found(place, given)

@@ -234,6 +234,8 @@ class LakeEvents:
     It shows the lake as it was when it was made, at every reading, whatever is added or replaced meanwhile.
     """
 
+    notes: tuple[str, ...] = ()  # what was wrong was said when it was read in
+
     def __init__(self, directory: Path, held: Held, earliest: int, latest: int, actors: Collection[str] | None) -> None:
         self._directory = directory
         self._held = held
@@ -273,6 +275,13 @@ class LakeEvents:
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             pulse = None
         return (pulse or Pulse.of(self._all.batches(("actor", "at", "kind")))).coverage()
+
+    @property
+    def whole(self) -> "LakeEvents":
+        """The same time with everybody in it."""
+        if self._actors is None:
+            return self
+        return LakeEvents(self._directory, self._held, self._earliest, self._latest, None)
 
     @property
     def _all(self) -> "LakeEvents":

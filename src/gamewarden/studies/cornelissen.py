@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import Progress, no_progress
+from gamewarden.contracts import Feature, Progress, no_progress
 from gamewarden.detectors.calibration import sigmoid
 from gamewarden.detectors.learning import bots
 from gamewarden.detectors.session_machines import ANGLE, EUCLID, MAHALANOBIS, Z_ANGLE
@@ -49,19 +49,20 @@ BOTS_3_2 = (
 )
 Method = SessionNetwork | SessionAngle
 AS_PUBLISHED, Z_SCORED = "network, as published", "network, z-scores"
+_SESSIONS = cast("Feature", Sessions())
 METHODS: Mapping[str, Method] = {
-    AS_PUBLISHED: SessionNetwork(Sessions(), inputs=PUBLISHED),
-    Z_SCORED: SessionNetwork(Sessions()),
-    "network, missing numbers told": SessionNetwork(Sessions(), missing="indicator"),
-    "network, with turns": SessionNetwork(Sessions(), columns=(*NINE, *MORE[:3])),
+    AS_PUBLISHED: SessionNetwork(_SESSIONS, inputs=PUBLISHED),
+    Z_SCORED: SessionNetwork(_SESSIONS),
+    "network, missing numbers told": SessionNetwork(_SESSIONS, missing="indicator"),
+    "network, with turns": SessionNetwork(_SESSIONS, columns=(*NINE, *MORE[:3])),
     # How people turn before they pick up is the world's least certain assumption.
     "network, blind to turning before a pick-up": SessionNetwork(
-        Sessions(), columns=tuple(name for name in NINE if name != "turn_to_take_ms")
+        _SESSIONS, columns=tuple(name for name in NINE if name != "turn_to_take_ms")
     ),
-    "angles, as published": SessionAngle(Sessions(), form=ANGLE),
-    "angles of z-scores": SessionAngle(Sessions(), form=Z_ANGLE),
-    "Euclidean neighbours": SessionAngle(Sessions(), form=EUCLID),
-    "Mahalanobis neighbours": SessionAngle(Sessions(), form=MAHALANOBIS),
+    "angles, as published": SessionAngle(_SESSIONS, form=ANGLE),
+    "angles of z-scores": SessionAngle(_SESSIONS, form=Z_ANGLE),
+    "Euclidean neighbours": SessionAngle(_SESSIONS, form=EUCLID),
+    "Mahalanobis neighbours": SessionAngle(_SESSIONS, form=MAHALANOBIS),
 }
 
 

@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 
 from gamewarden.clock import Period
-from gamewarden.contracts import Model, Progress, no_progress
+from gamewarden.contracts import EventStream, Model, Progress, no_progress
 from gamewarden.detectors.logistic import AccountDay
 from gamewarden.drift import retraining, validation
 from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, silent_kinds
@@ -28,6 +28,7 @@ from gamewarden.drift.seeing import seen_in
 from gamewarden.evaluation.metrics import auc
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.presentation.control_plots import NEW_MODEL, plot_control_chart, plot_policies
+from gamewarden.streams import PlainEvents
 from gamewarden.studies import Number
 from gamewarden.studies.watchers import other_watchers
 from gamewarden.world.year import WEEKS, Year
@@ -103,12 +104,11 @@ def draw(study: Study, directory: Path) -> list[Path]:
     return drawn
 
 
-class _Held:
+class _Held(PlainEvents):
     """A week's events, played once and read as often as needed."""
 
-    def __init__(self, week: Any) -> None:  # noqa: ANN401  an EventStream
+    def __init__(self, week: EventStream) -> None:
         self.columns = frozenset(_READ)
-        self.rows: int | None = None
         self._batches = list(week.batches(_READ))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from gamewarden.errors import ConfigError
 from gamewarden.spans import to_micros
+from gamewarden.streams import PlainEvents
 from gamewarden.tables import EVENTS, LABELS, check
 from gamewarden.world.games import Game, game_named
 from gamewarden.world.personas import PERSONAS
@@ -30,7 +31,7 @@ BATCH_ROWS = 1 << 19
 
 
 @dataclass(frozen=True)
-class World:
+class World(PlainEvents):
     """So many accounts of a game for so many days. The same values give the same world, whatever the batch size.
 
     It is an EventStream, so it can be measured without being written. `bots` is their share: half, as in the labelled
@@ -61,11 +62,6 @@ class World:
     def columns(self) -> frozenset[str]:
         """Every column of EVENTS is there."""
         return frozenset(EVENTS.columns)
-
-    @property
-    def rows(self) -> None:
-        """Nobody knows before it has been played."""
-        return
 
     @cached_property
     def roster(self) -> Roster:

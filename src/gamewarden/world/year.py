@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from gamewarden.errors import ConfigError
 from gamewarden.spans import to_micros
+from gamewarden.streams import PlainEvents
 from gamewarden.tables import EVENTS, LABELS, check
 from gamewarden.world.games import Game, game_named
 from gamewarden.world.personas import PERSONAS
@@ -176,13 +177,12 @@ def _lives(persona: Ints, script: Script, again: int, seed: int) -> Lives:
     return Lives(comes, changes, banned)
 
 
-class Week:
+class Week(PlainEvents):
     """The events of one day of a scripted year, as an EventStream."""
 
     def __init__(self, year: Year, number: int) -> None:
         self.year, self.number = year, number
         self.columns = frozenset(EVENTS.columns)
-        self.rows: int | None = None
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import polars as pl
 
-from gamewarden.contracts import EventStream, Progress, StreamKind, no_progress, shown_by
+from gamewarden.contracts import EventStream, Progress, StreamKind, no_progress
 from gamewarden.errors import MeasureError
 from gamewarden.features.vocabulary import refuse_other_shares, shares_of
 from gamewarden.spans import HOUR, MINUTE, span_text
@@ -162,7 +162,7 @@ class Actions:
 
     def _unseen(self, events: EventStream) -> tuple[str, ...]:
         """The actions of the vocabulary that the source behind the events cannot show."""
-        shown = shown_by(events)
+        shown = events.shows
         return () if shown is None else tuple(kind for kind in self.action_kinds() if kind not in shown)
 
     def counts_kind(self, kind: str) -> bool:

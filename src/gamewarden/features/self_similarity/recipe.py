@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import EventStream, Progress, StreamKind, no_progress, shown_by
+from gamewarden.contracts import EventStream, Progress, StreamKind, no_progress
 from gamewarden.errors import ConfigError, MeasureError
 from gamewarden.features.vocabulary import refuse_other_shares, shares_of
 from gamewarden.spans import DAY, HOUR, LONGEST_PERIOD, MINUTE, parse_zone, span_text
@@ -216,7 +216,7 @@ class SelfSimilarity:
         from gamewarden.features.self_similarity.stream import measure
 
         finished = measure(self, events, progress)
-        shown = shown_by(events) if self.vocabulary is not None else None
+        shown = events.shows if self.vocabulary is not None else None
         return _frame(self, finished, shown), replace(finished.usage, told=shown is not None)
 
     def windows(self, events: EventStream, actor: str) -> pl.DataFrame:

@@ -151,6 +151,8 @@ class TableStream:
     A file can be read as often as needed, standard input once. `report` speaks of the latest reading.
     """
 
+    withheld = 0  # whoever wrote the log has seen them
+
     def __init__(
         self,
         origin: Origin,
@@ -187,6 +189,11 @@ class TableStream:
     def notes(self) -> tuple[str, ...]:
         """What the latest reading counted, and where it had to stop."""
         return tuple(self.report.lines())
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the latest reading has counted so far, in words."""
+        return self.report.counts
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All packets in the source's order.

@@ -123,6 +123,16 @@ class CaptureStream:
         """What the latest reading counted, and where it had to stop."""
         return tuple(self.report.lines())
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the latest reading has counted so far, in words."""
+        return self.report.counts
+
+    @property
+    def withheld(self) -> int:
+        """Packets so far of sources that have not proven to be there, or for which there was no place."""
+        return self.report.withheld
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All packets in the source's order; damage ends them and is told by `report`."""
         self.report = CaptureReport()

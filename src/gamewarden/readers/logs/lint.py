@@ -1,11 +1,11 @@
 """What a log can tell, found out before anything is read in earnest, and what its owner could do about the rest."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import polars as pl
 import pyarrow as pa
@@ -22,6 +22,7 @@ from gamewarden.readers.timestamps import NO_ZONE
 from gamewarden.tables import EVENTS, RESERVED_KINDS
 
 FIRST_ROWS = 100_000
+DETECTOR, FEATURE = "detector", "feature"
 _SHOWN = 10  # kinds, columns: as many as a person will read
 _MANY_KINDS = 5_000  # the games we know have a few hundred
 _OLDEST_GAME = datetime(1990, 1, 1, tzinfo=UTC)
@@ -49,22 +50,26 @@ class Needs(Protocol):
         """Column or kind -> what stays null without it."""
 
 
+Seeing: TypeAlias = Sequence[tuple[str, str, Needs]]  # detector or feature, its name, what it reads
+
+
 @dataclass(frozen=True)
 class Sight:
-    """What one detector can see in this log."""
+    """What one detector, or a feature that no detector looks at, can see in this log."""
 
-    detector: str
+    name: str
     blind: tuple[str, ...]  # what it cannot do without and does not get
     poorer: Mapping[str, str]  # what is missing -> what stays null
+    what: str = DETECTOR
 
     def sentence(self) -> str:
         """One line for a person."""
         if self.blind:
-            return f"{self.detector} stays blind: the log has no {' and no '.join(self.blind)}."
+            return f"{self.name} stays blind: the log has no {' and no '.join(self.blind)}."
         if self.poorer:
             losses = "; ".join(f"{what} without {missing}" for missing, what in self.poorer.items())
-            return f"{self.detector} can work, but gets no {losses}."
-        return f"{self.detector} gets all it needs."
+            return f"{self.name} can work, but gets no {losses}."
+        return f"{self.name} gets all it needs."
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,7 @@ class Lint:
         lines += self._about_columns()
         if self.report:
             lines += self._about_rows(self.report)
-        lines += [f"Detector: {sight.sentence()}" for sight in self.sights]
+        lines += [f"{sight.what.capitalize()}: {sight.sentence()}" for sight in self.sights]
         lines += [f"Suspicious: {suspicion}" for suspicion in self.suspicions]
         lines += [f"Next: {step}" for step in self.advice]
         return lines
@@ -120,7 +125,7 @@ class Lint:
             rows += [("rows", fault.reason, fault.count, f"noted: {fault.example}") for fault in self.report.notes]
         rows += [("kind", kind, count, "reserved") for kind, count in self.reserved.items()]
         rows += [("kind", kind, count, "not mapped") for kind, count in self.unmapped.items()]
-        rows += [("detector", sight.detector, None, sight.sentence()) for sight in self.sights]
+        rows += [(sight.what, sight.name, None, sight.sentence()) for sight in self.sights]
         rows += [("suspicious", "", None, suspicion) for suspicion in self.suspicions]
         rows += [("next", "", None, step) for step in self.advice]
         schema = {"topic": pl.String, "subject": pl.String, "count": pl.Int64, "says": pl.String}
@@ -150,16 +155,17 @@ def lint(
     *,
     time_zone: str | None = None,
     detectors: Mapping[str, Needs] | None = None,
+    features: Mapping[str, Needs] | None = None,
     first_rows: int = FIRST_ROWS,
     now: datetime | None = None,
     plausible: Plausible = ANY_TIME,
 ) -> Lint:
     """Look at the first rows of a log file; whatever is wrong with the file stands in the answer.
 
-    `detectors` gives, by the detectors' names, the features they read.
+    `detectors` gives, by the detectors' names, the features they read; `features` those that no detector reads.
     """
     mapping = mapping or IDENTITY
-    detectors = detectors or {}
+    seeing = _seeing(detectors, features)
     try:
         shape = peek(path, tuple(mapping.theirs().values()), mapping.layout)
     except ReadError as error:
@@ -170,17 +176,18 @@ def lint(
     try:
         file = EventFile(path, mapping, time_zone=time_zone, max_bad_share=1.0, plausible=plausible)
     except ReadError as error:
-        return _without_reading(shape, form, mapping, detectors, _reason(error, path))
+        return _without_reading(shape, form, mapping, seeing, _reason(error, path))
     seen = _Seen.of(file, first_rows)
     problem = _reason(seen.problem, path) if seen.problem else None
     begun = Lint(str(path), form, problem, unused=_unused(shape, file), report=file.report)
-    return _finding(begun, file, seen, detectors, now or datetime.now(UTC))
+    return _finding(begun, file, seen, seeing, now or datetime.now(UTC))
 
 
 def lint_events(
     events: EventStream,
     source: str,
     detectors: Mapping[str, Needs] | None = None,
+    features: Mapping[str, Needs] | None = None,
     *,
     first_rows: int = FIRST_ROWS,
     now: datetime | None = None,
@@ -189,7 +196,7 @@ def lint_events(
     seen = _Seen.of(events, first_rows)
     report = Report(seen.frame.height, seen.frame.height, 0, (), (), ())
     begun = Lint(source, "events", str(seen.problem) if seen.problem else None, report=report)
-    return _finding(begun, events, seen, detectors or {}, now or datetime.now(UTC))
+    return _finding(begun, events, seen, _seeing(detectors, features), now or datetime.now(UTC))
 
 
 @dataclass(frozen=True)
@@ -224,7 +231,13 @@ def _frame(batch: pa.RecordBatch) -> pl.DataFrame:
     return pl.DataFrame(pl.from_arrow(pa.table(dict(zip(batch.schema.names, plain, strict=True)))))
 
 
-def _finding(begun: Lint, events: EventStream, seen: _Seen, detectors: Mapping[str, Needs], now: datetime) -> Lint:
+def _seeing(detectors: Mapping[str, Needs] | None, features: Mapping[str, Needs] | None) -> Seeing:
+    """Everybody who could work on a log: what it is, its name and its needs."""
+    told = ((DETECTOR, detectors or {}), (FEATURE, features or {}))
+    return [(what, name, needs) for what, parts in told for name, needs in parts.items()]
+
+
+def _finding(begun: Lint, events: EventStream, seen: _Seen, seeing: Seeing, now: datetime) -> Lint:
     frame = seen.frame
     kinds = dict(frame["kind"].value_counts().sort(["count", "kind"], descending=[True, False]).iter_rows())
     filled = {name for name in frame.columns if frame[name].null_count() < frame.height}
@@ -239,13 +252,13 @@ def _finding(begun: Lint, events: EventStream, seen: _Seen, detectors: Mapping[s
         until=_moment(frame["at"].max()),
         reserved={kind: count for kind, count in kinds.items() if kind in RESERVED_KINDS},
         unmapped=unmapped,
-        sights=tuple(_sight(name, needs, filled, kinds) for name, needs in detectors.items() if frame.height),
+        sights=tuple(_sight(*part, filled, kinds) for part in seeing if frame.height),
         suspicions=tuple(_suspicions(frame, begun.report, unmapped, now)) if begun.report else (),
     )
     return replace(found, advice=tuple(_advice(found)))
 
 
-def _without_reading(shape: Peek, form: str, mapping: LogMap, detectors: Mapping[str, Needs], problem: str) -> Lint:
+def _without_reading(shape: Peek, form: str, mapping: LogMap, seeing: Seeing, problem: str) -> Lint:
     theirs = mapping.theirs()
     present = tuple(ours for ours, name in theirs.items() if name in shape.names)
     missing = tuple(name for name in EVENTS.columns if name not in present)
@@ -255,7 +268,7 @@ def _without_reading(shape: Peek, form: str, mapping: LogMap, detectors: Mapping
     if guesses:
         lines = ", ".join(f'{ours} = "{name}"' for ours, name in guesses.items())
         steps.append(f"By their names, it could begin: [columns] {lines}.")
-    sights = tuple(_sight(name, needs, set(present), {}) for name, needs in detectors.items())
+    sights = tuple(_sight(*part, set(present), {}) for part in seeing)
     unused = tuple(name for name in shape.names if name not in used)
     return Lint(str(shape.path), form, problem, present, missing, unused, sights=sights, advice=tuple(steps))
 
@@ -273,14 +286,14 @@ def _unused(shape: Peek, file: EventFile) -> tuple[str, ...]:
     return tuple(name for name in shape.names if name not in used)
 
 
-def _sight(detector: str, feature: Needs, columns: set[str], kinds: Mapping[str, int]) -> Sight:
-    blind = tuple(name for name in feature.requires if name not in columns)
+def _sight(what: str, name: str, feature: Needs, columns: set[str], kinds: Mapping[str, int]) -> Sight:
+    blind = tuple(column for column in feature.requires if column not in columns)
     poorer = {
-        name: what
-        for name, what in feature.optional.items()
-        if (name not in columns if name in EVENTS.columns else name not in kinds)
+        seen: lost
+        for seen, lost in feature.optional.items()
+        if (seen not in columns if seen in EVENTS.columns else seen not in kinds)
     }
-    return Sight(detector, blind, poorer)
+    return Sight(name, blind, poorer, what)
 
 
 def _suspicions(frame: pl.DataFrame, report: Report, unmapped: Mapping[str, int], now: datetime) -> Iterable[str]:

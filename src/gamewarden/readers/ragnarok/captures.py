@@ -61,6 +61,21 @@ class MessageCapture:
         """What the latest reading counted, and where it had to stop."""
         return tuple(self.report.lines())
 
+    @property
+    def messages(self) -> int:
+        """How many messages the latest reading gave."""
+        return self.report.messages
+
+    @property
+    def sessions(self) -> int:
+        """In how many sessions they were."""
+        return self.report.sessions
+
+    @property
+    def damaged(self) -> bool:
+        """Whether it had to skip something, or to stop."""
+        return self.report.damaged
+
     def only(self, size: int, digest: str) -> None:
         """Read so many first bytes from now on, and refuse others than those of the digest."""
         self._origin.only(size, digest)

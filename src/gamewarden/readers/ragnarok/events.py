@@ -17,6 +17,7 @@ from gamewarden.readers.compression import Content, content_of
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
 from gamewarden.readers.ragnarok.message_table import MessageTable
 from gamewarden.readers.ragnarok.trades import Trades, offers_nothing
+from gamewarden.streams import PlainEvents
 from gamewarden.tables import EVENTS, EVENTS_ARROW, TIME
 from gamewarden.words import counted
 
@@ -93,28 +94,23 @@ _UNTOLD = {  # of a logout, which no message tells
 _RULES = 2  # raised whenever the same messages make other events, so that a lake reads its sources anew
 
 
-class ReportedMessages(MessageStream, Protocol):
-    """Messages with something to say about how they were read."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the latest reading counted, and where it had to stop."""
+class BoundMessages(MessageStream, Protocol):
+    """Messages that can be bound to the bytes somebody knows them by."""
 
     def only(self, size: int, digest: str) -> None:
         """Read so many first bytes from now on, and refuse others than those of the digest."""
 
 
-class MessageEvents:
+class MessageEvents(PlainEvents):
     """The events in a packetstream or capture; a source that a lake can take in and know again."""
 
     own_seq = False
     columns = _FILLED
-    rows: int | None = None
 
     def __init__(
         self,
         path: Path,
-        messages: ReportedMessages,
+        messages: BoundMessages,
         db: MessageTable,
         *options: object,
         plausible: Plausible = ANY_TIME,

@@ -39,6 +39,11 @@ class MessageReport:
         """All bytes that were there."""
         return self.taken + self.tags + sum(self.skipped.values())
 
+    @property
+    def damaged(self) -> bool:
+        """Whether bytes were skipped or never captured, or something could not be read."""
+        return bool(self.skipped or self.lost or self.problem)
+
     def skip(self, count: int, reason: str) -> None:
         """Account for bytes that could not be read."""
         if count:

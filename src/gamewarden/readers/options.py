@@ -1,0 +1,45 @@
+"""How sources are read in this run, by the kind of thing that is read."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
+from gamewarden.readers.logs.tables import MAX_BAD_SHARE
+
+
+@dataclass(frozen=True)
+class LogOptions:
+    """Of logs and other tables, packet logs too."""
+
+    mapping: str | None = None  # a file, or the name of a preset
+    time_zone: str | None = None  # of times written without one
+    max_bad_share: float = MAX_BAD_SHARE
+    keep_truncated: bool = False
+    plausible: Plausible = ANY_TIME  # the times that events can have
+
+
+@dataclass(frozen=True)
+class CaptureOptions:
+    """Of captures; whether packets without payload count is asked of packet logs too."""
+
+    server_ports: tuple[int, ...] = ()
+    accounts: Path | None = None  # who used which address when
+    include_empty: bool = False
+
+
+@dataclass(frozen=True)
+class MessageOptions:
+    """Of what game clients say."""
+
+    packet_db: tuple[Path, ...] = ()  # message tables, the last uppermost; else the thesis' own
+    packet_version: int | None = None  # up to which version of them
+    strict: bool = False  # the first message that cannot be read ends its stream
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """All of them."""
+
+    logs: LogOptions = field(default=LogOptions())
+    captures: CaptureOptions = field(default=CaptureOptions())
+    messages: MessageOptions = field(default=MessageOptions())
