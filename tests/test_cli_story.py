@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamewarden.cli.story import story_text
-from gamewarden.detectors.logistic import FOURTEEN, AccountDay
+from gamewarden.detectors.logistic.recipe import FOURTEEN, AccountDay
 from gamewarden.pipeline import Story
 from made_up import GivenNumbers, account_days, labels_of
 

@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 from gamewarden.binomial import chance_of_at_most
-from gamewarden.days import Days
 from gamewarden.errors import ModelError
-from gamewarden.facts import look_at_days
-from gamewarden.reference import Reference, sigmoid
+from gamewarden.learning.days import Days
+from gamewarden.learning.reference import Reference, sigmoid
+from gamewarden.learning.validation import check_days
 from gamewarden.spans import DAY
 from gamewarden.verdicts.combining import by_family, combine
 from gamewarden.verdicts.periods import Clock, Speaker, roll_up
@@ -186,10 +186,10 @@ def test_days_come_back_from_json_as_they_were():
 )
 def test_days_that_were_tampered_with_are_refused_in_one_line(key, value):
     values = json.loads(json.dumps(Days.of(people(np.random.default_rng(6), 30), None).to_dict()))
-    look_at_days("chunk@1", values)
+    check_days("chunk@1", values)
 
     with pytest.raises(ModelError, match="fit it again") as refused:
-        look_at_days("chunk@1", {**values, key: value})
+        check_days("chunk@1", {**values, key: value})
 
     assert "\n" not in str(refused.value)
 

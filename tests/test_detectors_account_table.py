@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamewarden import detectors
-from gamewarden.detectors.account_table import AccountTableDetector
-from gamewarden.detectors.boosting import SHARP, SMOOTH, grow
-from gamewarden.detectors.forest import Forest, Tree
-from gamewarden.detectors.ratios import ratios_of
+from gamewarden.detectors.account_table.boosting import SHARP, SMOOTH, grow
+from gamewarden.detectors.account_table.forest import Forest, Tree
+from gamewarden.detectors.account_table.recipe import AccountTableDetector
 from gamewarden.errors import ConfigError, FitError, ModelError
 from gamewarden.evaluation.metrics import auc
 from gamewarden.features.account_table import AccountTable
+from gamewarden.learning.ratios import ratios_of
 from gamewarden.tables import FrameRows
 from made_up import labels_of
 from tables_made_up import account_table

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from actions_reference import flagged, learn_rho, max_regular
 from gamewarden import detectors
-from gamewarden.detectors.action_model import LISTED, REST, ActionModel
-from gamewarden.detectors.action_vectors import StageOne, counts_of, thinned
-from gamewarden.detectors.actions import Frequency, Interval, TwoStage
+from gamewarden.detectors.actions.model import LISTED, REST, ActionModel
+from gamewarden.detectors.actions.recipe import Frequency, Interval, TwoStage
+from gamewarden.detectors.actions.vectors import StageOne, counts_of, thinned
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
 from gamewarden.features.actions import Actions
 from made_up import CHUNKS, START, action_chunks, labels_of

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamewarden import detectors
-from gamewarden.detectors.calibration import Reference
 from gamewarden.detectors.card import card_markdown
-from gamewarden.detectors.logistic import FOURTEEN, AccountDay, SelfSimilarityAlone
-from gamewarden.detectors.logistic_model import Column
+from gamewarden.detectors.logistic.model import Column
+from gamewarden.detectors.logistic.recipe import FOURTEEN, AccountDay, SelfSimilarityAlone
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
+from gamewarden.learning.calibration import Reference
 from json_made_up import json_values, places
 from made_up import DAY, START, GivenNumbers, account_days, labels_of
 
@@ -373,7 +373,7 @@ def test_any_scores_stay_between_nought_and_one(model, seed, days):
 
 
 def test_scoring_imports_no_scikit_learn():
-    code = "import sys, gamewarden.detectors, gamewarden.detectors.logistic_model; sys.exit('sklearn' in sys.modules)"
+    code = "import sys, gamewarden.detectors, gamewarden.detectors.logistic.model; sys.exit('sklearn' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -385,7 +385,7 @@ def test_the_registry_imports_no_numpy():
 
 
 def test_an_unknown_detector_is_refused_with_the_known_ones():
-    with pytest.raises(ConfigError, match="'self-similarty' is unknown; choose one of account-day, self-similarity"):
+    with pytest.raises(ConfigError, match="'self-similarty' is unknown; choose one of: account-day, self-similarity"):
         detectors.load("self-similarty")
     with pytest.raises(ModelError, match="unknown here"):
         detectors.load_model({"id": "x@1", "detector": "x"})

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 import backpropagation_reference
 from gamewarden import detectors
 from gamewarden.binomial import chance_of_at_most
-from gamewarden.detectors.attribution import shapley
-from gamewarden.detectors.backpropagation import alternating, train
 from gamewarden.detectors.card import card_markdown
-from gamewarden.detectors.session_machines import Neighbours, cosines
-from gamewarden.detectors.session_vectors import NINE, Column
-from gamewarden.detectors.sessions import SessionAngle, SessionNetwork
+from gamewarden.detectors.session.backpropagation import alternating, train
+from gamewarden.detectors.session.classifiers import Neighbours, cosines
+from gamewarden.detectors.session.recipe import SessionAngle, SessionNetwork
+from gamewarden.detectors.session.vectors import NINE, Column
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
 from gamewarden.features.session import Sessions
+from gamewarden.learning.attribution import shapley
 from json_made_up import json_values, places
 from made_up import labels_of
 from sessions_made_up import session_rows
@@ -220,7 +220,7 @@ def test_a_perfect_ranking_of_a_few_sessions_says_what_so_few_can_show(rows, lab
 
 
 def test_the_share_of_humans_at_the_cut_counts_humans_only():
-    from gamewarden.detectors.sessions import at_cut
+    from gamewarden.detectors.session.recipe import at_cut
 
     actors = np.array(list("abcdefgh"))
     found = at_cut(np.array([0.95, 0.2, 0.1, 0.1, 0.91, 0.5, 0.3, 0.99]), np.arange(8) >= 4, 10 / 11, actors)

@@ -2,14 +2,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.detectors.actions import Frequency, Interval
-from gamewarden.detectors.logistic import SelfSimilarityAlone
+from gamewarden.detectors.actions.recipe import Frequency, Interval
+from gamewarden.detectors.logistic.recipe import SelfSimilarityAlone
 from gamewarden.errors import ConfigError, FitError
 from gamewarden.evaluation import leave_pair_out as pairs
 from gamewarden.evaluation.leave_pair_out import ByProbability, chosen_pairs, leave_pair_out, pair_splits
 from gamewarden.evaluation.metrics import Confusion
 from gamewarden.evaluation.splits import Split
-from gamewarden.labels import label_periods
+from gamewarden.learning.labels import label_periods
 from made_up import CHUNKS, GivenNumbers, account_days, action_chunks, labels_of
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
+from gamewarden.detectors.logistic.recipe import AccountDay, SelfSimilarityAlone
 from gamewarden.evaluation.evaluation_page import evaluation_page
 from gamewarden.evaluation.headlines import headlines, is_synthetic
 from gamewarden.evaluation.plans import Ground

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from gamewarden import detectors, pipeline
 from gamewarden.contracts import Recipe, model_id
-from gamewarden.detectors.account_table import AccountTableDetector
-from gamewarden.detectors.actions import TwoStage
+from gamewarden.detectors.account_table.recipe import AccountTableDetector
+from gamewarden.detectors.actions.recipe import TwoStage
 from gamewarden.detectors.card import card_markdown
-from gamewarden.detectors.logistic import AccountDay
-from gamewarden.detectors.traffic import TrafficDetector
+from gamewarden.detectors.logistic.recipe import AccountDay
+from gamewarden.detectors.traffic.recipe import TrafficDetector
 from gamewarden.errors import GamewardenError, ModelError
 from gamewarden.features.account_table import AccountTable
 from gamewarden.features.self_similarity import SelfSimilarity

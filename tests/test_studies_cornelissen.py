@@ -37,8 +37,8 @@ def test_whoever_is_left_out_has_not_taught(study):
     rows = method.rows(run.measured, run.world.labels())
     first = rows["actor"][0]
 
-    from gamewarden.detectors.learning import bots
-    from gamewarden.detectors.session_vectors import matrix
+    from gamewarden.detectors.session.vectors import matrix
+    from gamewarden.learning.out_of_fold import bots
 
     values, bot = matrix(rows, method.columns), bots(rows)
     alone = method.machine(values[1:], bot[1:]).activation(values[:1])[0]

@@ -15,9 +15,9 @@ from gamewarden.detectors.card import card_markdown
 from gamewarden.errors import ConfigError, FitError, ModelError
 from gamewarden.evaluation.alarms import realised
 from gamewarden.evaluation.metrics import auc
+from gamewarden.learning.styles import Styles
 from gamewarden.spans import DAY, HOUR
 from gamewarden.store import models as stored_models
-from gamewarden.styles import Styles
 from gamewarden.tables import VERDICTS, check
 from gamewarden.verdicts.combining import by_family, combine
 from gamewarden.verdicts.fusion import Fusion

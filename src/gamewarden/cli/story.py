@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from gamewarden.detectors.sentences import topic_of
+from gamewarden.learning.phrases import topic_of
 from gamewarden.outside import visible
 
 if TYPE_CHECKING:

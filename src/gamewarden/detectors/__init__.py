@@ -10,23 +10,22 @@ from gamewarden.registry import Registry
 if TYPE_CHECKING:
     from gamewarden.contracts import Detector, Model
 
-# name, the feature it sees, recipe, model: those that see most first; nothing is imported before it is asked for.
-_OWN: tuple[tuple[str, str, str, str], ...] = (
-    ("account-day", "self-similarity", "logistic:AccountDay", "logistic_model:LogisticModel"),
-    ("self-similarity", "self-similarity", "logistic:SelfSimilarityAlone", "logistic_model:LogisticModel"),
-    ("actions-interval", "actions", "actions:Interval", "action_model:ActionModel"),
-    ("actions-frequency", "actions", "actions:Frequency", "action_model:ActionModel"),
-    ("actions-two-stage", "actions", "actions:TwoStage", "action_model:ActionModel"),
-    ("traffic", "traffic", "traffic:TrafficDetector", "traffic_model:TrafficModel"),
-    ("session-network", "session", "sessions:SessionNetwork", "session_model:SessionModel"),
-    ("session-angle", "session", "sessions:SessionAngle", "session_model:SessionModel"),
-    ("account-table", "account-table", "account_table:AccountTableDetector", "account_table_model:AccountTableModel"),
+# Name, feature, package, recipe, model: those that see most first; nothing is imported before it is asked for.
+_OWN: tuple[tuple[str, str, str, str, str], ...] = (
+    ("account-day", "self-similarity", "logistic", "AccountDay", "LogisticModel"),
+    ("self-similarity", "self-similarity", "logistic", "SelfSimilarityAlone", "LogisticModel"),
+    ("actions-interval", "actions", "actions", "Interval", "ActionModel"),
+    ("actions-frequency", "actions", "actions", "Frequency", "ActionModel"),
+    ("actions-two-stage", "actions", "actions", "TwoStage", "ActionModel"),
+    ("traffic", "traffic", "traffic", "TrafficDetector", "TrafficModel"),
+    ("session-network", "session", "session", "SessionNetwork", "SessionModel"),
+    ("session-angle", "session", "session", "SessionAngle", "SessionModel"),
+    ("account-table", "account-table", "account_table", "AccountTableDetector", "AccountTableModel"),
 )
 _FEATURES = {name: feature for name, feature, *_ in _OWN}
-_MODELS = {name: f"{__name__}.{model}" for name, _, _, model in _OWN}
-REGISTRY = Registry(
-    "gamewarden.detectors", "detector", {name: f"{__name__}.{recipe}" for name, _, recipe, _ in _OWN}, ConfigError
-)
+_RECIPES = {name: f"{__name__}.{package}.recipe:{recipe}" for name, _, package, recipe, _ in _OWN}
+_MODELS = {name: (f"{__name__}.{package}.model", model) for name, _, package, _, model in _OWN}
+REGISTRY = Registry("gamewarden.detectors", "detector", _RECIPES, ConfigError)
 
 
 def names() -> tuple[str, ...]:
@@ -76,6 +75,6 @@ def load_model(values: Mapping[str, Any]) -> "Model":
 def _model_of(name: str) -> "type[Model]":
     if name not in _MODELS:
         return load(name).model
-    module, _, attribute = _MODELS[name].partition(":")
+    module, attribute = _MODELS[name]
     model: type[Model] = getattr(import_module(module), attribute)
     return model

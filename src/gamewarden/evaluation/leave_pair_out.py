@@ -19,7 +19,7 @@ from gamewarden.errors import ConfigError, FitError
 from gamewarden.evaluation.baselines import Fits
 from gamewarden.evaluation.metrics import Confusion, Floats
 from gamewarden.evaluation.splits import Split
-from gamewarden.labels import label_periods
+from gamewarden.learning.labels import label_periods
 
 MOST_PAIRS = 400  # beyond this many the pairs are a sample in which everybody is held out about equally often
 DRAWS = 1000

@@ -13,6 +13,7 @@ from gamewarden import detectors, features
 from gamewarden.contracts import EventStream, Model, Progress, coverage_of, no_progress, shown_by
 from gamewarden.coverage import Coverage
 from gamewarden.errors import ConfigError, ModelError, ReadError
+from gamewarden.learning.styles import Styles
 from gamewarden.pipeline.measuring import days_like, feature_of, measured
 from gamewarden.pipeline.meeting import say
 from gamewarden.pipeline.scoring import event_model
@@ -20,7 +21,6 @@ from gamewarden.pipeline.sources import Reading, Watched, open_source
 from gamewarden.readers.small import read_labels, read_profiles
 from gamewarden.spans import to_micros
 from gamewarden.store import models as stored_models
-from gamewarden.styles import Styles
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.verdicts.ranking import rank
 

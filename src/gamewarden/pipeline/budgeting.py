@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from gamewarden.errors import ReadError, TableError
-from gamewarden.exposure import People
-from gamewarden.labels import label_periods
+from gamewarden.learning.exposure import People
+from gamewarden.learning.labels import label_periods
 from gamewarden.pipeline.scoring import load_models
 from gamewarden.pipeline.sources import Reading
 from gamewarden.readers.small import read_labels, read_scores

@@ -18,12 +18,12 @@ from gamewarden.evaluation.plans import ACTOR, FARM
 from gamewarden.evaluation.side_by_side import SideBySide
 from gamewarden.evaluation.summaries import distinct_units
 from gamewarden.intervals import share_interval
+from gamewarden.learning.label_sources import without_model_made
 from gamewarden.pipeline.fitting import detector_recipe
 from gamewarden.pipeline.scoring import rows_to_judge
 from gamewarden.pipeline.sources import Reading, Told, open_for
 from gamewarden.pipeline.splitting import Splitting, compare_rows, compare_splits, keep_results
 from gamewarden.pipeline.wholes import on_clock
-from gamewarden.provenance import without_model_made
 from gamewarden.readers.small import Labels, read_labels
 from gamewarden.verdicts.prevalence import Prevalence
 

@@ -8,11 +8,13 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 
-from gamewarden import detectors, folds
+from gamewarden import detectors
 from gamewarden.config import Config
 from gamewarden.contracts import Detector, Feature, Model, Progress, no_progress
 from gamewarden.errors import FitError
-from gamewarden.labels import label_periods
+from gamewarden.learning import folds
+from gamewarden.learning.labels import label_periods
+from gamewarden.learning.styles import Styles
 from gamewarden.pipeline.fitting import Fitted, kept
 from gamewarden.pipeline.judging import speakers_of
 from gamewarden.pipeline.measuring import feature_of
@@ -21,7 +23,6 @@ from gamewarden.pipeline.scoring import hear, load_models, models_for
 from gamewarden.pipeline.sources import Reading
 from gamewarden.readers.small import read_labels
 from gamewarden.spans import parse_span
-from gamewarden.styles import Styles
 from gamewarden.verdicts.fusion import Fusion
 from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.periods import Clock, played, roll_up, side_by_side
@@ -124,7 +125,7 @@ def _strangers_scores(model: Model, features: pl.DataFrame, labels: pl.DataFrame
     )
     bot = actors["bot"].to_numpy()
     groups = actors["group"].to_numpy().astype(np.str_)
-    fold = folds.deal(groups, bot, folds.possible(groups, bot, fusion.folds), fusion.seed)
+    fold = folds.assign_folds(groups, bot, folds.max_folds(groups, bot, fusion.folds), fusion.seed)
     parts = []
     for part in range(int(fold.max()) + 1):
         out = actors.filter(pl.Series(fold == part))["actor"].implode()

@@ -10,9 +10,9 @@ import polars as pl
 
 from gamewarden import __version__
 from gamewarden.contracts import Model, Progress, Recipe, canonical_json, digest, no_progress
-from gamewarden.detectors.calibration import short_options
 from gamewarden.errors import ReadError
 from gamewarden.files import names_kept_together
+from gamewarden.learning.calibration import short_options
 from gamewarden.pipeline.judging import Judgement, Rules, Verdicts, evidence_behind, rows_behind
 from gamewarden.pipeline.sessions import session_sources
 from gamewarden.pipeline.shelving import Kept

@@ -8,7 +8,7 @@ import polars as pl
 
 from gamewarden.clock import Clock
 from gamewarden.contracts import Model
-from gamewarden.days import Days
+from gamewarden.learning.days import Days
 from gamewarden.pipeline.sources import Reading
 from gamewarden.spans import span_text
 from gamewarden.verdicts.periods import KEY, periods_of

@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 
 from gamewarden.contracts import canonical_json
 from gamewarden.errors import ModelError, short
-from gamewarden.facts import misfit
 from gamewarden.files import sync_name, unwritable
+from gamewarden.learning.validation import misfit
 from gamewarden.store import models
 from gamewarden.store.models import Stored
 

@@ -11,8 +11,8 @@ from itertools import islice
 import numpy as np
 import polars as pl
 
-from gamewarden.detectors.action_model import Machine
-from gamewarden.detectors.actions import Frequency, Interval, TwoStage
+from gamewarden.detectors.actions.model import Machine
+from gamewarden.detectors.actions.recipe import Frequency, Interval, TwoStage
 from gamewarden.features.actions import Actions
 from gamewarden.spans import HOUR, MINUTE
 from gamewarden.studies.thawonmas_cast import RESOURCES, Cast, Stage

@@ -9,10 +9,19 @@ import polars as pl
 
 from gamewarden.contracts import Recipe, frame_digest
 from gamewarden.errors import ConfigError, FitError
-from gamewarden.labels import label_periods
-from gamewarden.learning import bots, fold_count, groups, held_out, refuse_too_few, training_of
-from gamewarden.reference import Flags, Floats, Reference, StyleReferences, people_of, plain_json, platt, validation_of
-from gamewarden.styles import Styles
+from gamewarden.learning.labels import label_periods
+from gamewarden.learning.out_of_fold import bots, fold_count, groups, out_of_fold, refuse_too_few, training_of
+from gamewarden.learning.reference import (
+    Flags,
+    Floats,
+    Reference,
+    StyleReferences,
+    people_of,
+    plain_json,
+    platt,
+    validation_of,
+)
+from gamewarden.learning.styles import Styles
 from gamewarden.verdicts.fusion_model import LEAST_EIGENVALUE, NAME, SCORES_OF, FusionModel, Voice, decide
 from gamewarden.verdicts.periods import KEY, Clock, Speaker
 
@@ -70,7 +79,7 @@ class Fusion:
             learned = self._learn(rows.filter(~kept), models, speakers)
             return _spoken(decide(rows.filter(kept), *learned), learned[1])
 
-        decisions = held_out(rows, self.folds, self.seed, decide_out)
+        decisions = out_of_fold(rows, self.folds, self.seed, decide_out)
         voices, intercept = self._learn(rows, models, speakers)
         slope, offset = platt(decisions, bot)
         humans = rows.with_columns(held_out=pl.Series(decisions)).filter(~pl.col("bot"))

@@ -14,23 +14,23 @@ import polars as pl
 
 from gamewarden.contracts import Card, Recipe, model_id
 from gamewarden.errors import ModelError
-from gamewarden.exposure import People
-from gamewarden.facts import (
+from gamewarden.learning.exposure import People
+from gamewarden.learning.reference import Floats, Reference, StyleReferences, plain_json, sigmoid
+from gamewarden.learning.validation import (
     NUMBER,
     POSITIVE,
     TEXT,
-    Fact,
+    Rule,
     agree,
+    check_fields,
+    check_people,
+    check_reference,
+    check_styles,
     count,
     finite,
-    look_at,
-    look_at_people,
-    look_at_reference,
-    look_at_styles,
     text,
     zone,
 )
-from gamewarden.reference import Floats, Reference, StyleReferences, plain_json, sigmoid
 from gamewarden.verdicts.periods import KEY
 
 NAME = "fusion"
@@ -154,7 +154,7 @@ class FusionModel:
         Raises:
             ModelError: a value is missing, of another type or length, or the name does not fit the recipe and data.
         """
-        _look_at(values)
+        _check(values)
         given = {key: value for key, value in values.items() if key not in {"id", "detector"}}
         model = cls(
             **given
@@ -207,16 +207,16 @@ def _evidence(table: pl.DataFrame, voice: Voice) -> Floats:
     return values
 
 
-def _look_at(values: Mapping[str, Any]) -> None:
+def _check(values: Mapping[str, Any]) -> None:
     name = values.get("id")
-    look_at(name, "the model", values, _FUSION, ("people",))
+    check_fields(name, "the model", values, _FUSION, ("people",))
     if "people" in values:
-        look_at_people(name, values["people"])
-    look_at_reference(name, "reference", values["reference"])
-    look_at_styles(name, values["styles"])
+        check_people(name, values["people"])
+    check_reference(name, "reference", values["reference"])
+    check_styles(name, values["styles"])
     many = len(values["voices"])
     for at, voice in enumerate(values["voices"]):
-        look_at(name, f"voices[{at}]", voice, _VOICE)
+        check_fields(name, f"voices[{at}]", voice, _VOICE)
         agree(name, {f"voices[{at}].together has a number for each voice": len(voice["together"]) == many})
     table = np.array([voice["together"] for voice in values["voices"]], dtype=np.float64)
     sound = np.allclose(table, table.T) and float(np.linalg.eigvalsh(table).min()) > LEAST_EIGENVALUE / 2
@@ -232,32 +232,32 @@ def _look_at(values: Mapping[str, Any]) -> None:
     )
 
 
-_FUSION: Mapping[str, Fact] = {
+_FUSION: Mapping[str, Rule] = {
     "id": TEXT,
-    "detector": Fact(lambda v: v == NAME, "fusion"),
-    "recipe": Fact(lambda v: isinstance(v, dict), "an object"),
-    "feature": Fact(
+    "detector": Rule(lambda v: v == NAME, "fusion"),
+    "recipe": Rule(lambda v: isinstance(v, dict), "an object"),
+    "feature": Rule(
         lambda v: isinstance(v, dict) and v.keys() == {"name", "options"} and _options(v["options"]),
         "the models it hears and how",
     ),
     "data": TEXT,
-    "voices": Fact(lambda v: isinstance(v, list) and 1 <= len(v) <= MOST_VOICES, "a list of 1 to 32 voices"),
+    "voices": Rule(lambda v: isinstance(v, list) and 1 <= len(v) <= MOST_VOICES, "a list of 1 to 32 voices"),
     "intercept": NUMBER,
     "slope": POSITIVE,
     "offset": NUMBER,
-    "reference": Fact(lambda v: isinstance(v, dict), "an object"),
-    "styles": Fact(lambda v: isinstance(v, dict), "an object"),
-    "training": Fact(lambda v: isinstance(v, dict) and isinstance(v.get("periods"), dict), "counts with their periods"),
-    "validation": Fact(lambda v: isinstance(v, dict) and finite(v.get("auc")), "results with their AUC"),
+    "reference": Rule(lambda v: isinstance(v, dict), "an object"),
+    "styles": Rule(lambda v: isinstance(v, dict), "an object"),
+    "training": Rule(lambda v: isinstance(v, dict) and isinstance(v.get("periods"), dict), "counts with their periods"),
+    "validation": Rule(lambda v: isinstance(v, dict) and finite(v.get("auc")), "results with their AUC"),
 }
-_VOICE: Mapping[str, Fact] = {
+_VOICE: Mapping[str, Rule] = {
     "model": TEXT,
     "detector": TEXT,
     "family": TEXT,
     "mean": NUMBER,
     "deviation": POSITIVE,
-    "weight": Fact(lambda v: finite(v) and v >= 0, "a number from 0 on"),
-    "together": Fact(
+    "weight": Rule(lambda v: finite(v) and v >= 0, "a number from 0 on"),
+    "together": Rule(
         lambda v: isinstance(v, list) and all(finite(r) and abs(r) <= 1 + 1e-9 for r in v), "a row of correlations"
     ),
 }

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from gamewarden.clock import LAST_MOMENT, Clock
-from gamewarden.days import Days, log_odds
-from gamewarden.styles import Styles
+from gamewarden.learning.days import Days, log_odds
+from gamewarden.learning.styles import Styles
 from gamewarden.tables import SCORES, check
 
 __all__ = [
