@@ -381,7 +381,8 @@ def test_a_model_from_a_stranger_is_refused_before_it_walks_a_tree(model, case):
 
 
 def test_an_empty_forest_says_nothing():
-    nothing = Forest.from_dict(Forest.of(()).to_dict(), 3)
+    nothing = Forest.of(())
+    nothing.refuse_wild(3)
 
     assert nothing.base == 0.0
     assert (nothing.parts(np.ones((2, 3))) == 0).all()

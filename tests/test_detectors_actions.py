@@ -104,13 +104,13 @@ def test_counts_come_back_exactly_from_the_table(samples):
 
 def test_whoever_is_flagged_is_on_the_bots_side_whatever_the_second_stage_says(chunks):
     model = TwoStage(CHUNKS).fit(chunks, labels_of(12, 14))
-    kind = max(model.machine.stage.most, key=model.machine.stage.most.get)
-    driven = replace_counts(chunks, kind, 50 * model.machine.stage.most[kind]).filter(pl.col("events") >= 10)
-    unflagged = replace(model.machine, stage=None).decide(driven)
+    kind = max(model.stage.most, key=model.stage.most.get)
+    driven = replace_counts(chunks, kind, 50 * model.stage.most[kind]).filter(pl.col("events") >= 10)
+    unflagged = replace(model.scorer, stage=None).decide(driven)
 
     margins = model.decide(driven)
 
-    assert model.machine.stage.rho is not None
+    assert model.stage.rho is not None
     assert (margins >= 1 - 1e-9).all()
     assert (unflagged < 0).any()
     said = model.explain(driven).filter(feature=f"done_{kind}")

@@ -6,8 +6,10 @@ import pytest
 
 from gamewarden.errors import ConfigError
 from gamewarden.learning.ladders import Crowd, Ladder
+from gamewarden.learning.model_json import dump, load_part
 from gamewarden.learning.peers import Peers, reference_of
 from gamewarden.learning.promises import Choice, as_persons, prices
+from gamewarden.learning.reference import plain_json
 
 HOURS = Ladder("hours", (4.0, 10.0))
 ANYWHERE = pl.lit(value=True)
@@ -115,7 +117,7 @@ def test_where_no_human_stood_the_alarm_is_1():
 def test_peers_come_back_from_their_own_values():
     peers = Peers.of((HOURS,), as_persons(crowd(50, 4), "account"))
 
-    assert Peers.from_dict(peers.to_dict()) == peers
+    assert load_part(Peers, plain_json(dump(peers)), "x@1") == peers
 
 
 def people_of(count, known=None):

@@ -87,10 +87,10 @@ def test_a_model_from_before_there_were_styles_is_read_and_scores_as_it_did(mode
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ([], "styles is list"),
-        ({"rule": {}}, "lacks by_style"),
-        ({"rule": {"hardcore_hours": -1.0}, "by_style": {}}, "no rule of styles"),
-        ({"rule": {}, "by_style": {"veteran": {"values": [0.0], "weights": [1.0]}}}, "lacks humans"),
+        ([], "styles is a list"),
+        ({"rule": {}}, "lacks 'by_style'"),
+        ({"rule": {"hardcore_hours": -1.0}, "by_style": {}}, "styles: hardcore_hours -1.0 cannot be used"),
+        ({"rule": {}, "by_style": {"veteran": {"values": [0.0], "weights": [1.0]}}}, "lacks 'humans'"),
         ({"rule": {}, "by_style": {"veteran": {"values": [0.0], "weights": [1.0], "humans": 4}}}, "add up"),
     ],
     ids=["a list", "half", "a wrong border", "no humans", "too many humans"],

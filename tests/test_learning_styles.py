@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamewarden.errors import ConfigError
+from gamewarden.learning.model_json import dump, load_part
+from gamewarden.learning.reference import plain_json
 from gamewarden.learning.styles import STYLES, Styles
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -68,7 +70,7 @@ def test_a_row_has_the_same_style_alone_as_in_a_crowd(rows):
 def test_a_rule_comes_back_from_its_json_values():
     rule = Styles(hardcore_hours=6.0, learned=True)
 
-    assert Styles.from_dict(rule.to_dict()) == rule
+    assert load_part(Styles, plain_json(dump(rule)), "x@1") == rule
 
 
 @pytest.mark.parametrize("wrong", [{"hardcore_hours": -1.0}, {"newbie_level": float("nan")}])

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gamewarden import pipeline
 from gamewarden.cli import root
 from gamewarden.config import Config
+from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.errors import GamewardenError, VerdictError
 from gamewarden.features.actions import Actions
 from gamewarden.features.self_similarity import SelfSimilarity
@@ -22,7 +23,6 @@ from gamewarden.pipeline.recording import source_of
 from gamewarden.spans import MINUTE
 from gamewarden.store import models, sealed, verdicts
 from gamewarden.tables import TIME
-from gamewarden.verdicts.fusion import Fusion
 from limits import limited
 from made_up import action_log, labels_of
 

@@ -21,6 +21,7 @@ _OWN: tuple[tuple[str, str, str, str, str], ...] = (
     ("session-network", "session", "session", "SessionNetwork", "SessionModel"),
     ("session-angle", "session", "session", "SessionAngle", "SessionModel"),
     ("account-table", "account-table", "account_table", "AccountTableDetector", "AccountTableModel"),
+    ("fusion", "scores", "fusion", "Fusion", "FusionModel"),
 )
 _FEATURES = {name: feature for name, feature, *_ in _OWN}
 _RECIPES = {name: f"{__name__}.{package}.recipe:{recipe}" for name, _, package, recipe, _ in _OWN}
@@ -31,6 +32,16 @@ REGISTRY = Registry("gamewarden.detectors", "detector", _RECIPES, ConfigError)
 def names() -> tuple[str, ...]:
     """Every detector, those that see most first, those of installed packages last."""
     return REGISTRY.names
+
+
+def of_sources() -> tuple[str, ...]:
+    """The detectors that judge what a source shows, and not what others say of it."""
+    return tuple(name for name in names() if not fuses(name))
+
+
+def fuses(name: str) -> bool:
+    """Whether a detector is fed by the scores of the others; one that is unknown here is not."""
+    return name in names() and feature_of(name) == "scores"
 
 
 def feature_of(name: str) -> str:

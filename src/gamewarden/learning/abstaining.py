@@ -4,18 +4,19 @@ A log that cannot show kills says nothing of kills. The column then adds nothing
 numbers of a score to mean what they say, the held-out people and bots are compared without it as well.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Self
+from typing import Annotated, Self
 
 import numpy as np
 import polars as pl
 
 from gamewarden.learning.calibration import Calibration, Floats, Reference, StyleReferences, platt
 from gamewarden.learning.styles import STYLES, Styles
-from gamewarden.learning.validation import Rule, agree, check_fields, finite, whole
+from gamewarden.learning.validation import Count, Rule
 
+_Place = Annotated[Count, Rule(lambda v: v < len(STYLES), "the place of a style")]
 _DIGITS = 6  # of a part of a decision: people differ by far more
 
 
@@ -23,11 +24,11 @@ _DIGITS = 6  # of a part of a decision: people differ by far more
 class HeldOut:
     """Every held-out training row: whose it is, its decision, and what each column that may be absent added to it."""
 
-    who: tuple[int, ...]
+    who: tuple[Count, ...]
     bot: tuple[bool, ...]
     decisions: tuple[float, ...]
     parts: Mapping[str, tuple[float, ...]]  # by column
-    styles: Mapping[str, tuple[int, ...]]  # places in STYLES, by the columns that are absent when the style is told
+    styles: Mapping[str, tuple[_Place, ...]]  # places in STYLES, by the columns that are absent when the style is told
     _known: dict[tuple[str, ...], Calibration] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -64,35 +65,17 @@ class HeldOut:
         parts = told.filter(~pl.col("bot")).partition_by("style", as_dict=True)
         return StyleReferences(rule, {str(style): Reference.of(part) for (style,), part in sorted(parts.items())})
 
-    def to_dict(self) -> dict[str, Any]:
-        """The rows as JSON values."""
-        return {name: getattr(self, name) for name in _HELD_OUT}
+    def agreements(self) -> Iterator[tuple[str, bool]]:
+        """What must hold between its values."""
+        rows = [self.bot, self.decisions, *self.parts.values(), *self.styles.values()]
+        yield "held_out has as many of each", {len(row) for row in rows} == {len(self.who)}
+        yield "held_out knows both classes", set(self.bot) == {True, False}
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The rows back from JSON values that were looked at before."""
-        parts, styles = ({key: tuple(row) for key, row in values[name].items()} for name in ("parts", "styles"))
-        return cls(tuple(values["who"]), tuple(values["bot"]), tuple(values["decisions"]), parts, styles)
-
-
-def check_held_out(name: object, given: Any, columns: Sequence[str], rule: Styles | None) -> None:  # noqa: ANN401 - from a file
-    """Refuse held-out rows that do not fit together, or not the model they are in.
-
-    Raises:
-        ModelError: they do not.
-    """
-    check_fields(name, "held_out", given, _HELD_OUT)
-    rows = [given["bot"], given["decisions"], *given["parts"].values(), *given["styles"].values()]
-    needed = {" ".join(absent) for absent in _subsets(rule, given["parts"])} if rule is not None else set()
-    agree(
-        name,
-        {
-            "held_out has as many of each": {len(row) for row in rows} == {len(given["who"])},
-            "held_out knows both classes": set(given["bot"]) == {True, False},
-            "held_out speaks of the model's columns": set(given["parts"]) <= set(columns),
-            "held_out tells every style": needed <= set(given["styles"]),
-        },
-    )
+    def fits(self, columns: Collection[str], rule: Styles | None) -> Iterator[tuple[str, bool]]:
+        """What must hold between it and the model it is in."""
+        needed = {" ".join(absent) for absent in _subsets(rule, self.parts)} if rule is not None else set()
+        yield "held_out speaks of the model's columns", set(self.parts) <= set(columns)
+        yield "held_out tells every style", needed <= set(self.styles)
 
 
 def _subsets(rule: Styles, parts: Mapping[str, object]) -> list[tuple[str, ...]]:
@@ -104,19 +87,3 @@ def _subsets(rule: Styles, parts: Mapping[str, object]) -> list[tuple[str, ...]]
 def _told(rows: pl.DataFrame, rule: Styles, absent: Sequence[str]) -> tuple[int, ...]:
     blind = rows.with_columns(pl.lit(None, pl.Float64).alias(name) for name in absent)
     return tuple(STYLES.index(style) for style in rule.tell(blind))
-
-
-def _rows(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    def holds(value: object) -> bool:
-        return isinstance(value, dict) and all(isinstance(row, list) and all(map(fits, row)) for row in value.values())
-
-    return holds
-
-
-_HELD_OUT: Mapping[str, Rule] = {
-    "who": Rule(lambda v: isinstance(v, list) and all(map(whole, v)), "a row of whole numbers"),
-    "bot": Rule(lambda v: isinstance(v, list) and all(isinstance(one, bool) for one in v), "a row of true and false"),
-    "decisions": Rule(lambda v: isinstance(v, list) and all(map(finite, v)), "a row of numbers"),
-    "parts": Rule(_rows(finite), "rows of numbers by column"),
-    "styles": Rule(_rows(lambda v: whole(v) and v < len(STYLES)), "rows of styles"),
-}

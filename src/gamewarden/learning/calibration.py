@@ -93,7 +93,8 @@ def counted(humans: pl.DataFrame, calibration: Calibration, zone: str | None) ->
     probability = sigmoid(calibration.slope * humans["held_out"].to_numpy() + calibration.offset)
     rows = humans.select(*PERSON, probability=pl.Series(probability)).sort(KEY)
     days = Days.of(rows, zone)
-    people = people_of(humans, calibration.reference, calibration.styles) if days is None else days.people(rows)
+    beside = calibration.peers or calibration.styles
+    people = people_of(humans, calibration.reference, beside) if days is None else days.people(rows)
     return {"days": days, "people": people}
 
 

@@ -6,7 +6,7 @@ who play little may look unlike those who play much: what is judged is the day, 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from gamewarden.clock import LAST_MOMENT, Clock
 from gamewarden.learning.exposure import People
 from gamewarden.learning.reference import Floats, Reference
-from gamewarden.spans import DAY
+from gamewarden.learning.validation import Natural, Rule, TimeZone
+from gamewarden.spans import DAY, LONGEST_PERIOD
 
 EDGE = 1e-6  # probabilities closer to certainty than a millionth say no more than that
 LEAST_SHARE = 0.2  # of the reference humans: the longest days are those of a fifth of them at least
@@ -36,10 +37,10 @@ class Days:
     share among all days either.
     """
 
-    every: int  # microseconds
-    zone: str
+    every: Annotated[Natural, Rule(lambda v: v <= LONGEST_PERIOD, "the length of a period in microseconds")]
+    zone: TimeZone
     pooled: Reference
-    by_length: Mapping[int, Reference]  # by the fewest rows
+    by_length: Annotated[Mapping[int, Reference], Rule(bool, "humans by the fewest rows of a day")]
 
     @classmethod
     def of(cls, humans: pl.DataFrame, zone: str | None) -> Self | None:
@@ -76,18 +77,6 @@ class Days:
     def counts(self) -> dict[str, int]:
         """How many humans had a day of each length, by the fewest rows."""
         return {str(least): reference.humans for least, reference in self.by_length.items()}
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
-        parts = {str(least): reference.to_dict() for least, reference in self.by_length.items()}
-        return {"every": self.every, "zone": self.zone, "pooled": self.pooled.to_dict(), "by_length": parts}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Back from JSON values that were looked at before."""
-        parts = {int(least): Reference.from_dict(part) for least, part in values["by_length"].items()}
-        ordered = dict(sorted(parts.items()))
-        return cls(values["every"], values["zone"], Reference.from_dict(values["pooled"]), ordered)
 
 
 def _whole(rows: pl.DataFrame, cut: Clock) -> pl.DataFrame:

@@ -1,13 +1,18 @@
 """Who was judged, and on how many days: a promise to people counts people, and each for as long as it was looked at."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Self
 
 import polars as pl
 
+from gamewarden.learning.validation import Rising, Rule
 from gamewarden.spans import DAY
 
+_Alarms = Annotated[
+    Rising, Rule(lambda v: bool(v) and 0 < v[0] <= v[-1] <= 1, "a row of rising numbers above 0, at most 1")
+]
+_Days = Annotated[tuple[float, ...], Rule(lambda v: all(days >= 1 for days in v), "a row of numbers from 1 on")]
 _LAST_MOMENT = pl.col("until") - pl.duration(microseconds=1)
 
 
@@ -15,8 +20,8 @@ _LAST_MOMENT = pl.col("until") - pl.duration(microseconds=1)
 class People:
     """Humans as a budget counts them: one entry a person, whatever its number of actors and rows; nobody is named."""
 
-    lowest: tuple[float, ...]  # the lowest alarm of all rows of a person
-    days: tuple[float, ...] | None  # on how many days it was judged; None where rows have no times
+    lowest: _Alarms  # the lowest alarm of all rows of a person
+    days: _Days | None  # on how many days it was judged; None where rows have no times
 
     @classmethod
     def of(cls, rows: pl.DataFrame, zone: str = "UTC") -> Self:
@@ -28,14 +33,9 @@ class People:
         each = fresh.group_by("group").agg(pl.col("alarm").min(), days.alias("days")).sort("alarm", "days")
         return cls(tuple(each["alarm"].to_list()), None if timeless else tuple(each["days"].to_list()))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The people as JSON values."""
-        return {"lowest": self.lowest, "days": self.days}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The people back from JSON values that were looked at before."""
-        return cls(tuple(values["lowest"]), None if values["days"] is None else tuple(values["days"]))
+    def agreements(self) -> Iterator[tuple[str, bool]]:
+        """What must hold between its values."""
+        yield "people lowest and days are equally many", self.days is None or len(self.days) == len(self.lowest)
 
 
 def _days(zone: str) -> pl.Expr:

@@ -1,14 +1,13 @@
 """What every model of calibrated decision values has in common: its name, its card, and how it is kept as JSON."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
 from gamewarden.contracts import Card, Recipe, model_id
-from gamewarden.errors import ModelError
 from gamewarden.learning.calibration import (
     KEY,
     Calibration,
@@ -22,34 +21,90 @@ from gamewarden.learning.calibration import (
 )
 from gamewarden.learning.days import Days
 from gamewarden.learning.exposure import People
+from gamewarden.learning.model_json import dump, load
 from gamewarden.learning.ranges import FAR, Ranges
+from gamewarden.learning.validation import Positive, Results, Text, Training
 from gamewarden.tables import EVIDENCE, check
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibratedModel(ABC):
-    """A fitted method whose decision values were calibrated on held-out actors; what it learned is its own."""
+class FittedModel(ABC):
+    """What every model has: its name, what it was made from, and how it is kept as JSON."""
 
-    always_weak: ClassVar[tuple[str, ...]]  # sentences that hold for every model of the method
+    without_people: ClassVar[str] = "It was fitted before models kept people to count; fit it again."
 
-    detector: str
+    detector: Text
     recipe: Mapping[str, Any]
     feature: Recipe
-    data: str  # digest of the training rows and labels
-    slope: float  # calibration: log-odds = slope × decision + offset
-    offset: float
-    reference: Reference
-    training: Mapping[str, Any]
+    data: Text  # digest of the training rows and labels
+    training: Training
     validation: Mapping[str, Any]
-    styles: StyleReferences | None = None  # of people; none where the method cannot tell them apart
     days: Days | None = None  # the reference humans' days; none where no day of theirs has two rows
     people: People | None = None  # the reference humans as a budget counts them; none in models fitted before
-    ranges: Ranges | None = None  # of the training rows; none where a model was fitted before anybody looked
 
     @property
     def id(self) -> str:
         """`detector@digest` of both recipes and the training data."""
         return model_id(self.detector, self.recipe, self.feature, self.data)
+
+    @property
+    @abstractmethod
+    def card(self) -> Card:
+        """What it is, what it was made from and how good it was."""
+
+    @property
+    @abstractmethod
+    def base(self) -> float:
+        """The log-odds from which the weights of evidence are measured."""
+
+    @abstractmethod
+    def score(self, features: pl.DataFrame) -> pl.DataFrame:
+        """SCORES: null probability and alarm where there is too little evidence."""
+
+    @abstractmethod
+    def explain(self, features: pl.DataFrame) -> pl.DataFrame:
+        """EVIDENCE: one row per number, the heaviest first."""
+
+    @property
+    @abstractmethod
+    def compared_with(self) -> tuple[int, ...]:
+        """How many humans a row is ranked among: of each kind that is told apart, or all of them."""
+
+    @property
+    def price(self) -> str:
+        """What the promise of its alarm costs, in one line; nothing where there was no choice."""
+        return ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+        return plain_json({"id": self.id, **dump(self)})
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The model back from JSON values, each checked before it is believed.
+
+        Raises:
+            ModelError: a value is missing, of another type or length, or the name does not fit the recipe and data.
+        """
+        return load(cls, values)
+
+    def agreements(self) -> Iterator[tuple[str, bool]]:
+        """What must hold between its values."""
+        yield "training counts periods of both classes", all(self.training["periods"].values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibratedModel(FittedModel):
+    """A fitted method whose decision values were calibrated on held-out actors; what it learned is its own."""
+
+    always_weak: ClassVar[tuple[str, ...]]  # sentences that hold for every model of the method
+
+    slope: Positive  # calibration: log-odds = slope × decision + offset
+    offset: float
+    reference: Reference
+    validation: Results
+    styles: StyleReferences | None = None  # of people; none where the method cannot tell them apart
+    ranges: Ranges | None = None  # of the training rows; none where a model was fitted before anybody looked
 
     @property
     def card(self) -> Card:
@@ -58,7 +113,7 @@ class CalibratedModel(ABC):
             id=self.id,
             detector=self.detector,
             recipe=self.recipe,
-            feature={"name": self.feature.name, **short_options(self.feature.options)},
+            feature={"name": self.feature.name, **self._shown_feature()},
             parameters={
                 "calibration": {"slope": self.slope, "offset": self.offset},
                 **self._learned(),
@@ -77,6 +132,12 @@ class CalibratedModel(ABC):
         """What turns a decision value into a probability and an alarm."""
         return Calibration(self.slope, self.offset, self.reference, self.styles)
 
+    @property
+    def compared_with(self) -> tuple[int, ...]:
+        """How many humans a row is ranked among: of each length of a day, of each style, or all of them."""
+        parts = [part.counts() for part in (self.days, self.styles) if part is not None]
+        return tuple(next((counts.values() for counts in parts if counts), (self.reference.humans,)))
+
     def scored(self, table: pl.DataFrame, decisions: Floats, enough: pl.Series) -> pl.DataFrame:
         """SCORES of a table's rows, with the number of each judged row that lies far beyond training."""
         scores = self.calibration.scores(table, decisions, enough, (self.detector, self.id))
@@ -88,12 +149,9 @@ class CalibratedModel(ABC):
         """The numbers by which a row is near or far: those the model looks at."""
         return table
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
-        shared = {part.name: getattr(self, part.name) for part in fields(CalibratedModel) if part.name not in OPTIONAL}
-        plain = {"feature": asdict(self.feature), "reference": self.reference.to_dict()}
-        there = {name: part.to_dict() for name in OPTIONAL if (part := getattr(self, name)) is not None}
-        return plain_json({"id": self.id, **shared, **plain, **there, **self._kept()})
+    def _shown_feature(self) -> Mapping[str, Any]:
+        """The feature's options, for the card."""
+        return short_options(self.feature.options)
 
     def _weak_here(self) -> list[str]:
         return weak_here(self.training, self.validation, self.reference.humans, self._compared())
@@ -105,23 +163,6 @@ class CalibratedModel(ABC):
     @abstractmethod
     def _learned(self) -> Mapping[str, Any]:
         """What the method learned, for the card."""
-
-    @abstractmethod
-    def _kept(self) -> Mapping[str, Any]:
-        """What the method learned, as JSON values."""
-
-
-OPTIONAL: Mapping[str, Any] = {
-    "styles": StyleReferences,
-    "people": People,
-    "days": Days,
-    "ranges": Ranges,
-}  # not every model has them
-
-
-def optional_parts(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The optional parts of a model from JSON values that were looked at before; None where it has none."""
-    return {name: kind.from_dict(given[name]) if name in given else None for name, kind in OPTIONAL.items()}
 
 
 _EVIDENCE = {
@@ -140,23 +181,3 @@ def evidence_table(rows: Iterable[Sequence[Any]], table: pl.DataFrame, detector:
     keys = table.select(*KEY, pl.int_range(pl.len()).alias("row"))
     joined = evidence.join(keys, on="row", how="left", maintain_order="left")
     return check(joined.drop("row").with_columns(detector=pl.lit(detector)), EVIDENCE, f"explain {detector}")
-
-
-def shallow(part: Any) -> dict[str, Any]:  # noqa: ANN401  any dataclass of plain values
-    """The fields of a part of a model; unlike `asdict` it copies nothing, of which a model has ten thousands."""
-    return {one.name: getattr(part, one.name) for one in fields(part)}
-
-
-class _Named(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-def refuse_misnamed(model: _Named, values: Mapping[str, Any]) -> None:
-    """Stop over a model whose stored name is not the one its recipe and data make.
-
-    Raises:
-        ModelError: it is not.
-    """
-    if model.id != values["id"]:
-        raise ModelError(f"model {values['id']!r}: its recipe and data make it {model.id!r}; fit it again")

@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from gamewarden.errors import ConfigError
+from gamewarden.learning.validation import Rising, Text
 
 Steps = NDArray[np.int64]
 UNMEASURED = 0  # the step of rows without the number
@@ -21,8 +22,8 @@ _TOP = 0.95  # people differ most where a number is largest, and there bots are
 class Ladder:
     """Borders along one number, rising; who has just a border's number stands above it."""
 
-    column: str
-    borders: tuple[float, ...]
+    column: Text
+    borders: Rising
 
     def steps(self, table: pl.DataFrame) -> Steps:
         """Each row's step, counted from 1."""

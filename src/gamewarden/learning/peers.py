@@ -5,16 +5,17 @@ parts the reference humans by steps, and an alarm is never below the share among
 them: at most 1 in 100 of all people, and of the people on every step of every number.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import polars as pl
 
 from gamewarden.learning.calibration import Floats, Reference
 from gamewarden.learning.ladders import UNMEASURED, Ladder
+from gamewarden.learning.validation import Count, Rising
 
 Said = Callable[[Reference, Floats], Floats]
 
@@ -29,9 +30,9 @@ class Peers:
     """
 
     ladders: tuple[Ladder, ...]
-    persons: tuple[int, ...]
-    held_out: tuple[float, ...]
-    steps: tuple[tuple[int, ...], ...]  # a row a ladder
+    persons: tuple[Count, ...]
+    held_out: Rising
+    steps: tuple[tuple[Count, ...], ...]  # one row per ladder
 
     @classmethod
     def of(cls, ladders: Sequence[Ladder], humans: pl.DataFrame) -> Self:
@@ -74,19 +75,18 @@ class Peers:
         told = [pl.Series(ladder.steps(table)).cast(pl.String) for ladder in self.ladders]
         return pl.select(pl.concat_str(pl.repeat("", table.height), *told, separator=" ")).to_series().alias("peers")
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Back from JSON values that were looked at before."""
-        ladders = tuple(Ladder(ladder["column"], tuple(ladder["borders"])) for ladder in values["ladders"])
-        return cls(
-            ladders,
-            tuple(values["persons"]),
-            tuple(values["held_out"]),
-            tuple(tuple(steps) for steps in values["steps"]),
+    def agreements(self) -> Iterator[tuple[str, bool]]:
+        """What must hold between its values."""
+        rows = (self.persons, *self.steps)
+        yield "peers has a row of steps for each ladder", len(self.steps) == len(self.ladders)
+        yield "peers persons, held_out and steps are equally many", {len(row) for row in rows} == {len(self.held_out)}
+        yield (
+            "every step is on its ladder",
+            all(
+                step <= 1 + len(ladder.borders)
+                for ladder, steps in zip(self.ladders, self.steps, strict=True)
+                for step in steps
+            ),
         )
 
     @cached_property

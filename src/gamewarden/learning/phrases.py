@@ -1,5 +1,6 @@
 """What a number means, in a sentence for a game master: never a verdict, always beside the typical human."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ RARE = 0.10  # what at most one human in ten reaches is more than nearly all hum
 UNCOMMON = 1 / 3  # what at most one in three reaches is more than most have; all else is usual
 _NEARLY_ALL, _MOST = "nearly all humans", "most humans"
 _SMALL = 10
+_PLACE = re.compile(r"\{(\w+)\}")
 _WINDOWS = {"1s": "second", "1m": "minute", "1h": "hour", "1d": "day"}
 
 
@@ -27,112 +29,6 @@ class Phrase:
     decimals: int = 0
     has: str = "a typical human has"
     striking: str = ""  # stronger words for more than nearly all humans
-
-
-PHRASES: Mapping[str, Phrase] = {
-    "self_sim": Phrase(
-        "The {window}s resemble one another more than those of {humans}",
-        "The {window}s vary as usual",
-        "The {window}s vary more than those of {humans}",
-        "self-similarity {value}",
-        "Too little play to judge: self-similarity was not measured.",
-        4,
-        striking="Every {window} looks almost like every other",
-    ),
-    "cosim_count": Phrase(
-        "Active in more {window}s than {humans}",
-        "A usual number of active {window}s",
-        "Active in fewer {window}s than {humans}",
-        "{value}",
-        "Active {window}s were not counted.",
-    ),
-    "cosim_uniq_count": Phrase(
-        "More different {window}s than {humans}",
-        "A usual number of different {window}s",
-        "Fewer different {window}s than {humans}",
-        "{value}",
-        "Different {window}s were not counted.",
-    ),
-    "cosim_zero_count": Phrase(
-        "More idle {window}s online than {humans}",
-        "A usual number of idle {window}s online",
-        "Fewer idle {window}s online than {humans}",
-        "{value}",
-        "Idle {window}s were not counted.",
-    ),
-    "cosim_mode": Phrase(
-        "One and the same {window} comes back more often than with {humans}",
-        "{Window}s repeat exactly about as often as usual",
-        "{Window}s repeat exactly less often than with {humans}",
-        "the most frequent one counts {value}",
-        "Repeated {window}s were not counted.",
-    ),
-    "total_log_count": Phrase(
-        "More actions than {humans}",
-        "A usual number of actions",
-        "Fewer actions than {humans}",
-        "{value} log entries",
-        "Log entries were not counted.",
-    ),
-    "main_char_level": Phrase(
-        "A higher main character than {humans}",
-        "A main character of a usual level",
-        "A lower main character than {humans}",
-        "level {value}",
-        "This log does not show levels.",
-    ),
-    "total_use_time_min": Phrase(
-        "Online longer than {humans}",
-        "Online for a usual time",
-        "Online for a shorter time than {humans}",
-        "{value} of {period} minutes",
-        "Play time was not measured.",
-        has="a typical human plays",
-    ),
-    "npc_kill_count": Phrase(
-        "Kills more monsters than {humans}",
-        "Kills a usual number of monsters",
-        "Kills fewer monsters than {humans}",
-        "{value}",
-        "This log does not show monster kills.",
-    ),
-    "trade_get_count": Phrase(
-        "Receives in more trades than {humans}",
-        "Receives in a usual number of trades",
-        "Receives in fewer trades than {humans}",
-        "{value}",
-        "This log does not show what is received in trades.",
-    ),
-    "trade_give_count": Phrase(
-        "Gives in more trades than {humans}",
-        "Gives in a usual number of trades",
-        "Gives in fewer trades than {humans}",
-        "{value}",
-        "This log does not show what is given in trades.",
-    ),
-    "retrieve_count": Phrase(
-        "Takes out of storage more often than {humans}",
-        "Takes out of storage as often as usual",
-        "Takes out of storage less often than {humans}",
-        "{value}",
-        "This log does not show visits to storage to take something out.",
-    ),
-    "deposit_count": Phrase(
-        "Puts into storage more often than {humans}",
-        "Puts into storage as often as usual",
-        "Puts into storage less often than {humans}",
-        "{value}",
-        "This log does not show visits to storage to put something in.",
-    ),
-    "log_count_per_min": Phrase(
-        "Acts faster than {humans}",
-        "Acts at a usual pace",
-        "Acts more slowly than {humans}",
-        "{value} log entries a minute",
-        "No play time was measured, so there is no pace.",
-        1,
-    ),
-}
 
 
 # Features of one topic measure nearly the same, and a regression shares a weight out among such features almost at
@@ -199,18 +95,18 @@ def topic_of(feature: str) -> str:
 
 
 def says(seen: Seen, phrase: Phrase | None = None) -> str:
-    """One sentence: what it means, then the number, then the typical human; in the feature's own words or others."""
-    phrase = phrase or PHRASES.get(seen.feature) or _plain(seen.feature)
+    """One sentence: what it means, then the number, then the typical human; in these words or in plain ones."""
+    phrase = phrase or plain(_name(seen.feature))
     words = {"window": seen.window, "Window": seen.window.capitalize(), "period": _number(seen.period, 0)}
     if seen.value is None:
-        return _unseen(seen, phrase).format(**words)
+        return _filled(_unseen(seen, phrase), words)
     words["value"] = _number(seen.value, phrase.decimals)
     if not seen.percentiles:
         return f"{_name(seen.feature)} {words['value']}: the model does not use it ({seen.unused})."
     lead, words["humans"], aside = _rarity(seen.value, seen.percentiles, phrase)
-    shows = phrase.shows.format(**words) + ", " if phrase.shows else ""
+    shows = _filled(phrase.shows, words) + ", " if phrase.shows else ""
     typical = _number(median(seen.percentiles), phrase.decimals)
-    return f"{lead.format(**words)}: {shows}{phrase.has} {typical}{aside}."
+    return f"{_filled(lead, words)}: {shows}{phrase.has} {typical}{aside}."
 
 
 def window_word(unit: object) -> str:
@@ -262,8 +158,13 @@ def _number(value: float, decimals: int) -> str:
     return f"{value:,.{decimals}f}"
 
 
-def _plain(feature: str) -> Phrase:
-    name = _name(feature)
+def _filled(text: str, words: Mapping[str, str]) -> str:
+    """The text with our words in it; whatever else stands in braces was written by somebody else and stays."""
+    return _PLACE.sub(lambda place: words.get(place[1], place[0]), text)
+
+
+def plain(name: str) -> Phrase:
+    """The words for a number of which only the name is known."""
     return Phrase(
         f"{name} is higher than with {{humans}}",
         f"{name} is as usual",

@@ -7,11 +7,13 @@ is called far by chance. Rows of another game, another client or another way of 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
+from gamewarden.learning.validation import SMALLEST, Rule
 
 FAR = "far"
 MARGIN = 1.0  # deviations beyond the outermost training row
@@ -23,6 +25,14 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True)
 class Ranges:
     """The least and the greatest of each number in training, and its deviation, on the scale of `spread_out`."""
+
+    json_shape: ClassVar[Any] = Mapping[
+        str,
+        Annotated[
+            tuple[float, float, float],
+            Rule(lambda v: v[0] <= v[1] and v[2] >= SMALLEST, "the least, the greatest and the deviation"),
+        ],
+    ]
 
     columns: tuple[str, ...]
     least: tuple[float, ...]

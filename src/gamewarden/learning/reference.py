@@ -5,10 +5,10 @@ are the reference of `alarm`, all together and by play style.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Annotated, Any, Protocol, Self
 
 import numpy as np
 import polars as pl
@@ -17,11 +17,15 @@ from numpy.typing import NDArray
 from gamewarden.contracts import canonical_json
 from gamewarden.intervals import auc_interval
 from gamewarden.learning.exposure import People
-from gamewarden.learning.styles import Styles
+from gamewarden.learning.styles import STYLES, Styles
+from gamewarden.learning.validation import Natural, Rising, Rule, adds_up
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+_Weights = Annotated[
+    tuple[float, ...], Rule(lambda v: all(0 < weight <= 1 for weight in v), "a row of numbers above 0, at most 1")
+]
 LEAST_STEEPNESS = 0.01  # log-odds a standard deviation of the decision values
 
 
@@ -34,9 +38,9 @@ class Reference:
     never claim less than 1 in n + 1 (the hierarchical form of conformal prediction).
     """
 
-    values: tuple[float, ...]
-    weights: tuple[float, ...]
-    humans: int
+    values: Rising
+    weights: _Weights
+    humans: Natural
 
     @classmethod
     def of(cls, humans: pl.DataFrame) -> "Reference":
@@ -57,14 +61,10 @@ class Reference:
         share: Floats = (at_least_as_bot_like + 1.0) / (self.humans + 1.0)
         return share
 
-    def to_dict(self) -> dict[str, Any]:
-        """The reference as JSON values."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The reference back from JSON values that were looked at before."""
-        return cls(tuple(values["values"]), tuple(values["weights"]), values["humans"])
+    def agreements(self) -> Iterator[tuple[str, bool]]:
+        """What must hold between its values."""
+        yield "the reference's values and weights are equally many", len(self.values) == len(self.weights)
+        yield "the reference's weights add up to the humans", adds_up(self.weights, self.humans)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class StyleReferences:
     """
 
     rule: Styles
-    by_style: Mapping[str, Reference]
+    by_style: Annotated[Mapping[str, Reference], Rule(lambda v: v.keys() <= set(STYLES), "reference humans by style")]
 
     @classmethod
     def of(cls, rule: Styles, humans: pl.DataFrame) -> Self:
@@ -95,17 +95,6 @@ class StyleReferences:
             own = np.flatnonzero(style == name)
             alarms[own] = np.maximum(reference.alarm(decisions[own]), pooled.alarm(decisions[own]))
         return alarms
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
-        references = {name: reference.to_dict() for name, reference in self.by_style.items()}
-        return {"rule": self.rule.to_dict(), "by_style": references}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Back from JSON values that were looked at before."""
-        references = {name: Reference.from_dict(reference) for name, reference in values["by_style"].items()}
-        return cls(Styles.from_dict(values["rule"]), references)
 
     def counts(self) -> dict[str, int]:
         """How many humans showed each style."""

@@ -4,9 +4,8 @@ An alarm that is right for people as a whole is wrong for those who play all day
 be compared with. The style is told from the row alone: by what it is, not by who it belongs to.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Self
 
 import polars as pl
 
@@ -84,11 +83,7 @@ class Styles:
         pace = pl.when(minutes > 0).then(column(self.kills) / minutes)
         return [hours.alias("hours"), pace.alias("pace"), column(self.level).alias("level")]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The rule as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The rule back from JSON values."""
-        return cls(**values)
+    @property
+    def columns(self) -> tuple[str, str, str]:
+        """The columns that styles are told from."""
+        return self.minutes, self.kills, self.level

@@ -51,9 +51,8 @@ def fit_table(asked: Asked, source: Path, to: Path, *, reading: Reading, progres
     told = measured(feature, rows)
     model = detector_recipe("account-table", feature, asked.options).fit(told.frame, labels)
     left_out = tuple(f"{name} is left out: {why}" for name, why in probed.left_out.items())
-    price: str = cast("Any", model).price
     alone = () if probed.group else (_NO_GROUP,)
-    return kept(model, to, (*alone, *left_out, *told.remarks, *notes, price))
+    return kept(model, to, (*alone, *left_out, *told.remarks, *notes, model.price))
 
 
 def is_table_of(source: Path, model: Model) -> bool:

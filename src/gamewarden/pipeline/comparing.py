@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 
+from gamewarden import detectors
 from gamewarden.contracts import Card, Model, Progress, no_progress
 from gamewarden.detectors.card import value_text
 from gamewarden.errors import ModelError
 from gamewarden.pipeline.scoring import hear
-from gamewarden.pipeline.shelving import Kept, actors_of
+from gamewarden.pipeline.shelving import actors_of
 from gamewarden.pipeline.sources import Reading, Told
-from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
 # The parts of a card, and what each is called in a comparison.
@@ -39,7 +39,7 @@ class Difference:
     table: pl.DataFrame  # part, what, first, second, change
 
 
-def compare(first: Kept, second: Kept) -> Difference:
+def compare(first: Model, second: Model) -> Difference:
     """Where two models differ."""
     cards = first.card, second.card
     rows = [row for part in _PARTS for row in _differences(part, *cards)]
@@ -57,7 +57,7 @@ def compare(first: Kept, second: Kept) -> Difference:
 
 
 def compare_on(
-    models: tuple[Kept, Kept],
+    models: tuple[Model, Model],
     source: Path,
     listed_from: float,
     reading: Reading,
@@ -73,14 +73,13 @@ def compare_on(
         ModelError: one is a fusion, which scores no source by itself.
     """
     for model in models:
-        if isinstance(model, FusionModel):
+        if detectors.fuses(model.card.detector):
             raise ModelError(f"{model.id} judges scores, not a source; compare the models it hears")
-    seeing = cast("tuple[Model, Model]", models)
-    heard = hear(seeing, source, reading, progress)
-    if {model.card.id for model in seeing} != {model.card.id for model in heard.models}:
+    heard = hear(models, source, reading, progress)
+    if {model.card.id for model in models} != {model.card.id for model in heard.models}:
         raise ModelError(f"{source}: {heard.caveats[0]}")
     shown = heard.at(prevalence)
-    table = _side_by_side(*(shown.filter(model=model.card.id) for model in seeing))
+    table = _side_by_side(*(shown.filter(model=model.card.id) for model in models))
     return Told(table, (*heard.remarks, *heard.caveats, prevalence.sentence, *_crossings(table, listed_from)))
 
 

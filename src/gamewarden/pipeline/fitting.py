@@ -14,7 +14,6 @@ from gamewarden.features.traffic_details import TrafficDetails
 from gamewarden.pipeline.measuring import measure, measured
 from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.sources import Reading, open_for
-from gamewarden.pipeline.wholes import on_clock
 from gamewarden.readers.small import read_labels
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
@@ -49,7 +48,7 @@ def fit(
     events = open_for(detector.feature, source, reading, progress)
     frozen = detector.feature.learn(events)
     seen = only_whole(measured(frozen, events), reading.limits)
-    recipe: Any = on_clock(detector, reading)
+    recipe: Any = detector.on_clock(reading.zone)
     model: Model = replace(recipe, feature=frozen).fit(seen.frame, told.frame)
     return kept(model, to, (*seen.remarks, *told.notes))
 
@@ -79,7 +78,7 @@ def fit_traces(
         remarks += [f"{source}: {line}" for line in part.remarks]
         parts.append(_named_after_file(part.frame, source, known))
     _refuse_shared_actors(parts, traces)
-    model = on_clock(detector, reading).fit(pl.concat(parts), told.frame)
+    model = detector.on_clock(reading.zone).fit(pl.concat(parts), told.frame)
     return kept(model, to, (*remarks, *told.notes))
 
 

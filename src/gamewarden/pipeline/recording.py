@@ -15,7 +15,6 @@ from gamewarden.files import names_kept_together
 from gamewarden.learning.calibration import short_options
 from gamewarden.pipeline.judging import Judgement, Rules, Verdicts, evidence_behind, rows_behind
 from gamewarden.pipeline.sessions import session_sources
-from gamewarden.pipeline.shelving import Kept
 from gamewarden.store import manifest, verdicts
 from gamewarden.store.lake import Lake
 from gamewarden.store.sealed import sha256
@@ -105,7 +104,7 @@ def rules_values(rules: Rules) -> dict[str, Any]:
     return {"every": rules.cut.every, "zone": rules.cut.time_zone} | asdict(rules.points) | others
 
 
-def model_values(model: Kept) -> dict[str, Any]:
+def model_values(model: Model) -> dict[str, Any]:
     """How a document names a model: by its id, and by what exactly was in it."""
     return {"id": model.card.id, "sha256": sha256(model.to_dict())}
 

@@ -21,7 +21,6 @@ from gamewarden.readers.records import is_packetstream
 from gamewarden.store import models as stored_models
 from gamewarden.store import shelf
 from gamewarden.store.lake import Lake
-from gamewarden.verdicts.fusion_model import NAME as FUSION
 from gamewarden.verdicts.meeting import Limits, said_once
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
@@ -32,7 +31,7 @@ def load_models(directory: Path, detector: str | None = None) -> list[Model]:
     Raises:
         ModelError: there is no such model, or it is damaged.
     """
-    found = {stored.detector: stored for stored in shelf.in_force(directory) if stored.detector != FUSION}
+    found = {stored.detector: stored for stored in shelf.in_force(directory) if not detectors.fuses(stored.detector)}
     if detector is not None and detector not in found:
         raise ModelError(f"{directory}: there is no model of {detector!r}, only of {', '.join(found)}")
     names = [name for name in (*detectors.names(), *found) if name in found] if detector is None else [detector]

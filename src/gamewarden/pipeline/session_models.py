@@ -14,7 +14,6 @@ from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.prevalence import scored
 from gamewarden.pipeline.sessions import LABEL_FOLDERS, as_strict, session_sources
 from gamewarden.pipeline.sources import Reading, Told, Watched
-from gamewarden.pipeline.wholes import on_clock
 from gamewarden.readers.records import open_records, packet_table
 from gamewarden.readers.small import read_labels
 from gamewarden.tables import LABELS, SESSIONS, check
@@ -77,7 +76,7 @@ def fit_sessions(
         )
     gathered = _gather(detector.feature, used, reading, progress)
     known, notes = _labels(gathered.rows, labels, reading)
-    model = on_clock(detector, reading).fit(gathered.rows.drop("folder_says"), known)
+    model = detector.on_clock(reading.zone).fit(gathered.rows.drop("folder_says"), known)
     left_out = [f"{file}: left out, no folder says what it is" for file, _ in found if (file, _) not in used]
     remarks = (*gathered.remarks, *notes, *left_out)
     return FittedSessions(kept(model, to, remarks), _unknown(model, gathered.rows, known, prevalence))

@@ -138,7 +138,7 @@ def lint(source: Path, reading: Reading) -> Lint:
     """What of a log or a lake can be read, and which detectors of events stay blind."""
     if not source.exists():
         raise ReadError(f"{source}: there is no such file or lake")
-    seeing = {name: feature_class_of(name)() for name in detectors.names() if input_of(name) == "events"}
+    seeing = {name: feature_class_of(name)() for name in detectors.of_sources() if input_of(name) == "events"}
     if source.is_dir():
         return lint_events(open_source(source, reading), str(source), seeing)
     mapping = None if reading.mapping is None else load_mapping(reading.mapping)
@@ -152,7 +152,7 @@ def feature_class_of(detector: str) -> type[Feature]:
 
 def input_of(detector: str) -> StreamKind:
     """What a detector's feature is measured from."""
-    return feature_class_of(detector).input
+    return "scores" if detectors.fuses(detector) else feature_class_of(detector).input
 
 
 def read(source: Path, lake: Path, reading: Reading, progress: Progress = no_progress) -> Told:

@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamewarden.errors import ModelError
 from gamewarden.learning.calibration import Floats
+from gamewarden.learning.validation import Rule
 
 # What is kept of every node, and how it is written: little-endian, so that a file means the same everywhere.
 _KEPT = {
@@ -53,7 +54,7 @@ class Forest:
     """Trees whose decisions are added, as one text a kind of number: nothing in it can run."""
 
     starts: tuple[int, ...]
-    nodes: Mapping[str, str]
+    nodes: Annotated[Mapping[str, str], Rule(lambda v: v.keys() == _KEPT.keys(), "seven texts of nodes")]
 
     @classmethod
     def of(cls, trees: Sequence[Tree]) -> Self:
@@ -64,24 +65,6 @@ class Forest:
             name: np.concatenate([getattr(tree, name) for tree in trees]) if trees else np.empty(0) for name in _KEPT
         }
         return cls(starts, {name: _written(joined[name], dtype) for name, dtype in _KEPT.items()})
-
-    @classmethod
-    def from_dict(cls, values: object, columns: int) -> Self:
-        """The forest back from JSON values, every node looked at before it is believed.
-
-        Raises:
-            ModelError: it is none: a number is missing or not finite, or a node leads back or astray.
-        """
-        match values:
-            case {"starts": list(starts), "nodes": dict(nodes)} if nodes.keys() == _KEPT.keys():
-                forest = cls(tuple(starts), nodes)
-                forest._refuse_wild(columns)
-                return forest
-        raise ModelError("account-table: the trees are not a list of starts and seven texts of nodes; fit it again")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The forest as JSON values."""
-        return {"starts": list(self.starts), "nodes": dict(self.nodes)}
 
     @cached_property
     def base(self) -> float:
@@ -159,7 +142,12 @@ class Forest:
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {name: _read(self.nodes[name], dtype) for name, dtype in _KEPT.items()}
 
-    def _refuse_wild(self, columns: int) -> None:
+    def refuse_wild(self, columns: int) -> None:
+        """Look at every node before it is believed.
+
+        Raises:
+            ModelError: a number is missing or not finite, or a node leads back or astray.
+        """
         arrays = self._arrays
         count = arrays["value"].size
         if any(array.size != count for array in arrays.values()):

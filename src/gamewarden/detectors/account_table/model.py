@@ -1,23 +1,24 @@
 """A model of an operator's own table: scoring and explaining with plain arrays, nothing in it that can run."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import Recipe
 from gamewarden.detectors.account_table.forest import LARGEST, Forest
-from gamewarden.errors import TableError
-from gamewarden.learning.calibration import KEY, Calibration, Flags, Floats, Reference, sigmoid
-from gamewarden.learning.fitted import CalibratedModel, optional_parts, refuse_misnamed
+from gamewarden.learning.calibration import KEY, Calibration, Flags, Floats, sigmoid
+from gamewarden.learning.columns import checked
+from gamewarden.learning.fitted import CalibratedModel
 from gamewarden.learning.ladders import LEAST
-from gamewarden.learning.model_json import table_fields
 from gamewarden.learning.peers import Peers
-from gamewarden.learning.phrases import Phrase, Seen, median, says
+from gamewarden.learning.phrases import Seen, median, plain, says
 from gamewarden.learning.promises import ACCOUNT, told
-from gamewarden.tables import EVIDENCE, FEATURES, check
+from gamewarden.learning.ranges import spread_out
+from gamewarden.learning.validation import NotNegative, Percentiles, Positive, Rule, Text, finite
+from gamewarden.tables import EVIDENCE, check
 
 IMPOSSIBLE = "impossible"  # the column that says which values of a row cannot be true
 _SHOWN = 4  # steps of few people that a sentence names
@@ -35,21 +36,23 @@ WEAKNESSES = (
 class Column:
     """One number as the model uses it; `weight` is the straight part of it, 0 where only trees ask."""
 
-    name: str
+    name: Text
     mean: float  # of log(1 + |x|) with the number's sign
-    deviation: float
+    deviation: Positive
     weight: float
-    percentiles: tuple[float, ...]  # of the training humans, 0 % to 100 %
-    information: float = 0.0  # how much further its values moved held-out bots than held-out humans
+    percentiles: Percentiles  # of the training humans, 0 % to 100 %
+    information: NotNegative  # how much further its values moved held-out bots than held-out humans
 
     def contribution(self, values: Floats) -> Floats:
         """The weight times z, and 0 where nothing was measured."""
-        terms: Floats = np.where(np.isnan(values), 0.0, self.weight * ((squeezed(values) - self.mean) / self.deviation))
+        terms: Floats = np.where(
+            np.isnan(values), 0.0, self.weight * ((spread_out(values) - self.mean) / self.deviation)
+        )
         return terms
 
 
 @dataclass(frozen=True)
-class Machine:
+class TreeScorer:
     """What turns a row into a decision value: trees, or a straight line.
 
     Smooth trees rank everybody; the more bot-like they find a row, the more the sharp ones have to say on it. With the
@@ -77,7 +80,7 @@ class Machine:
         return self.intercept + self.smooth.base
 
     def numbers(self, table: pl.DataFrame) -> Floats:
-        """One column a number the machine asks for, NaN where it was not measured."""
+        """One column a number the scorer asks for, NaN where it was not measured."""
         return numbers_of(table, self.plain, self.ratios)
 
     def enough(self, table: pl.DataFrame, share: float) -> Flags:
@@ -90,13 +93,13 @@ class Machine:
             told[over] += ratio.information / 2
             told[under] += ratio.information / 2
         weights = list(told.values()) if any(told.values()) else [1.0] * len(told)
-        measured = measured_of(table, self.plain)
+        measured = np.column_stack([table[name].is_not_null().to_numpy() for name in self.plain])
         known = added(measured * np.array(weights), 0.0)
         enough: Flags = (known >= share * sum(weights) * (1 - _ROUNDING)) & measured.any(axis=1)
         return enough
 
     def informed(self, information: Floats) -> Self:
-        """The same machine, with what each of its numbers tells."""
+        """The same scorer, with what each of its numbers tells."""
         columns = zip(self.columns, information.tolist(), strict=True)
         return replace(self, columns=tuple(replace(column, information=told) for column, told in columns))
 
@@ -139,14 +142,28 @@ class AccountTableModel(CalibratedModel):
 
     always_weak: ClassVar[tuple[str, ...]] = WEAKNESSES
 
-    machine: Machine
-    left_out: Mapping[str, str]  # column -> why the model does not use it
+    columns: Annotated[tuple[Column, ...], Rule(bool, "a list of at least one column")]
+    ratios: tuple[tuple[Text, Text], ...]
+    intercept: float
+    smooth: Forest
+    sharp: Forest
+    left_out: Mapping[str, Text]  # column -> why the model does not use it
     peers: Peers
+
+    @cached_property
+    def scorer(self) -> TreeScorer:
+        """What decides, without calibration."""
+        return TreeScorer(self.columns, self.ratios, self.intercept, self.smooth, self.sharp)
 
     @property
     def calibration(self) -> Calibration:
         """What turns a decision value into a probability and an alarm."""
         return Calibration(self.slope, self.offset, self.reference, peers=self.peers)
+
+    @property
+    def compared_with(self) -> tuple[int, ...]:
+        """How many people stand on each step, or all of them."""
+        return tuple(self.peers.counts().values()) or (self.reference.humans,)
 
     @property
     def price(self) -> str:
@@ -158,13 +175,13 @@ class AccountTableModel(CalibratedModel):
     @property
     def base(self) -> float:
         """The log-odds before any number is looked at."""
-        return self.slope * self.machine.base + self.offset
+        return self.slope * self.scorer.base + self.offset
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
         """SCORES: one row an actor in the table's order; a row that tells too little gives null."""
-        table = checked(features, self.machine.plain, self.detector)
-        enough = pl.Series(self.machine.enough(table, self.recipe["enough"]))
-        return self.scored(table, self.machine.decide(table), enough)
+        table = checked_table(features, self.scorer.plain, self.detector)
+        enough = pl.Series(self.scorer.enough(table, self.recipe["enough"]))
+        return self.scored(table, self.scorer.decide(table), enough)
 
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
         """EVIDENCE: a row after the other, in each the heaviest number first.
@@ -172,10 +189,10 @@ class AccountTableModel(CalibratedModel):
         `weight` is a number's part of the log-odds of `probability`, measured from the training rows' expectation: they
         add up to it with `base`. A row that tells too little has no weights.
         """
-        table = checked(features, self.machine.plain, self.detector)
-        numbers = self.machine.numbers(table)
-        weights = self.slope * self.machine.terms(numbers)
-        enough = pl.Series(self.machine.enough(table, self.recipe["enough"]))
+        table = checked_table(features, self.scorer.plain, self.detector)
+        numbers = self.scorer.numbers(table)
+        weights = self.slope * self.scorer.terms(numbers)
+        enough = pl.Series(self.scorer.enough(table, self.recipe["enough"]))
         parts = [self._evidence(table, at, numbers[:, at], weights[:, at], enough) for at in range(numbers.shape[1])]
         heaviest = ["row", pl.col("weight").abs(), "order"]
         evidence = (
@@ -183,29 +200,20 @@ class AccountTableModel(CalibratedModel):
         )
         return check(evidence, EVIDENCE, f"explain {self.detector}")
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The model back from JSON values, each looked at before it is believed.
-
-        Raises:
-            ModelError: a value is missing, of another type or length, or the name does not fit the recipe and data.
-        """
-        given = table_fields(values)
-        columns = tuple(Column(**column) for column in given.pop("columns"))
-        ratios = tuple((over, under) for over, under in given.pop("ratios"))
-        trees = [Forest.from_dict(given.pop(name), len(columns)) for name in ("smooth", "sharp")]
-        model = cls(
-            **given
-            | {
-                "feature": Recipe(**given["feature"]),
-                "machine": Machine(columns, ratios, given.pop("intercept"), *trees),
-                "reference": Reference(**given["reference"]),
-                "peers": Peers.from_dict(given["peers"]),
-            }
-            | optional_parts(given)
-        )
-        refuse_misnamed(model, values)
-        return model
+    def agreements(self) -> Iterator[tuple[str, bool]]:
+        """What must hold between its values."""
+        yield from super().agreements()
+        names, pairs = [column.name for column in self.columns], [f"{over} / {under}" for over, under in self.ratios]
+        plain = set(names[: len(names) - len(pairs)])
+        yield "its recipe says how much of a row is enough", finite(self.recipe.get("enough"))
+        yield "its recipe says to whom its alarm is a promise", bool(self.recipe.get("promise"))
+        yield "every column is there once", len(set(names)) == len(names)
+        yield "the last columns are the ratios", pairs == names[len(plain) :]
+        yield "a ratio is of two columns", all(name in plain for pair in self.ratios for name in pair)
+        yield "a ladder stands on a column", all(ladder.column in plain for ladder in self.peers.ladders)
+        yield "prices of promises are rows of texts and numbers", _are_prices(self.validation.get("promises", {}))
+        for trees in (self.smooth, self.sharp):
+            trees.refuse_wild(len(names))
 
     def _compared(self) -> str:
         """With whom its alarm compares, and where people are too few for 1 in 100."""
@@ -227,28 +235,17 @@ class AccountTableModel(CalibratedModel):
                 "information": column.information,
                 **self.peers.people_along(column.name),
             }
-            for column in self.machine.columns
+            for column in self.scorer.columns
         }
-        kinds = {"smooth": self.machine.smooth, "sharp": self.machine.sharp}
+        kinds = {"smooth": self.scorer.smooth, "sharp": self.scorer.sharp}
         trees = {f"{kind} trees": {"trees": len(part.starts), "nodes": part.size} for kind, part in kinds.items()}
         return {"base": self.base, **trees, "columns": columns, "left_out": dict(self.left_out)}
-
-    def _kept(self) -> Mapping[str, Any]:
-        return {
-            "columns": [asdict(column) for column in self.machine.columns],
-            "ratios": [list(pair) for pair in self.machine.ratios],
-            "intercept": self.machine.intercept,
-            "smooth": self.machine.smooth.to_dict(),
-            "sharp": self.machine.sharp.to_dict(),
-            "left_out": dict(self.left_out),
-            "peers": self.peers.to_dict(),
-        }
 
     def _evidence(
         self, table: pl.DataFrame, at: int, numbers: Floats, weights: Floats, enough: pl.Series
     ) -> pl.DataFrame:
         """EVIDENCE of one number for every row."""
-        column = self.machine.columns[at]
+        column = self.scorer.columns[at]
         value = pl.Series(numbers).fill_nan(None)
         wrong = table[IMPOSSIBLE] if IMPOSSIBLE in table.columns else pl.Series([None] * table.height, dtype=pl.String)
         told = [self._sentence(column, number, text) for number, text in zip(value, wrong, strict=True)]
@@ -270,12 +267,19 @@ class AccountTableModel(CalibratedModel):
             if found is not None:
                 because = self._because(column.name)
                 return f"{_plainly(column.name)} cannot be true: {_plainly(found)}{because}; it counts as missing."
-        return says(Seen(column.name, value, column.percentiles), _phrase(column.name))
+        return says(Seen(column.name, value, column.percentiles), plain(_plainly(column.name)))
 
     def _because(self, name: str) -> str:
         columns = self.feature.options.get("columns") or []
         told = next((c["because"] for c in columns if isinstance(c, dict) and c.get("name") == name), "")
         return f", and {_plainly(told)}" if told else ""
+
+
+def _are_prices(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(row, dict) and all((isinstance(part, str) and part) or finite(part) for part in row.values())
+        for row in value.values()
+    )
 
 
 def added(terms: Floats, base: float) -> Floats:
@@ -286,22 +290,13 @@ def added(terms: Floats, base: float) -> Floats:
     return total
 
 
-def checked(features: pl.DataFrame, columns: tuple[str, ...], door: str) -> pl.DataFrame:
+def checked_table(features: pl.DataFrame, columns: tuple[str, ...], door: str) -> pl.DataFrame:
     """FEATURES with the columns as numbers that can be used.
 
     Raises:
         TableError: a column is missing, holds no numbers, or one of them is infinite.
     """
-    table = check(features, FEATURES, door)
-    if missing := [name for name in columns if name not in table.columns]:
-        raise TableError(f"{door}: the table lacks {', '.join(missing)}, which the model learned from; add them")
-    if texts := [name for name in columns if not (table[name].dtype.is_numeric() or table[name].dtype == pl.Null)]:
-        raise TableError(f"{door}: {', '.join(texts)} holds no numbers; measure the table first")
-    numbers = table.with_columns(pl.col(list(columns)).cast(pl.Float64))
-    for name in columns:
-        if not numbers[name].drop_nulls().is_finite().all():
-            raise TableError(f"{door}: {name} holds an infinite number; write null for what was not measured")
-    return numbers
+    return checked(features, columns, door, "add what the model learned from, and measure the table")
 
 
 def numbers_of(table: pl.DataFrame, columns: tuple[str, ...], ratios: tuple[tuple[str, str], ...]) -> Floats:
@@ -314,18 +309,6 @@ def numbers_of(table: pl.DataFrame, columns: tuple[str, ...], ratios: tuple[tupl
     return np.ascontiguousarray(stacked)
 
 
-def measured_of(table: pl.DataFrame, columns: tuple[str, ...]) -> Flags:
-    """Which of these columns each row has."""
-    measured: Flags = np.column_stack([table[name].is_not_null().to_numpy() for name in columns])
-    return measured
-
-
-def squeezed(values: Floats) -> Floats:
-    """log(1 + |x|) with the number's sign: amounts and durations spread over orders of magnitude."""
-    squeezed: Floats = np.sign(values) * np.log1p(np.abs(values))
-    return squeezed
-
-
 def _listed(few: Mapping[str, int]) -> str:
     """The steps with the fewest people, and how low an alarm can be there."""
     rarest = sorted(few, key=lambda words: (few[words], words))
@@ -336,16 +319,3 @@ def _listed(few: Mapping[str, int]) -> str:
 def _plainly(text: str) -> str:
     """An operator's words where braces would mean something to us."""
     return text.replace("{", "(").replace("}", ")")
-
-
-def _phrase(name: str) -> Phrase:
-    """An operator's column in its own words."""
-    plain = _plainly(name)
-    return Phrase(
-        f"{plain} is higher than with {{humans}}",
-        f"{plain} is as usual",
-        f"{plain} is lower than with {{humans}}",
-        "{value}",
-        f"{plain} was not measured.",
-        2,
-    )

@@ -1,20 +1,20 @@
 """A fitted linear machine over chunks of play: scoring and explaining with plain NumPy, nothing in it that can run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gamewarden.contracts import Recipe
 from gamewarden.detectors.actions import sentences as action_sentences
-from gamewarden.detectors.actions.vectors import DONE, StageOne, checked, counts_of, inputs
-from gamewarden.learning.calibration import Floats, Reference
-from gamewarden.learning.fitted import CalibratedModel, evidence_table, optional_parts, refuse_misnamed, shallow
-from gamewarden.learning.model_json import action_fields
+from gamewarden.detectors.actions.vectors import DONE, StageOne, checked, counts_of, inputs, is_input
+from gamewarden.learning.calibration import Floats
+from gamewarden.learning.fitted import CalibratedModel, evidence_table
 from gamewarden.learning.phrases import median
+from gamewarden.learning.validation import Percentiles, Positive, Rule, whole
 
 FLAGGED = 1.0  # the least margin of whoever the first stage flags: the bots' side of the machine's own margin
 LISTED = 12  # numbers of a chunk that evidence lists one by one; the others stand together as REST
@@ -34,10 +34,10 @@ WEAKNESSES = (
 class Column:
     """One number of a chunk as the machine weighs it."""
 
-    name: str
+    name: Annotated[str, Rule(is_input, "a number of a chunk")]
     mean: float  # of the training chunks: contributions are measured from there
     weight: float
-    percentiles: tuple[float, ...]  # of the training humans' chunks, 0 % to 100 %
+    percentiles: Percentiles  # of the training humans' chunks, 0 % to 100 %
 
     def contribution(self, values: Floats) -> Floats:
         """The weight times the distance from the mean, and 0 where nothing was measured."""
@@ -46,7 +46,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Machine:
+class LinearScorer:
     """A linear decision over chunks: positive is a bot's. Whoever a first stage flags is a bot's by 1 or more.
 
     This is the published classifier itself; calibration comes on top of it.
@@ -97,22 +97,29 @@ class ActionModel(CalibratedModel):
 
     always_weak: ClassVar[tuple[str, ...]] = WEAKNESSES
 
-    machine: Machine
-    strength: float  # C of the support vector machine
+    columns: Annotated[tuple[Column, ...], Rule(bool, "a list of at least one column")]
+    strength: Positive  # C of the support vector machine
+    intercept: float  # the decision of the average training chunk
+    stage: StageOne | None
+
+    @cached_property
+    def scorer(self) -> LinearScorer:
+        """The published classifier, without calibration."""
+        return LinearScorer(self.columns, self.intercept, self.stage, self.recipe["enough"])
 
     @property
     def base(self) -> float:
         """The log-odds of the average training chunk."""
-        return self.slope * self.machine.intercept + self.offset
+        return self.slope * self.scorer.intercept + self.offset
 
     def decide(self, features: pl.DataFrame) -> Floats:
         """The signed margin of each chunk before calibration, NaN where there is too little evidence."""
-        return self.machine.decide(features)
+        return self.scorer.decide(features)
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
         """SCORES: one row a chunk in the table's order; too few actions give null, never a number."""
         table = checked(features, self.detector)
-        margins = self.machine.decide_checked(table)
+        margins = self.scorer.decide_checked(table)
         return self.scored(table, margins, self._enough(table))
 
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
@@ -127,45 +134,31 @@ class ActionModel(CalibratedModel):
         rows = [self._row(table, row, terms, order[row], int(flagging[row])) for row in range(table.height)]
         return evidence_table((part for parts in rows for part in parts), table, self.detector)
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The model back from JSON values, each looked at before it is believed.
-
-        Raises:
-            ModelError: a value is missing, of another type or length, or the name does not fit the recipe and data.
-        """
-        given = action_fields(values)
-        stage = given.pop("stage")
-        columns = tuple(Column(**column) for column in given.pop("columns"))
-        enough = given["recipe"]["enough"]
-        machine = Machine(columns, given.pop("intercept"), None if stage is None else StageOne(**stage), enough)
-        model = cls(
-            **given
-            | {
-                "feature": Recipe(**given["feature"]),
-                "machine": machine,
-                "reference": Reference(**given["reference"]),
-            }
-            | optional_parts(given)
-        )
-        refuse_misnamed(model, values)
-        return model
+    def agreements(self) -> Iterator[tuple[str, bool]]:
+        """What must hold between its values."""
+        yield from super().agreements()
+        enough, names = self.recipe.get("enough"), [column.name for column in self.columns]
+        yield "its recipe says how many actions are enough", whole(enough) and self.recipe["enough"] >= 1
+        yield "every column is there once", len(set(names)) == len(names)
+        if self.stage is not None:
+            kinds = {DONE + kind for kind in self.stage.most}
+            yield "the first stage knows the kinds of the columns", kinds == set(names)
 
     def _outline(self, table: pl.DataFrame) -> pl.DataFrame:
-        return self.machine.outline(table)
+        return self.scorer.outline(table)
 
     def _enough(self, table: pl.DataFrame) -> pl.Series:
-        return table["events"] >= self.machine.enough
+        return table["events"] >= self.scorer.enough
 
     def _terms(self, table: pl.DataFrame) -> tuple[Floats, NDArray[np.int64]]:
         """Each column's part of the log-odds, and the column that the first stage flags (-1: none)."""
-        parts = [column.contribution(inputs(table, column.name)) for column in self.machine.columns]
+        parts = [column.contribution(inputs(table, column.name)) for column in self.scorer.columns]
         terms = np.column_stack(parts)
-        flags = self.machine.flags(table)
+        flags = self.scorer.flags(table)
         flagging = np.where((flags > 0).any(axis=1), flags.argmax(axis=1), -1)
         flagged = np.flatnonzero(flagging >= 0)
         terms[flagged, flagging[flagged]] += np.maximum(
-            FLAGGED - self.machine.intercept - terms[flagged].sum(axis=1), 0.0
+            FLAGGED - self.scorer.intercept - terms[flagged].sum(axis=1), 0.0
         )
         return self.slope * terms, flagging.astype(np.int64)
 
@@ -173,10 +166,10 @@ class ActionModel(CalibratedModel):
         """The evidence of one chunk."""
         one = table[row]
         enough = bool(self._enough(one)[0])
-        counts = counts_of(one, (self.machine.kinds[flagging],))[0, 0] if flagging >= 0 else 0
+        counts = counts_of(one, (self.scorer.kinds[flagging],))[0, 0] if flagging >= 0 else 0
         evidence: list[tuple[Any, ...]] = []
         for place in listed:
-            column = self.machine.columns[place]
+            column = self.scorer.columns[place]
             value = float(inputs(one, column.name)[0])
             known = None if np.isnan(value) else value
             says = (
@@ -193,8 +186,8 @@ class ActionModel(CalibratedModel):
         return evidence
 
     def _flag_sentence(self, flagging: int, count: int) -> str:
-        kind = self.machine.kinds[flagging]
-        stage = self.machine.stage
+        kind = self.scorer.kinds[flagging]
+        stage = self.scorer.stage
         return action_sentences.flagged(kind, count, 0 if stage is None else stage.most[kind])
 
     @property
@@ -202,23 +195,14 @@ class ActionModel(CalibratedModel):
         return int(self.feature.options.get("t", 0))
 
     def _learned(self) -> dict[str, Any]:
-        stage = self.machine.stage
+        stage = self.scorer.stage
         return {
             "strength": self.strength,
-            "intercept": self.machine.intercept,
+            "intercept": self.scorer.intercept,
             **({} if stage is None else {"rho": stage.rho}),
             "columns": {
                 column.name: {"mean": column.mean, "weight": column.weight, "typical": median(column.percentiles)}
-                for column in self.machine.columns
+                for column in self.scorer.columns
                 if column.weight
             },
-        }
-
-    def _kept(self) -> dict[str, Any]:
-        machine = self.machine
-        return {
-            "columns": [shallow(column) for column in machine.columns],
-            "strength": self.strength,
-            "intercept": machine.intercept,
-            "stage": None if machine.stage is None else shallow(machine.stage),
         }

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 import polars as pl
@@ -9,8 +10,10 @@ from numpy.typing import NDArray
 
 from gamewarden.errors import TableError
 from gamewarden.learning.calibration import KEY, Flags, Floats
+from gamewarden.learning.validation import Count, Rule
 from gamewarden.tables import FEATURES, check
 
+Over = Literal["performed", "all"]
 MAX_FREQ = "max_freq"
 DONE, OFTEN, INTERVAL, OWN_MEAN, OWN_SPREAD = "done_", "a_", "i_", "m_", "d_"  # how the names of the numbers begin
 
@@ -19,9 +22,9 @@ DONE, OFTEN, INTERVAL, OWN_MEAN, OWN_SPREAD = "done_", "a_", "i_", "m_", "d_"  #
 class StageOne:
     """The rule of equations 1 to 3: some action is done far more often than by any human in training."""
 
-    rho: float | None  # None: no bot in training had a qualifying action, so nobody is flagged
-    most: Mapping[str, int]  # the largest count of each action in a human's chunk (max_regular_freq)
-    mean_over: str  # "performed" or "all" kinds of action
+    rho: Annotated[float, Rule(lambda v: v >= 1, "a number from 1 on")] | None  # None: nobody qualified or is flagged
+    most: Mapping[str, Count]  # the largest count of each action in a human's chunk (max_regular_freq)
+    mean_over: Over  # kinds of action
 
     def ratios(self, counts: Floats, kinds: Sequence[str]) -> Floats:
         """How far each action is above ρ × the most of a human; 0 where it does not flag."""
@@ -34,7 +37,9 @@ class StageOne:
         return flags
 
     @classmethod
-    def learn(cls, counts: Floats, bot: Flags, kinds: Sequence[str], mean_over: str) -> "StageOne":
+    def learn(
+        cls, counts: Floats, bot: Flags, kinds: Sequence[str], mean_over: Literal["performed", "all"]
+    ) -> "StageOne":
         """Equations 4 to 6: ρ is the median of the bots' smallest qualifying ratios."""
         most = counts[~bot].max(axis=0)
         theirs = counts[bot]
@@ -103,6 +108,12 @@ def inputs(table: pl.DataFrame, name: str) -> Floats:
         scaled: Floats = np.log1p(values) / np.log1p(length)
         return scaled
     return values
+
+
+def is_input(name: str) -> bool:
+    """Whether this can be the name of a number of a chunk."""
+    interval = name.startswith(INTERVAL) and name.removeprefix(INTERVAL).isdecimal()
+    return interval or name.startswith((DONE, OFTEN, OWN_MEAN, OWN_SPREAD))
 
 
 def numbers(table: pl.DataFrame, name: str) -> Floats:

@@ -1,54 +1,46 @@
 """The two classifiers of Cornelissen over a session's numbers, as plain numbers: a small network, and neighbours."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 
 from gamewarden.detectors.session.vectors import Column, inputs
-from gamewarden.learning.calibration import Floats, sigmoid
+from gamewarden.learning.calibration import Flags, Floats, sigmoid
+from gamewarden.learning.validation import Natural, Rule
 
-ANGLE, Z_ANGLE, EUCLID, MAHALANOBIS = "published", "cosine", "euclid", "mahalanobis"
-FORMS = (ANGLE, Z_ANGLE, EUCLID, MAHALANOBIS)
+Form = Literal["published", "cosine", "euclid", "mahalanobis"]
+FORMS: tuple[Form, ...] = get_args(Form)
+ANGLE, Z_ANGLE, EUCLID, MAHALANOBIS = FORMS
 ANGLES = (ANGLE, Z_ANGLE)
 
 Row = tuple[float, ...]
-
-
-class Machine(Protocol):
-    """Whatever turns the numbers of sessions into decisions: positive is a bot's."""
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The numbers it looks at."""
-
-    def decide(self, values: Floats) -> Floats:
-        """A decision a row, the same for one row as among a million."""
+_Rows = Annotated[tuple[Row, ...], Rule(bool, "rows of numbers, one at least")]
 
 
 @dataclass(frozen=True)
 class Network:
     """Inputs, one layer of logistic units, one logistic output; the bias stands last in each row of weights."""
 
-    columns: tuple[Column, ...]
-    hidden: tuple[Row, ...]
+    hidden: _Rows
     output: Row
+    kind: Literal["network"] = "network"
 
-    def decide(self, values: Floats) -> Floats:
+    def decide(self, shown: Floats) -> Floats:
         """What the output unit hears: its log-odds. Added in a fixed order, so that crowds change nothing."""
-        shown = inputs(self.columns, values)
-        total = np.full(len(values), self.output[-1])
+        total = np.full(len(shown), self.output[-1])
         for unit, weights in zip(self.output, self.hidden, strict=False):
-            heard = np.full(len(values), weights[-1])
+            heard = np.full(len(shown), weights[-1])
             for place in range(shown.shape[1]):
                 heard = heard + weights[place] * shown[:, place]
             total = total + unit * sigmoid(heard)
         return total
 
-    def activation(self, values: Floats) -> Floats:
-        """The output of the network from 0 (player) to 1 (bot), as the thesis prints it."""
-        return sigmoid(self.decide(values))
+    def fits(self, inputs: int) -> Iterator[tuple[str, bool]]:
+        """What must hold between its rows, over so many inputs."""
+        yield "a hidden unit has a weight per input and a bias", all(len(row) == inputs + 1 for row in self.hidden)
+        yield "the output has a weight per hidden unit and a bias", len(self.output) == len(self.hidden) + 1
 
 
 @dataclass(frozen=True)
@@ -59,33 +51,53 @@ class Neighbours:
     nearer than the m-th nearest player. How much nearer is the decision.
     """
 
-    columns: tuple[Column, ...]
-    form: str
-    neighbours: int
-    known: tuple[Row, ...]  # as the machine sees them: scaled, and whitened for Mahalanobis
+    form: Form
+    neighbours: Annotated[Natural, Rule(lambda v: v % 2 == 1, "an odd number")]
+    known: _Rows  # as the classifier sees them: scaled, and whitened for Mahalanobis
     bots: tuple[bool, ...]
     whitening: tuple[Row, ...]  # rows of the matrix that makes Mahalanobis distances plain ones; else empty
+    kind: Literal["neighbours"] = "neighbours"
 
-    def decide(self, values: Floats) -> Floats:
+    def decide(self, shown: Floats) -> Floats:
         """How much nearer the bots are: a difference of cosines, or of distances."""
-        near = self.nearness(values)
+        near = self.nearness(shown)
         bots = np.array(self.bots)
         machines, people = (_mth_largest(near[:, side], self.neighbours) for side in (bots, ~bots))
         nearer: Floats = machines - people
         return nearer
 
-    def nearness(self, values: Floats) -> Floats:
-        """The cosine to each known session, or the distance with its sign turned; a row a session."""
-        shown = whitened(inputs(self.columns, values), self.whitening)
+    def nearness(self, shown: Floats) -> Floats:
+        """The cosine to each known session, or the distance with its sign turned; one row per session."""
+        turned = whitened(shown, self.whitening)
         known = np.array(self.known, dtype=np.float64)
-        return cosines(shown, known) if self.form in ANGLES else -distances(shown, known)
+        return cosines(turned, known) if self.form in ANGLES else -distances(turned, known)
 
-    def says_bot(self, values: Floats) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    def says_bot(self, shown: Floats) -> Flags:
         """The vote; where both sides are equally near, the one known first."""
         first = self.bots[0]
-        decisions = self.decide(values)
-        says: np.ndarray[tuple[int], np.dtype[np.bool_]] = (decisions >= 0) if first else (decisions > 0)
+        decisions = self.decide(shown)
+        says: Flags = (decisions >= 0) if first else (decisions > 0)
         return says
+
+    def fits(self, inputs: int) -> Iterator[tuple[str, bool]]:
+        """What must hold between its rows, over so many inputs."""
+        square = not self.whitening or [len(row) for row in self.whitening] == [inputs] * inputs
+        yield "a known session has a number per input", all(len(row) == inputs for row in self.known)
+        yield "each known session is a bot's or a human's", len(self.bots) == len(self.known)
+        yield "sessions of both are known", set(self.bots) == {True, False}
+        yield "distances are whitened by a square", square
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """Whatever turns the numbers of sessions into decisions: positive is a bot's."""
+
+    columns: tuple[Column, ...]
+    method: Network | Neighbours
+
+    def decide(self, values: Floats) -> Floats:
+        """One decision per row, the same for one row as among a million."""
+        return self.method.decide(inputs(self.columns, values))
 
 
 def cosines(shown: Floats, known: Floats) -> Floats:

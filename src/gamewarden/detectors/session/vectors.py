@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gamewarden.errors import FitError, TableError
+from gamewarden.errors import FitError
 from gamewarden.learning.calibration import KEY, Flags, Floats
-from gamewarden.tables import FEATURES, check
+from gamewarden.learning.columns import checked as numbers_of
+from gamewarden.learning.standard import GRID, steady
+from gamewarden.learning.validation import Percentiles, Positive, Text
 
 # The order of the published code, not of its text.
 NINE = (
@@ -27,20 +29,18 @@ NINE = (
 MORE = ("turn_mean_deg", "turn_circular_variance", "turn_back_share", "once_attacks_per_s")
 MISSING = ("median", "indicator")
 Z_SCORES, PUBLISHED = "z-scores", "published"
-_STEADY = 1e-12  # a deviation this small beside its mean is rounding, not variation
-_GRID = np.linspace(0.0, 1.0, 101)
 
 
 @dataclass(frozen=True)
 class Column:
     """One number of a session as a machine sees it: (value − center) / spread."""
 
-    name: str
+    name: Text
     center: float
-    spread: float
+    spread: Positive
     fill: float  # stands in for a value that was not measured
     flag: bool  # a further input, 1 where it was not measured and 0 elsewhere
-    percentiles: tuple[float, ...]  # of the training humans, 0 % to 100 %
+    percentiles: Percentiles  # of the training humans, 0 % to 100 %
 
     @property
     def typical(self) -> float:
@@ -55,18 +55,8 @@ def checked(features: pl.DataFrame, columns: Sequence[str], door: str) -> pl.Dat
         TableError: a column is missing, a number is infinite, or a session has no actor or no time.
     """
     counted = features if "events" in features.columns else features.rename({"packets": "events"}, strict=False)
-    table = check(counted, FEATURES, door)
-    needed = ("valid", "enough", *columns)
-    missing = [name for name in needed if name not in table.columns]
-    if missing:
-        raise TableError(f"{door}: FEATURES lacks {', '.join(missing)}; sessions have {', '.join((*NINE, *MORE))}")
-    numbers = table.with_columns(
-        pl.col(list(columns)).cast(pl.Float64), pl.col("valid", "enough").cast(pl.Boolean).fill_null(False)
-    )
-    for name in columns:
-        if not numbers[name].drop_nulls().is_finite().all():
-            raise TableError(f"{door}: FEATURES.{name} holds an infinite number; write null for what was not measured")
-    return numbers
+    numbers = numbers_of(counted, ("valid", "enough", *columns), door, f"sessions have {', '.join((*NINE, *MORE))}")
+    return numbers.with_columns(pl.col("valid", "enough").cast(pl.Boolean).fill_null(False))
 
 
 def judged(table: pl.DataFrame, *, as_published: bool) -> pl.Series:
@@ -75,12 +65,6 @@ def judged(table: pl.DataFrame, *, as_published: bool) -> pl.Series:
     As published every session of more than ten minutes is judged, even one spent sitting.
     """
     return table["valid"] & (table["enough"] | pl.repeat(as_published, table.height, eager=True))
-
-
-def matrix(table: pl.DataFrame, columns: Sequence[str]) -> Floats:
-    """The numbers, a row a session, NaN where the table has null."""
-    parts = [np.ascontiguousarray(table[name].to_numpy(), dtype=np.float64) for name in columns]
-    return np.column_stack(parts) if parts else np.zeros((table.height, 0))
 
 
 def learn_columns(names: Sequence[str], values: Floats, bot: Flags, how: str, missing: str) -> tuple[Column, ...]:
@@ -92,13 +76,13 @@ def _learn_column(name: str, values: Floats, bot: Flags, how: str, missing: str)
     measured = values[~np.isnan(values)]
     human = values[~bot & ~np.isnan(values)]
     fill = float(np.median(measured)) if measured.size else 0.0
-    percentiles = np.quantile(human if human.size else np.array([fill]), _GRID)
+    percentiles = np.quantile(human if human.size else np.array([fill]), GRID)
     if how == PUBLISHED:
         center, spread = 0.0, 1.0
     else:
         center = float(measured.mean()) if measured.size else 0.0
         deviation = float(measured.std()) if measured.size else 0.0
-        spread = 1.0 if deviation <= _STEADY * max(1.0, abs(center)) else deviation
+        spread = 1.0 if steady(np.array(center), np.array(deviation)) else deviation
     flag = missing == "indicator" and 0 < measured.size < values.size
     return Column(name, center, spread, fill, flag, tuple(percentiles.tolist()))
 

@@ -1,21 +1,20 @@
 """A trained traffic test: a profile, a tree as data, and how often its answers were right."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, Self
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from gamewarden.contracts import Card, Recipe, model_id
-from gamewarden.errors import ConfigError, ModelError, TableError
-from gamewarden.learning.calibration import KEY, plain_json
-from gamewarden.learning.days import Days
-from gamewarden.learning.fitted import refuse_misnamed
-from gamewarden.learning.validation import TRAINING, check_days, finite, text
+from gamewarden.errors import ConfigError, TableError
+from gamewarden.learning.calibration import KEY
+from gamewarden.learning.fitted import FittedModel
+from gamewarden.learning.validation import OpenShare, Rule, Share, whole
 from gamewarden.tables import EVIDENCE, SCORES, TRAFFIC, check
 from gamewarden.trees import TESTS, Tree, cell
 
@@ -34,34 +33,39 @@ WEAKNESSES = (
 class Reference:
     """What held-out traces taught: how probable a bot is behind either verdict, how often each human was accused."""
 
-    if_bot: float
-    if_human: float
-    humans: tuple[float, ...]  # the share of each held-out human's windows that were called bot
+    if_bot: OpenShare
+    if_human: OpenShare
+    humans: Annotated[
+        tuple[Share, ...], Rule(bool, "at least one share")
+    ]  # the share of each held-out human's windows that were called bot
 
     def alarm(self) -> float:
         """The share of humans a window called bot looks like, counting this one as one more."""
         return (math.fsum(self.humans) + 1) / (len(self.humans) + 1)
 
 
-@dataclass(frozen=True)
-class TrafficModel:
-    """A trained traffic test: plain numbers and a tree, nothing that can run."""
+@dataclass(frozen=True, kw_only=True)
+class TrafficModel(FittedModel):
+    """A trained traffic test: plain numbers and a tree, nothing that can run.
 
-    detector: str
-    recipe: Mapping[str, Any]
-    feature: Recipe  # the profile: what windows to score must be measured with
+    `feature` is the profile that windows to score must be measured with.
+    """
+
+    without_people: ClassVar[str] = "It judges windows of traffic and keeps no people that a budget could count."
+
     details: Recipe  # what the training windows were measured with
-    data: str  # digest of the training windows and labels
     reference: Reference
-    typical: Mapping[str, float]  # the median human window's number behind each test
-    training: Mapping[str, Any]
-    validation: Mapping[str, Any]
-    days: Days | None = None  # the held-out humans' days; none where no day of theirs has two windows
+    typical: Annotated[Mapping[str, float], Rule(lambda v: v.keys() == set(TESTS), "a typical number for every test")]
 
     @property
     def id(self) -> str:
         """`detector@digest` of both recipes and the training data."""
         return model_id(self.detector, self.recipe, self.details, self.data)
+
+    @property
+    def compared_with(self) -> tuple[int, ...]:
+        """All of its humans."""
+        return (len(self.reference.humans),)
 
     @property
     def tree(self) -> Tree:
@@ -145,34 +149,10 @@ class TrafficModel:
         )
         return check(evidence, EVIDENCE, "explain traffic")
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
-        parts = {part.name: getattr(self, part.name) for part in fields(self)}
-        nested = {name: asdict(parts[name]) for name in ("feature", "details", "reference")}
-        days = parts.pop("days")
-        there = {} if days is None else {"days": days.to_dict()}
-        return plain_json({"id": self.id, **parts, **nested, **there})
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The model back from JSON values, each looked at before it is believed.
-
-        Raises:
-            ModelError: a value is missing, of another type, or the name does not fit the recipe and data.
-        """
-        _believe(values)
-        reference = values["reference"]
-        model = cls(
-            **{name: value for name, value in values.items() if name != "id"}
-            | {
-                "feature": Recipe(**values["feature"]),
-                "details": Recipe(**values["details"]),
-                "reference": Reference(reference["if_bot"], reference["if_human"], tuple(reference["humans"])),
-                "days": Days.from_dict(values["days"]) if "days" in values else None,
-            }
-        )
-        refuse_misnamed(model, values)
-        return model
+    def agreements(self) -> Iterator[tuple[str, bool]]:
+        """What must hold between its values."""
+        yield "its tree is one", _is_tree(self.feature.options.get("tree"))
+        yield "its window is a number of packets", whole(self.feature.options.get("win"))
 
     def _table(self, features: pl.DataFrame) -> pl.DataFrame:
         missing = [name for name in TRAFFIC.columns if name not in features.columns]
@@ -255,63 +235,6 @@ def _seconds(micros: int) -> str:
 
 def _log_odds(probability: float) -> float:
     return math.log(probability / (1 - probability))
-
-
-def _believe(values: Mapping[str, Any]) -> None:
-    """Look at every value of a stored model.
-
-    Raises:
-        ModelError: one is missing, superfluous or of another type.
-    """
-    name = values.get("id")
-    kinds: dict[str, type] = {"id": str, "detector": str, "data": str}
-    wanted = {"id", *(part.name for part in fields(TrafficModel) if part.name != "days" or "days" in values)}
-    if values.keys() != wanted:
-        odd = ", ".join(sorted(values.keys() ^ wanted))
-        raise ModelError(f"model {name!r}: {odd} is missing or unknown; fit it again")
-    for key, value in values.items():
-        if not isinstance(value, kinds.get(key, dict)):
-            raise ModelError(f"model {name!r}: {key} is {type(value).__name__}; fit it again")
-    for fact, holds in _facts(values):
-        if not holds:
-            raise ModelError(f"model {name!r}: it does not hold that {fact}; fit it again")
-    if "days" in values:
-        check_days(name, values["days"])
-
-
-def _facts(values: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    reference, options = values["reference"], values["feature"].get("options")
-    return [
-        ("its recipes are a name and options", all(map(_is_recipe, (values["feature"], values["details"])))),
-        ("its tree is one", isinstance(options, dict) and _is_tree(options.get("tree"))),
-        ("its window is a number of packets", isinstance(options, dict) and isinstance(options.get("win"), int)),
-        ("its reference is complete", reference.keys() == {"if_bot", "if_human", "humans"}),
-        (
-            "probabilities are between 0 and 1",
-            all(_share(reference.get(key), open_ended=True) for key in ("if_bot", "if_human")),
-        ),
-        (
-            "humans are shares",
-            isinstance(reference.get("humans"), list)
-            and bool(reference["humans"])
-            and all(map(_share, reference["humans"])),
-        ),
-        (
-            "every test has a typical number",
-            values["typical"].keys() == set(TESTS) and all(map(finite, values["typical"].values())),
-        ),
-        (f"its training is {TRAINING.words}", TRAINING.holds(values["training"])),
-    ]
-
-
-def _is_recipe(value: Mapping[str, Any]) -> bool:
-    return value.keys() == {"name", "options"} and text(value["name"]) and isinstance(value["options"], dict)
-
-
-def _share(value: object, *, open_ended: bool = False) -> bool:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return False
-    return 0 < value < 1 if open_ended else 0 <= value <= 1
 
 
 def _is_tree(value: object) -> bool:

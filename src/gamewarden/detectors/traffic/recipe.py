@@ -3,25 +3,25 @@
 The paper set its thresholds by hand and named a training method as its first future work; this is one.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import Feature, Recipe, frame_digest
+from gamewarden.contracts import Recipe, frame_digest
 from gamewarden.detectors.traffic.model import Reference, TrafficModel
 from gamewarden.detectors.traffic.search import Flags, Layout, Learned, Search, answers, cells, verdicts
-from gamewarden.errors import ConfigError, FitError, TableError
+from gamewarden.errors import FitError, TableError
 from gamewarden.learning.calibration import plain_json
 from gamewarden.learning.days import Days
 from gamewarden.learning.labels import Labelled, label_periods
 from gamewarden.learning.out_of_fold import training_digest, training_of
-from gamewarden.learning.validation import zone as is_zone
+from gamewarden.learning.recipe import ByDay, DetectorRecipe, one_of, option
+from gamewarden.learning.validation import Rule
 from gamewarden.tables import FEATURES, check
 from gamewarden.trees import NAMED, TESTS, Tree
 
-METHOD = 2  # grows when the same recipe and data would give other numbers, so that a name never means two models
 BEST = "best"
 LEAST = 2  # traces of a class: one to learn from, one to hold out
 _WINDOW = ("actor", "acn", "acv", "window")
@@ -30,34 +30,28 @@ _MEASURES = ("accuracy", "false_alarm", "fpr", "recall")
 
 
 @dataclass(frozen=True)
-class TrafficDetector:
-    """Thresholds by coordinate ascent from a starting profile, and the best of the 18 trees or a named one."""
+class TrafficDetector(ByDay, DetectorRecipe):
+    """Thresholds by coordinate ascent from a starting profile, and the best of the 18 trees or a named one.
+
+    `feature` is traffic-details: what the table given to `fit` was measured with.
+    """
 
     name: ClassVar[str] = "traffic"
     says: ClassVar[str] = (
         "The timing and the sizes of a client's packets, as the answer to whether a program sends them."
     )
+    sees: ClassVar[str] = "traffic"
+    model: ClassVar[type[Any]] = TrafficModel
+    version: ClassVar[int] = 2
 
-    feature: Feature  # traffic-details: what the table given to `fit` was measured with
-    tree: str = field(default=BEST, metadata={"also": ("majority",), "says": "A tree by its name, or the best."})
-    thresholds: bool = field(
-        default=True, metadata={"also": (False,), "says": "Whether thresholds are learned, or kept as they are."}
+    tree: str = option(BEST, ("majority",), one_of(BEST, *NAMED), "A tree by its name, or the best.")
+    thresholds: bool = option(True, (False,), says="Whether thresholds are learned, or kept as they are.")
+    cap: float = option(
+        0.08,
+        (0.3,),
+        Rule(lambda v: 0 < v <= 1, "give a share above 0, at most 1"),
+        "The largest share of false alarms to accept.",
     )
-    cap: float = field(default=0.08, metadata={"also": (0.3,), "says": "The largest share of false alarms to accept."})
-    zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})  # whose days are ranked as wholes
-
-    def __post_init__(self) -> None:
-        if self.tree != BEST and self.tree not in NAMED:
-            raise ConfigError(f"traffic: tree {self.tree!r} is unknown; choose {BEST}, {', '.join(NAMED)}")
-        if not 0 < self.cap <= 1:
-            raise ConfigError(f"traffic: cap {self.cap!r} cannot be used; give a share above 0, at most 1")
-        if self.zone is not None and not is_zone(self.zone):
-            raise ConfigError(f"traffic: zone {self.zone!r} cannot be used; name a time zone such as Asia/Seoul")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The options as JSON values, without the feature's."""
-        options = {option.name: getattr(self, option.name) for option in fields(self) if option.name != "feature"}
-        return plain_json({"method": METHOD, **options})
 
     def fit(self, features: pl.DataFrame, labels: pl.DataFrame) -> TrafficModel:
         """The model of these windows and labels, the same whatever the order of their rows.

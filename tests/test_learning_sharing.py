@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamewarden.detectors.logistic.sharing import SHRUNK, alone, shares
+from gamewarden.learning.sharing import SHRUNK, alone, shares
 
 
 def as_rows(matrix):

@@ -5,11 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamewarden.detectors.logistic.recipe import FOURTEEN
-from gamewarden.learning.phrases import PHRASES, Seen, says, window_word
+from gamewarden.detectors.logistic.sentences import PHRASES
+from gamewarden.learning import phrases
+from gamewarden.learning.phrases import Seen, window_word
 from gamewarden.verdicts.ranking import USUAL
 
 REGULARITY = tuple(0.99 + 0.00005 * step for step in range(101))  # median 0.9925
 MINUTES = tuple(6.0 * step for step in range(101))  # median 300
+
+
+def says(seen):
+    return phrases.says(seen, PHRASES.get(seen.feature))
 
 
 SENTENCES = {
