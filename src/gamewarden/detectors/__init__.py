@@ -80,10 +80,15 @@ def load_model(values: Mapping[str, Any]) -> "Model":
             f"model {values.get('id')!r} is of the detector {name!r}, which is unknown here; known are "
             f"{', '.join(names())}"
         )
-    return _model_of(str(name)).from_dict(values)
+    return model_of(str(name)).from_dict(values)
 
 
-def _model_of(name: str) -> "type[Model]":
+def model_of(name: str) -> "type[Model]":
+    """What a detector's recipe is fitted to.
+
+    Raises:
+        ConfigError: there is no such detector.
+    """
     if name not in _MODELS:
         return load(name).model
     module, attribute = _MODELS[name]

@@ -21,8 +21,9 @@ from gamewarden.learning.logistic_model import Column, ColumnModel
 from gamewarden.learning.out_of_fold import bots, out_of_fold
 from gamewarden.learning.phrases import Phrase, plain
 from gamewarden.learning.ranges import Ranges
-from gamewarden.learning.recipe import ByStyle, option
+from gamewarden.learning.recipe import option
 from gamewarden.learning.standard import Standard, percentiles_of, steady
+from gamewarden.learning.styles import Styles
 from gamewarden.learning.validation import Rule
 
 EACH_ONCE = Rule(lambda v: bool(v) and len(set(v)) == len(v), "name each feature column once")
@@ -30,7 +31,7 @@ _Model = TypeVar("_Model", bound=ColumnModel)
 
 
 @dataclass(frozen=True)
-class LogisticRecipe(ByStyle, Calibrated, Learner[_Model], Generic[_Model]):
+class LogisticRecipe(Calibrated, Learner[_Model], Generic[_Model]):
     """Standardised columns, weighed so that bots and humans count the same."""
 
     model: ClassVar[type[Any]] = ColumnModel
@@ -67,7 +68,7 @@ class LogisticRecipe(ByStyle, Calibrated, Learner[_Model], Generic[_Model]):
         numbers, bot = self._matrix(rows, used), bots(rows)
         fitted = _fit(numbers, bot, strength, balanced=self.balanced)
         parts = {name: terms[:, at] for at, name in enumerate(used) if name in self.may_be_absent}
-        rule = self.styles.frozen(rows.filter(~pl.col("bot")))
+        rule = (self.style_rule or Styles()).frozen(rows.filter(~pl.col("bot")))
         own = {
             "columns": tuple(self._column(name, at, fitted, rows) for at, name in enumerate(used)),
             "left_out": unused,
@@ -88,7 +89,8 @@ class LogisticRecipe(ByStyle, Calibrated, Learner[_Model], Generic[_Model]):
     def written(self, features: pl.DataFrame) -> list[str]:
         """A digest of all columns that make the model: those it weighs, and those that tell styles apart."""
         table = self.checked(features, f"fit {self.name}")
-        styles = [name for name in self.styles.columns if name in table.columns]
+        telling = () if self.style_rule is None else self.style_rule.columns
+        styles = [name for name in telling if name in table.columns]
         return [frame_digest(table.select(*KEY, *dict.fromkeys((*self.needed, *styles))))]
 
     def phrases(self) -> dict[str, Phrase] | None:

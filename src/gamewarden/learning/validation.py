@@ -35,7 +35,7 @@ def misfit(kind: Any, value: object, where: str) -> str | None:  # noqa: ANN401,
     if kind is Any:
         return None
     if shape is Annotated:
-        return misfit(parts[0], value, where) or _first(_broken(rule, value, where) for rule in parts[1:])
+        return _misfit_of_rules(kind, value, where)
     if shape in (Union, UnionType):
         return _misfit_of_all(parts, value, where)
     if shape is Literal:
@@ -60,6 +60,13 @@ def key_of(part: Any) -> str:  # noqa: ANN401  a field of any dataclass
 def written_fields(kind: Any) -> list[Any]:  # noqa: ANN401  as above
     """The fields of a dataclass that are written: those that do not begin with an underscore."""
     return [part for part in fields(kind) if not part.name.startswith("_")]
+
+
+def _misfit_of_rules(kind: Any, value: object, where: str) -> str | None:  # noqa: ANN401  as above
+    if plain := _rules_of(kind):
+        return None if all(rule.holds(value) for rule in plain) else _not(where, value, plain[-1].words)
+    inside, *rules = get_args(kind)
+    return misfit(inside, value, where) or _first(_broken(rule, value, where) for rule in rules)
 
 
 def _misfit_of_all(kinds: tuple[Any, ...], value: object, where: str) -> str | None:
@@ -125,8 +132,9 @@ def _broken(rule: Rule, value: object, where: str) -> str | None:
 
 
 def _not(where: str, value: object, words: str) -> str:
-    seen = "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else short(value)
-    return f"{where or 'it'} is {seen}, not {words}"
+    large = "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else ""
+    seen = large if value else ""  # a model has ten thousands of numbers
+    return f"{where or 'it'} is {seen or short(value)}, not {words}"
 
 
 def whole(value: object) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.clock import Clock
+from gamewarden.detectors.fusion.scores import SCORES_OF
 from gamewarden.learning.fitted import CalibratedModel, evidence_table
 from gamewarden.learning.reference import Floats, StyleReferences
 from gamewarden.learning.validation import NotNegative, Positive, Rule, Text, finite, is_time_zone, whole
@@ -87,6 +88,7 @@ class FusionModel(CalibratedModel):
         yield from super().agreements()
         many = len(self.terms)
         yield "its detector is fusion", self.detector == "fusion"
+        yield "its feature are scores", self.feature.name == SCORES_OF
         yield "its feature names models, periods and a discount", _are_options(self.feature.options)
         yield "each model has a correlation with each", all(len(term.correlation) == many for term in self.terms)
         yield "the correlations fit together", _sound([term.correlation for term in self.terms])

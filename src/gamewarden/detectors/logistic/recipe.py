@@ -12,7 +12,7 @@ import polars as pl
 from gamewarden.detectors.logistic.model import COUNTS, SELF_SIM, LogisticModel
 from gamewarden.learning.logistic import EACH_ONCE, LogisticRecipe
 from gamewarden.learning.phrases import Phrase
-from gamewarden.learning.recipe import option
+from gamewarden.learning.recipe import ByStyle, option
 
 FOURTEEN = (
     SELF_SIM,
@@ -37,7 +37,7 @@ MAY_BE_ABSENT = frozenset(
 
 
 @dataclass(frozen=True)
-class _OfDays(LogisticRecipe[LogisticModel]):
+class _OfDays(ByStyle, LogisticRecipe[LogisticModel]):
     """What both recipes share: a day without self-similarity has too little play to judge."""
 
     sees: ClassVar[str] = "self-similarity"
