@@ -416,7 +416,7 @@ def impossible(count):
         (lambda v: v["reference"]["weights"].pop(), "equally many"),
         (lambda v: v["reference"].update(humans=10**6), "add up to the humans"),
         (lambda v: v["training"].update(periods={"bot": "x"}), "periods and sources as counts of bot and human"),
-        (lambda v: v.update(validation={}), "validation is an object, not results with their AUC"),
+        (lambda v: v.update(validation={}), "validation is {}, not results with their AUC"),
         (lambda v: v.pop("correlations"), "lacks 'correlations'"),
         (lambda v: v.update(correlations=[[1.0]]), "correlations are those of the columns"),
         (lambda v: v.update(correlations=[["1"]]), r"correlations\[0\]\[0\] is '1', not a finite number"),

@@ -87,7 +87,7 @@ def test_a_model_from_before_there_were_styles_is_read_and_scores_as_it_did(mode
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ([], "styles is a list"),
+        ([], r"styles is \[\], not an object"),
         ({"rule": {}}, "lacks 'by_style'"),
         ({"rule": {"hardcore_hours": -1.0}, "by_style": {}}, "styles: hardcore_hours -1.0 cannot be used"),
         ({"rule": {}, "by_style": {"veteran": {"values": [0.0], "weights": [1.0]}}}, "lacks 'humans'"),
