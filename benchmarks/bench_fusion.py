@@ -16,15 +16,15 @@ import numpy as np
 import polars as pl
 
 from gamewarden.detectors import feature_of, load
+from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.fusing import fuse
-from gamewarden.pipeline.judging import speakers_of
+from gamewarden.pipeline.judging import infos_of
 from gamewarden.spans import DAY
 from gamewarden.studies.thawonmas_cast import RESOURCES
 from gamewarden.verdicts.combining import combine
-from gamewarden.verdicts.fusion import Fusion
 from gamewarden.verdicts.periods import KEY, Clock, played, roll_up, side_by_side
 from gamewarden.world import World
 
@@ -63,7 +63,7 @@ def judged(world: World, seed: int) -> pl.DataFrame:
         discount=DISCOUNT,
     )
     scores = pl.concat([model.score(features[model.card.id].filter(fresh)) for model in models])
-    parts = roll_up(scores, speakers_of(models), cut, DISCOUNT)
+    parts = roll_up(scores, infos_of(models), cut, DISCOUNT)
     wide = side_by_side(parts, played(features.values(), fusion.styles.rule, cut))
     both = wide.with_columns(fusion.fuse(wide)["probability"].alias(FUSED)).join(
         combine(parts, DISCOUNT, HALF).select(*KEY, pl.col("probability").alias(COMBINED)), on=KEY

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
+from gamewarden.detectors.logistic.recipe import AccountDay, SelfSimilarityAlone
 from gamewarden.evaluation.cross_validation import evaluate
 from gamewarden.evaluation.metrics import auc
 from gamewarden.features.self_similarity.recipe import SelfSimilarity

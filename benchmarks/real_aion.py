@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from gamewarden import folds
-from gamewarden.detectors.account_table import AccountTableDetector
+from gamewarden.detectors.account_table.recipe import AccountTableDetector
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr
 from gamewarden.features.account_table.recipe import AccountTable
+from gamewarden.learning import folds
 from gamewarden.pipeline.account_tables import labels_of_table
 from gamewarden.readers.logs.operator_tables import read_table
 from gamewarden.tables import FrameRows
@@ -94,7 +94,7 @@ def main() -> None:
     known = table.select("actor").join(labels, on="actor", maintain_order="left")
     bot, group = known["bot"].to_numpy(), known["group"].to_numpy().astype(np.str_)
     for seed in asked.seeds:
-        fold = folds.deal(group, bot, FOLDS, seed)
+        fold = folds.assign_folds(group, bot, FOLDS, seed)
         print(
             f"\n{bot.sum():,} bots, {(~bot).sum():,} humans; 5 folds by account (A_Acc), deal {seed}; mean ± deviation"
         )

@@ -23,14 +23,15 @@ import numpy as np
 import polars as pl
 
 from figures import record
-from gamewarden import folds, readers
+from gamewarden import readers
 from gamewarden.binomial import lower_bound, upper_bound
 from gamewarden.detectors import load
-from gamewarden.detectors.account_table_model import AccountTableModel
-from gamewarden.detectors.peers import reference_of
+from gamewarden.detectors.account_table.model import AccountTableModel
 from gamewarden.evaluation.alarms import PROMISES
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
+from gamewarden.learning import folds
+from gamewarden.learning.peers import reference_of
 from gamewarden.pipeline import Asked, fit_table, score
 from gamewarden.tables import FrameRows
 from gamewarden.world import World
@@ -77,7 +78,7 @@ def aion(source: Path, deal: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Alarms of human accounts the model never saw, and what it said of all their characters, by the user's path."""
     raw = pl.read_csv(source)
     accounts = raw["A_Acc"].cast(pl.String).to_numpy().astype(np.str_)
-    fresh = pl.Series(folds.deal(accounts, (raw["Type"] == "Bot").to_numpy(), 3, deal) == 0)
+    fresh = pl.Series(folds.assign_folds(accounts, (raw["Type"] == "Bot").to_numpy(), 3, deal) == 0)
     with TemporaryDirectory() as place:
         known, new, models = (Path(place) / name for name in ("known.csv", "new.csv", "models"))
         raw.filter(~fresh).write_csv(known)

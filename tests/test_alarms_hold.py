@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 from fresh_humans import people, recipe
-from gamewarden.detectors.logistic import AccountDay
+from gamewarden.detectors.logistic.recipe import AccountDay
 from gamewarden.evaluation.alarms import realised
-from gamewarden.reference import Reference
-from gamewarden.styles import Styles
+from gamewarden.learning.reference import Reference
+from gamewarden.learning.styles import Styles
 
 SURPRISE = 0.01
 SEEDS = ((911, 921), (912, 922))  # a world to learn from, and one of strangers

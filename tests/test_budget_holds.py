@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from gamewarden.binomial import chance_of_at_most
-from gamewarden.exposure import People
-from gamewarden.reference import Reference, StyleReferences, people_of
-from gamewarden.styles import STYLES, Styles
+from gamewarden.learning.exposure import People
+from gamewarden.learning.reference import Reference, StyleReferences, people_of
+from gamewarden.learning.styles import STYLES, Styles
 from gamewarden.verdicts.budget import Budget, Humans, threshold
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -4,7 +4,6 @@ The people of a reference and fresh ones are drawn alike. Over many drawings at 
 have an alarm of 1 in 20, of all days as of short ones alone.
 """
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -13,13 +12,13 @@ import polars as pl
 import pytest
 
 from gamewarden.binomial import chance_of_at_most
-from gamewarden.days import Days
 from gamewarden.errors import ModelError
-from gamewarden.facts import look_at_days
-from gamewarden.reference import Reference, sigmoid
+from gamewarden.learning.days import Days
+from gamewarden.learning.model_json import dump, load_part
+from gamewarden.learning.reference import Reference, plain_json, sigmoid
 from gamewarden.spans import DAY
 from gamewarden.verdicts.combining import by_family, combine
-from gamewarden.verdicts.periods import Clock, Speaker, roll_up
+from gamewarden.verdicts.periods import Clock, ModelInfo, roll_up
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 HALF = timedelta(minutes=30)
@@ -59,7 +58,7 @@ def parts_of(known, fresh, days):
         pl.Series("alarm", reference.alarm(fresh["held_out"].to_numpy())),
         pl.lit(10, dtype=pl.Int64).alias("events"),
     )
-    return roll_up(scores, {"chunk@1": Speaker("chunk", "actions", 0.5, days)}, Clock(DAY), 0.3)
+    return roll_up(scores, {"chunk@1": ModelInfo("chunk", "actions", 0.5, days)}, Clock(DAY), 0.3)
 
 
 def reached(days_of, *, a_month=False):
@@ -139,10 +138,10 @@ def test_periods_of_another_length_or_clock_are_not_ranked_among_days():
         alarm=pl.lit(0.3),
         events=pl.lit(10, dtype=pl.Int64),
     )
-    speakers = {"chunk@1": Speaker("chunk", "actions", 0.5, whole)}
+    infos = {"chunk@1": ModelInfo("chunk", "actions", 0.5, whole)}
 
     for cut, ranked in ((Clock(DAY), False), (Clock(7 * DAY, "Asia/Seoul"), False), (Clock(DAY, "Asia/Seoul"), True)):
-        parts = roll_up(scores, speakers, cut, 0.3)
+        parts = roll_up(scores, infos, cut, 0.3)
         assert (parts["voices"].max() == 1) is ranked
         assert (parts["alarm"].n_unique() > 1) is ranked
 
@@ -166,7 +165,7 @@ def test_humans_with_one_row_a_day_need_no_days():
 def test_days_come_back_from_json_as_they_were():
     whole = Days.of(people(np.random.default_rng(6), 30), "Asia/Seoul")
 
-    assert Days.from_dict(whole.to_dict()) == whole
+    assert load_part(Days, plain_json(dump(whole)), "chunk@1") == whole
 
 
 @pytest.mark.parametrize(
@@ -185,11 +184,11 @@ def test_days_come_back_from_json_as_they_were():
     ids=str,
 )
 def test_days_that_were_tampered_with_are_refused_in_one_line(key, value):
-    values = json.loads(json.dumps(Days.of(people(np.random.default_rng(6), 30), None).to_dict()))
-    look_at_days("chunk@1", values)
+    values = plain_json(dump(Days.of(people(np.random.default_rng(6), 30), None)))
+    load_part(Days, values, "chunk@1")
 
     with pytest.raises(ModelError, match="fit it again") as refused:
-        look_at_days("chunk@1", {**values, key: value})
+        load_part(Days, {**values, key: value}, "chunk@1")
 
     assert "\n" not in str(refused.value)
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamewarden import detectors
-from gamewarden.detectors.account_table import AccountTableDetector
-from gamewarden.detectors.boosting import SHARP, SMOOTH, grow
-from gamewarden.detectors.forest import Forest, Tree
-from gamewarden.detectors.ratios import ratios_of
+from gamewarden.detectors.account_table.boosting import SHARP, SMOOTH, grow
+from gamewarden.detectors.account_table.forest import Forest, Tree
+from gamewarden.detectors.account_table.recipe import AccountTableDetector
 from gamewarden.errors import ConfigError, FitError, ModelError
 from gamewarden.evaluation.metrics import auc
 from gamewarden.features.account_table.recipe import AccountTable
+from gamewarden.learning.ratios import ratios_of
 from gamewarden.tables import FrameRows
 from made_up import labels_of
 from tables_made_up import account_table
@@ -381,7 +381,8 @@ def test_a_model_from_a_stranger_is_refused_before_it_walks_a_tree(model, case):
 
 
 def test_an_empty_forest_says_nothing():
-    nothing = Forest.from_dict(Forest.of(()).to_dict(), 3)
+    nothing = Forest.of(())
+    nothing.refuse_wild(3)
 
     assert nothing.base == 0.0
     assert (nothing.parts(np.ones((2, 3))) == 0).all()

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from actions_reference import flagged, learn_rho, max_regular
 from gamewarden import detectors
-from gamewarden.detectors.action_model import LISTED, REST, ActionModel
-from gamewarden.detectors.action_vectors import StageOne, counts_of, thinned
-from gamewarden.detectors.actions import Frequency, Interval, TwoStage
+from gamewarden.detectors.actions.model import LISTED, REST, ActionModel
+from gamewarden.detectors.actions.recipe import Frequency, Interval, TwoStage
+from gamewarden.detectors.actions.vectors import StageOne, counts_of, thinned
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
 from gamewarden.features.actions.recipe import Actions
 from made_up import CHUNKS, START, action_chunks, labels_of
@@ -104,13 +104,13 @@ def test_counts_come_back_exactly_from_the_table(samples):
 
 def test_whoever_is_flagged_is_on_the_bots_side_whatever_the_second_stage_says(chunks):
     model = TwoStage(CHUNKS).fit(chunks, labels_of(12, 14))
-    kind = max(model.machine.stage.most, key=model.machine.stage.most.get)
-    driven = replace_counts(chunks, kind, 50 * model.machine.stage.most[kind]).filter(pl.col("events") >= 10)
-    unflagged = replace(model.machine, stage=None).decide(driven)
+    kind = max(model.stage.most, key=model.stage.most.get)
+    driven = replace_counts(chunks, kind, 50 * model.stage.most[kind]).filter(pl.col("events") >= 10)
+    unflagged = replace(model.scorer, stage=None).decide(driven)
 
     margins = model.decide(driven)
 
-    assert model.machine.stage.rho is not None
+    assert model.stage.rho is not None
     assert (margins >= 1 - 1e-9).all()
     assert (unflagged < 0).any()
     said = model.explain(driven).filter(feature=f"done_{kind}")

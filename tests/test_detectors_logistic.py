@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamewarden import detectors
-from gamewarden.detectors.calibration import Reference
-from gamewarden.detectors.logistic import FOURTEEN, AccountDay, SelfSimilarityAlone
-from gamewarden.detectors.logistic_model import Column
+from gamewarden.detectors.logistic.model import Column
+from gamewarden.detectors.logistic.recipe import FOURTEEN, AccountDay, SelfSimilarityAlone
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
+from gamewarden.learning.calibration import Reference
 from gamewarden.presentation.card import card_markdown
 from json_made_up import json_values, places
 from made_up import DAY, START, GivenNumbers, account_days, labels_of
@@ -373,7 +373,7 @@ def test_any_scores_stay_between_nought_and_one(model, seed, days):
 
 
 def test_scoring_imports_no_scikit_learn():
-    code = "import sys, gamewarden.detectors, gamewarden.detectors.logistic_model; sys.exit('sklearn' in sys.modules)"
+    code = "import sys, gamewarden.detectors, gamewarden.detectors.logistic.model; sys.exit('sklearn' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -385,7 +385,7 @@ def test_the_registry_imports_no_numpy():
 
 
 def test_an_unknown_detector_is_refused_with_the_known_ones():
-    with pytest.raises(ConfigError, match="'self-similarty' is unknown; choose one of account-day, self-similarity"):
+    with pytest.raises(ConfigError, match="'self-similarty' is unknown; choose one of: account-day, self-similarity"):
         detectors.load("self-similarty")
     with pytest.raises(ModelError, match="unknown here"):
         detectors.load_model({"id": "x@1", "detector": "x"})
@@ -399,27 +399,27 @@ def impossible(count):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda v: v.pop("slope"), "lacks slope"),
-        (lambda v: v.update(extra=1), "holds extra"),
-        (lambda v: v.update(intercept="0"), "intercept is not a finite number"),
-        (lambda v: v.update(intercept=10**400), "intercept is not a finite number"),
-        (lambda v: v["columns"][0].update(weight=1e300), "weight is not a finite number"),
-        (lambda v: v["columns"][0].update(deviation=1e-300), "deviation is not a finite number"),
-        (lambda v: v.update(intercept=True), "intercept is not a finite number"),
-        (lambda v: v.update(slope=-1.0), "slope is not a finite number above"),
-        (lambda v: v["columns"][0].update(deviation=0.0), r"columns\[0\].deviation is not"),
+        (lambda v: v.pop("slope"), "lacks 'slope'"),
+        (lambda v: v.update(extra=1), "holds 'extra'"),
+        (lambda v: v.update(intercept="0"), "intercept is .*, not a finite number"),
+        (lambda v: v.update(intercept=10**400), "intercept is .*, not a finite number"),
+        (lambda v: v["columns"][0].update(weight=1e300), "weight is .*, not a finite number"),
+        (lambda v: v["columns"][0].update(deviation=1e-300), "deviation is .*, not a finite number"),
+        (lambda v: v.update(intercept=True), "intercept is .*, not a finite number"),
+        (lambda v: v.update(slope=-1.0), "slope is .*, not a finite number above"),
+        (lambda v: v["columns"][0].update(deviation=0.0), r"columns\[0\].deviation is 0.0, not"),
         (lambda v: v["columns"][0].update(percentiles=[1.0, 2.0]), "101 rising numbers"),
         (lambda v: v["columns"].pop(), "together are the recipe's columns"),
-        (lambda v: v.update(columns="abc"), "columns is not a list"),
-        (lambda v: v["columns"].__setitem__(0, 3), r"columns\[0\] is int, not an object"),
-        (lambda v: v["reference"]["values"].reverse(), "reference.values is not a row of rising numbers"),
+        (lambda v: v.update(columns="abc"), "columns is 'abc', not a list"),
+        (lambda v: v["columns"].__setitem__(0, 3), r"columns\[0\] is 3, not an object"),
+        (lambda v: v["reference"]["values"].reverse(), "reference.values is a list, not a row of rising numbers"),
         (lambda v: v["reference"]["weights"].pop(), "equally many"),
         (lambda v: v["reference"].update(humans=10**6), "add up to the humans"),
         (lambda v: v["training"].update(periods={"bot": "x"}), "periods and sources as counts of bot and human"),
-        (lambda v: v.update(validation={}), "validation is not results with their AUC"),
-        (lambda v: v.pop("correlations"), "lacks correlations"),
+        (lambda v: v.update(validation={}), "validation is {}, not results with their AUC"),
+        (lambda v: v.pop("correlations"), "lacks 'correlations'"),
         (lambda v: v.update(correlations=[[1.0]]), "correlations are those of the columns"),
-        (lambda v: v.update(correlations=[["1"]]), "correlations is not a table of numbers"),
+        (lambda v: v.update(correlations=[["1"]]), r"correlations\[0\]\[0\] is '1', not a finite number"),
         (lambda v: v["correlations"][0].__setitem__(1, 0.123), "correlations are those of the columns"),
         (lambda v: v["correlations"][0].__setitem__(0, 2.0), "correlations are those of the columns"),
         (lambda v: v.update(correlations=impossible(len(v["columns"]))), "correlations are those of the columns"),

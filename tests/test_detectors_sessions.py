@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 import backpropagation_reference
 from gamewarden import detectors
 from gamewarden.binomial import chance_of_at_most
-from gamewarden.detectors.attribution import shapley
-from gamewarden.detectors.backpropagation import alternating, train
-from gamewarden.detectors.session_machines import Neighbours, cosines
-from gamewarden.detectors.session_vectors import NINE, Column
-from gamewarden.detectors.sessions import SessionAngle, SessionNetwork
+from gamewarden.detectors.session.backpropagation import alternating, train
+from gamewarden.detectors.session.classifiers import Neighbours, cosines
+from gamewarden.detectors.session.recipe import SessionAngle, SessionNetwork
+from gamewarden.detectors.session.vectors import NINE, inputs
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
 from gamewarden.features.session.recipe import Sessions
+from gamewarden.learning.attribution import shapley
 from gamewarden.presentation.card import card_markdown
 from json_made_up import json_values, places
 from made_up import labels_of
@@ -40,8 +40,7 @@ def labels():
 
 def plain(known, bots, form="published", neighbours=1):
     """Neighbours over numbers as they stand."""
-    columns = tuple(Column(f"n{at}", 0.0, 1.0, 0.0, False, (0.0,) * 101) for at in range(len(known[0])))
-    return Neighbours(columns, form, neighbours, tuple(map(tuple, known)), tuple(bots), ())
+    return Neighbours(form, neighbours, tuple(map(tuple, known)), tuple(bots), ())
 
 
 def test_the_example_of_the_thesis_has_an_angle_of_a_fifth_of_a_degree():
@@ -87,14 +86,13 @@ def test_mahalanobis_distances_are_those_of_the_shrunk_covariance():
     values = draw.normal(size=(30, 9)) @ draw.normal(size=(9, 9))
     bot = np.arange(30) % 2 == 0
 
-    machine = ANGLE.machine(values, bot)
+    learned = ANGLE.classifier(values, bot)
 
     z = (values - values.mean(axis=0)) / values.std(axis=0)
     inverse = np.linalg.inv(ledoit_wolf(z)[0] + 1e-6 * np.eye(9))
     apart = z[:, None] - z[None]
-    np.testing.assert_allclose(
-        -machine.nearness(values), np.sqrt(np.einsum("abi,ij,abj->ab", apart, inverse, apart)), atol=1e-7
-    )
+    wanted = np.sqrt(np.einsum("abi,ij,abj->ab", apart, inverse, apart))
+    np.testing.assert_allclose(-learned.method.nearness(inputs(learned.columns, values)), wanted, atol=1e-7)
 
 
 def test_sessions_are_shown_alternating_by_index_and_the_longer_side_goes_on_alone():
@@ -140,7 +138,7 @@ def test_an_indicator_is_an_input_of_its_own_where_a_number_is_sometimes_missing
     told = replace(NETWORK, missing="indicator").fit(rows, labels)
 
     assert told.card.parameters["network"] == "10-9-1"
-    assert [column.name for column in told.machine.columns if column.flag] == ["turn_to_take_ms"]
+    assert [column.name for column in told.columns if column.flag] == ["turn_to_take_ms"]
 
 
 @given(st.lists(st.floats(-3, 3), min_size=3, max_size=3), st.lists(st.floats(-3, 3), min_size=3, max_size=3))
@@ -220,7 +218,7 @@ def test_a_perfect_ranking_of_a_few_sessions_says_what_so_few_can_show(rows, lab
 
 
 def test_the_share_of_humans_at_the_cut_counts_humans_only():
-    from gamewarden.detectors.sessions import at_cut
+    from gamewarden.detectors.session.recipe import at_cut
 
     actors = np.array(list("abcdefgh"))
     found = at_cut(np.array([0.95, 0.2, 0.1, 0.1, 0.91, 0.5, 0.3, 0.99]), np.arange(8) >= 4, 10 / 11, actors)

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.detectors.traffic import TrafficDetector, _layouts
-from gamewarden.detectors.traffic_model import TrafficModel
-from gamewarden.detectors.traffic_search import Search, answers, cells, verdicts
+from gamewarden.detectors.traffic.model import TrafficModel
+from gamewarden.detectors.traffic.recipe import TrafficDetector, _layouts
+from gamewarden.detectors.traffic.search import Search, answers, cells, verdicts
 from gamewarden.errors import ConfigError, FitError, ModelError, TableError
 from gamewarden.features.traffic.details import TrafficDetails
 from gamewarden.features.traffic.recipe import TrafficTest

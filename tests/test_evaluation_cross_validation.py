@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
+from gamewarden.detectors.logistic.recipe import AccountDay, SelfSimilarityAlone
 from gamewarden.errors import ConfigError, FitError, TableError
 from gamewarden.evaluation.baselines import Constant
 from gamewarden.evaluation.cross_validation import evaluate
 from gamewarden.evaluation.splits import Split, by_group, refuse_shared
-from gamewarden.labels import label_periods
+from gamewarden.learning.labels import label_periods
 from made_up import GivenNumbers, account_days, actor_names, labels_of
 
 NUMBERS = GivenNumbers()

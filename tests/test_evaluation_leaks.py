@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.detectors.logistic import AccountDay
+from gamewarden.detectors.logistic.recipe import AccountDay
 from gamewarden.errors import FitError
 from gamewarden.evaluation.baselines import Constant
 from gamewarden.evaluation.leaks import refuse_future, sanction_kinds

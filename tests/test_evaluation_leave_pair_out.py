@@ -2,14 +2,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.detectors.actions import Frequency, Interval
-from gamewarden.detectors.logistic import SelfSimilarityAlone
+from gamewarden.detectors.actions.recipe import Frequency, Interval
+from gamewarden.detectors.logistic.recipe import SelfSimilarityAlone
 from gamewarden.errors import ConfigError, FitError
 from gamewarden.evaluation import leave_pair_out as pairs
-from gamewarden.evaluation.leave_pair_out import ByProbability, chosen_pairs, leave_pair_out, pair_splits
+from gamewarden.evaluation.leave_pair_out import chosen_pairs, leave_pair_out, pair_splits
 from gamewarden.evaluation.metrics import Confusion
 from gamewarden.evaluation.splits import Split
-from gamewarden.labels import label_periods
+from gamewarden.learning.labels import label_periods
 from made_up import CHUNKS, GivenNumbers, account_days, action_chunks, labels_of
 
 
@@ -128,7 +128,7 @@ def test_chunks_with_too_little_play_are_counted_as_unsure(chunks):
 
 
 def test_any_detector_can_be_tried_by_its_probability():
-    recipe = ByProbability(SelfSimilarityAlone(GivenNumbers(), least=2))
+    recipe = SelfSimilarityAlone(GivenNumbers(), least=2)
 
     result = leave_pair_out([recipe], account_days(6, 6), labels_of(6, 6), most=4, draws=10)
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
+from gamewarden.detectors.logistic.recipe import AccountDay, SelfSimilarityAlone
 from gamewarden.errors import FitError
 from gamewarden.evaluation.breakdowns import (
     by_promise,

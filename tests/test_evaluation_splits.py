@@ -7,7 +7,7 @@ import pytest
 
 from gamewarden.errors import FitError
 from gamewarden.evaluation.splits import Forward, by_family, by_period, forward, middle_of
-from gamewarden.labels import label_periods
+from gamewarden.learning.labels import label_periods
 from made_up import DAY, START, account_days, labels_of
 
 

@@ -11,6 +11,7 @@ from polars.testing import assert_frame_equal
 from gamewarden import pipeline, readers
 from gamewarden.clock import Clock
 from gamewarden.config import Config
+from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.errors import ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline import by_period
@@ -20,7 +21,6 @@ from gamewarden.spans import DAY, HOUR
 from gamewarden.store.lake import Lake
 from gamewarden.tables import VERDICTS, write_table
 from gamewarden.verdicts.compact import Compact
-from gamewarden.verdicts.fusion import Fusion
 from upkeep_made_up import START, Log, make_game
 
 LOGS = {

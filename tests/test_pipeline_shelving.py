@@ -243,7 +243,7 @@ def test_a_zone_that_the_model_was_not_fitted_with_is_spoken_of(place):
 
 
 def test_what_a_feature_needs_comes_from_its_registry():
-    for name in detectors.names():
+    for name in detectors.of_sources():
         feature = pipeline.feature_class_of(name)
         recipe = feature(**({"actor": "id"} if feature.input == "table" else {}))
         needs = pipeline.needs_of(Recipe(feature.name, recipe.to_dict()))

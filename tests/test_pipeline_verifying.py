@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gamewarden import pipeline, readers
 from gamewarden.cli import root
 from gamewarden.config import Config
+from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.errors import GamewardenError, VerdictError
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
@@ -21,7 +22,6 @@ from gamewarden.pipeline import Grounds
 from gamewarden.spans import MINUTE
 from gamewarden.store import models, sealed, verdicts
 from gamewarden.tables import TIME
-from gamewarden.verdicts.fusion import Fusion
 from limits import limited
 from made_up import action_log, labels_of
 

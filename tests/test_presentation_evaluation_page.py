@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
+from gamewarden.detectors.logistic.recipe import AccountDay, SelfSimilarityAlone
 from gamewarden.evaluation.plans import Ground
 from gamewarden.evaluation.side_by_side import compare
 from gamewarden.evaluation.ties import NO_TIES

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
+from gamewarden.detectors.logistic.recipe import AccountDay, SelfSimilarityAlone
 from gamewarden.errors import Remark, TableError, WriteError
 from gamewarden.evaluation.cross_validation import evaluate
 from gamewarden.outside import visible

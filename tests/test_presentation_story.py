@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamewarden.detectors.logistic import FOURTEEN, AccountDay
+from gamewarden.detectors.logistic.recipe import FOURTEEN, AccountDay
 from gamewarden.pipeline import Story
 from gamewarden.presentation.story import story_text
 from made_up import GivenNumbers, account_days, labels_of

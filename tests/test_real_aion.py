@@ -8,12 +8,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gamewarden import folds
 from gamewarden.binomial import chance_beside, lower_bound, upper_bound
-from gamewarden.detectors.account_table import AccountTableDetector
-from gamewarden.detectors.ladders import Ladder
+from gamewarden.detectors.account_table.recipe import AccountTableDetector
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr
 from gamewarden.features.account_table.recipe import AccountTable
+from gamewarden.learning import folds
+from gamewarden.learning.ladders import Ladder
 from gamewarden.pipeline.account_tables import labels_of_table
 from gamewarden.readers.logs.operator_tables import read_table
 from gamewarden.tables import FrameRows
@@ -59,7 +59,7 @@ def strangers(recipe, rows):
     labels, _ = labels_of_table(rows, recipe, "Bot")
     known = table.select("actor").join(labels, on="actor", maintain_order="left")
     group = known["group"].to_numpy().astype(str)
-    out = pl.Series(folds.deal(group, known["bot"].to_numpy(), 3, 5) == 0)
+    out = pl.Series(folds.assign_folds(group, known["bot"].to_numpy(), 3, 5) == 0)
     model = AccountTableDetector(feature=recipe, rounds=100, runs=1).fit(table.filter(~out), labels)
     return model, table.with_columns(known["bot"], known["group"]).filter(out)
 
@@ -118,7 +118,7 @@ def test_a_small_model_tells_bots_of_accounts_it_never_saw(recipe, rows):
     labels, _ = labels_of_table(rows, recipe, "Bot")
     known = table.select("actor").join(labels, on="actor", maintain_order="left")
     bot, group = known["bot"].to_numpy(), known["group"].to_numpy().astype(str)
-    out = folds.deal(group, bot, 5, 3) == 0
+    out = folds.assign_folds(group, bot, 5, 3) == 0
     machine = AccountTableDetector(feature=recipe, rounds=120, runs=1).learn(table.filter(~pl.Series(out)), labels)
 
     decisions = machine.decide(table.filter(pl.Series(out)))

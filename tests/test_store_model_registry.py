@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
+from gamewarden.detectors.logistic.recipe import AccountDay, SelfSimilarityAlone
 from gamewarden.errors import ModelError
 from gamewarden.store import model_registry, models
 from made_up import GivenNumbers, account_days, labels_of

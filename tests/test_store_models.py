@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from gamewarden import detectors
-from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
+from gamewarden.detectors.logistic.recipe import AccountDay, SelfSimilarityAlone
 from gamewarden.errors import ModelError, WriteError
 from gamewarden.store import models, sealed
 from made_up import GivenNumbers, account_days, labels_of

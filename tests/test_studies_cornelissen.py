@@ -37,11 +37,12 @@ def test_whoever_is_left_out_has_not_taught(study):
     rows = method.rows(run.measured, run.world.labels())
     first = rows["actor"][0]
 
-    from gamewarden.detectors.learning import bots
-    from gamewarden.detectors.session_vectors import matrix
+    from gamewarden.learning.calibration import sigmoid
+    from gamewarden.learning.columns import matrix
+    from gamewarden.learning.out_of_fold import bots
 
     values, bot = matrix(rows, method.columns), bots(rows)
-    alone = method.machine(values[1:], bot[1:]).activation(values[:1])[0]
+    alone = sigmoid(method.classifier(values[1:], bot[1:]).decide(values[:1]))[0]
     assert mine.filter(actor=first)["activation"][0] == alone
 
 

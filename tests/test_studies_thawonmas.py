@@ -2,7 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.detectors.actions import Frequency, Interval, TwoStage
+from gamewarden.detectors.actions.recipe import Frequency, Interval, TwoStage
 from gamewarden.errors import ConfigError
 from gamewarden.evaluation.leave_pair_out import leave_pair_out
 from gamewarden.features.actions.recipe import Actions

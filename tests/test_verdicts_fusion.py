@@ -11,28 +11,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gamewarden.detectors.fusion.model import FusionModel, decide
+from gamewarden.detectors.fusion.recipe import Fusion
+from gamewarden.detectors.fusion.scores import Scores
 from gamewarden.errors import ConfigError, FitError, ModelError
 from gamewarden.evaluation.alarms import realised
 from gamewarden.evaluation.metrics import auc
+from gamewarden.learning.styles import Styles
 from gamewarden.presentation.card import card_markdown
 from gamewarden.spans import DAY, HOUR
 from gamewarden.store import models as stored_models
-from gamewarden.styles import Styles
 from gamewarden.tables import VERDICTS, check
 from gamewarden.verdicts.combining import by_family, combine
-from gamewarden.verdicts.fusion import Fusion
-from gamewarden.verdicts.fusion_model import FusionModel, decide
-from gamewarden.verdicts.periods import Clock, Speaker, periods_of, played, roll_up, side_by_side
+from gamewarden.verdicts.periods import Clock, ModelInfo, periods_of, played, roll_up, side_by_side
 from gamewarden.verdicts.points import Points
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 HALF = timedelta(minutes=30)
 DAYS = Clock(DAY)
-SPEAKERS = {
-    "day@1": Speaker("day", "self-similarity", 0.5),
-    "alone@1": Speaker("alone", "self-similarity", 0.5),
-    "chunk@1": Speaker("chunk", "actions", 0.5),
+INFOS = {
+    "day@1": ModelInfo("day", "self-similarity", 0.5),
+    "alone@1": ModelInfo("alone", "self-similarity", 0.5),
+    "chunk@1": ModelInfo("chunk", "actions", 0.5),
 }
+FUSION = Fusion(Scores(INFOS, DAY, "UTC", 0.3))
 
 
 def score(actor, detector, probability, *, alarm=0.5, since=START, span=timedelta(days=1)):
@@ -60,7 +62,7 @@ def table(*rows):
 
 
 def rolled(*rows, cut=DAYS, discount=0.3):
-    return roll_up(table(*rows), SPEAKERS, cut, discount)
+    return roll_up(table(*rows), INFOS, cut, discount)
 
 
 def odds(probability):
@@ -91,9 +93,9 @@ def test_the_first_chunk_counts_whole_what_overlaps_once_and_every_further_one_t
 
 
 def test_evidence_is_what_goes_beyond_the_models_own_prior():
-    speakers = {"chunk@1": replace(SPEAKERS["chunk@1"], prior=0.9)}
+    infos = {"chunk@1": replace(INFOS["chunk@1"], prior=0.9)}
 
-    parts = roll_up(table(*chunks("a", 0.9)), speakers, DAYS, 0.3)
+    parts = roll_up(table(*chunks("a", 0.9)), infos, DAYS, 0.3)
 
     assert parts["evidence"].item() == pytest.approx(0.0)
 
@@ -261,22 +263,22 @@ def voices(bots=60, humans=60, seed=1, *, silent=0.2):
 
 @pytest.fixture(scope="module")
 def fused():
-    return Fusion().fit(*voices(), SPEAKERS, DAYS, 0.3)
+    return FUSION.fit(*voices())
 
 
 def test_a_fusion_is_better_than_its_best_voice_on_actors_it_has_not_seen(fused):
     frame, labels = voices(400, 400, seed=2, silent=0.0)
     bot = labels["bot"].to_numpy()
 
-    alone = {name: auc(frame[name].to_numpy(), bot) for name in SPEAKERS}
+    alone = {name: auc(frame[name].to_numpy(), bot) for name in INFOS}
 
-    assert auc(fused.fuse(frame)["probability"].to_numpy(), bot) > max(alone.values()) + 0.02
+    assert auc(fused.score(frame)["probability"].to_numpy(), bot) > max(alone.values()) + 0.02
 
 
 def test_the_same_data_give_the_same_fusion_in_any_order(fused):
     frame, labels = voices()
 
-    again = Fusion().fit(frame.sample(fraction=1, shuffle=True, seed=3), labels.reverse(), SPEAKERS, DAYS, 0.3)
+    again = FUSION.fit(frame.sample(fraction=1, shuffle=True, seed=3), labels.reverse())
 
     assert again.to_dict() == fused.to_dict()
 
@@ -284,46 +286,46 @@ def test_the_same_data_give_the_same_fusion_in_any_order(fused):
 def test_a_row_fuses_the_same_alone_as_in_a_crowd(fused):
     frame, _ = voices(seed=5)
 
-    assert pl.concat([fused.fuse(frame[at]) for at in range(frame.height)]).equals(fused.fuse(frame))
+    assert pl.concat([fused.score(frame[at]) for at in range(frame.height)]).equals(fused.score(frame))
 
 
 def test_a_bot_like_answer_never_makes_a_verdict_more_human(fused):
     frame, _ = voices(seed=6)
-    for name in SPEAKERS:
+    for name in INFOS:
         higher = frame.with_columns(pl.col(name) + 1.0)
 
-        assert (fused.fuse(higher)["probability"] >= fused.fuse(frame)["probability"] - 1e-12).drop_nulls().all()
+        assert (fused.score(higher)["probability"] >= fused.score(frame)["probability"] - 1e-12).drop_nulls().all()
 
 
 def test_what_a_missing_voice_would_have_said_is_expected_from_the_others(fused):
     one = voices(seed=7)[0].head(1).with_columns(pl.lit(4.0).alias("day@1"), pl.lit(None, pl.Float64).alias("alone@1"))
-    average = one.with_columns(pl.lit(fused.voices[0].mean).alias("alone@1"))
+    average = one.with_columns(pl.lit(fused.terms[0].mean).alias("alone@1"))
     without = one.drop("alone@1")
 
-    assert fused.voices[0].model == "alone@1"
-    assert fused.fuse(one).equals(fused.fuse(without))
-    assert fused.fuse(one)["probability"].item() >= fused.fuse(average)["probability"].item()
+    assert fused.terms[0].model == "alone@1"
+    assert fused.score(one).equals(fused.score(without))
+    assert fused.score(one)["probability"].item() >= fused.score(average)["probability"].item()
 
 
 def test_where_nobody_spoke_there_is_no_number(fused):
-    silent = voices()[0].head(2).with_columns(pl.lit(None, pl.Float64).alias(name) for name in SPEAKERS)
+    silent = voices()[0].head(2).with_columns(pl.lit(None, pl.Float64).alias(name) for name in INFOS)
 
-    assert fused.fuse(silent).select("probability", "alarm").rows() == [(None, None)] * 2
+    assert fused.score(silent).select("probability", "alarm").rows() == [(None, None)] * 2
 
 
 def test_an_alarm_is_never_below_one_in_n_plus_one_of_its_style(fused):
-    alarms = fused.fuse(voices(seed=8)[0])["alarm"].drop_nulls()
+    alarms = fused.score(voices(seed=8)[0])["alarm"].drop_nulls()
 
     assert alarms.min() >= 1 / (max(fused.styles.counts().values()) + 1)
 
 
 def test_a_fusions_alarms_hold_for_fresh_humans_of_every_style():
-    known = [Fusion().fit(*voices(80, 500, seed=seed), SPEAKERS, DAYS, 0.3) for seed in (11, 12)]
+    known = [FUSION.fit(*voices(80, 500, seed=seed)) for seed in (11, 12)]
     fresh, _ = voices(0, 2000, seed=13)
 
     def kept(model):
         alarms = (
-            model.fuse(fresh).drop_nulls("alarm").join(fresh.select("actor", style=Styles().tell(fresh)), on="actor")
+            model.score(fresh).drop_nulls("alarm").join(fresh.select("actor", style=Styles().tell(fresh)), on="actor")
         )
         return realised(alarms, model.styles.counts(), (0.05, 0.01))
 
@@ -342,7 +344,7 @@ def test_a_fusion_is_kept_as_json_and_comes_back_whole(fused, tmp_path):
 
     assert path.name.startswith("fusion@")
     assert back == fused
-    assert back.fuse(voices(seed=9)[0]).equals(fused.fuse(voices(seed=9)[0]))
+    assert back.score(voices(seed=9)[0]).equals(fused.score(voices(seed=9)[0]))
     assert card_markdown(fused.card).startswith(f"# {fused.id}\n")
 
 
@@ -389,11 +391,11 @@ def test_a_fusion_that_was_tampered_with_is_refused_in_one_line(fused, path, val
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=3), lambda x: st.lists(x, max_size=3)))
 def test_nothing_but_a_model_error_comes_of_strange_values(junk):
-    values = Fusion().fit(*voices(25, 25), SPEAKERS, DAYS, 0.3).to_dict() if not _KNOWN else _KNOWN[0]
+    values = FUSION.fit(*voices(25, 25)).to_dict() if not _KNOWN else _KNOWN[0]
     _KNOWN[:] = [values]
     for key in values:
         with suppress(ModelError):
-            assert FusionModel.from_dict({**values, key: junk}).fuse(voices(3, 3)[0]).height == 6
+            assert FusionModel.from_dict({**values, key: junk}).score(voices(3, 3)[0]).height == 6
 
 
 _KNOWN: list = []
@@ -401,7 +403,7 @@ _KNOWN: list = []
 
 def test_too_few_labels_are_refused():
     with pytest.raises(FitError, match="needed are 20 of each"):
-        Fusion().fit(*voices(10, 30), SPEAKERS, DAYS, 0.3)
+        FUSION.fit(*voices(10, 30))
 
 
 def test_voices_that_tell_nothing_are_refused():
@@ -409,16 +411,16 @@ def test_voices_that_tell_nothing_are_refused():
     turned = labels.with_columns(~pl.col("bot"))
 
     with pytest.raises(FitError, match="no detector tells"):
-        Fusion().fit(frame, turned, SPEAKERS, DAYS, 0.3)
+        FUSION.fit(frame, turned)
 
 
 def test_decisions_are_added_voice_by_voice(fused):
     frame, _ = voices(seed=4, silent=0.0)
     expected = fused.intercept + sum(
-        voice.weight * (frame[voice.model].to_numpy() - voice.mean) / voice.deviation for voice in fused.voices
+        voice.weight * (frame[voice.model].to_numpy() - voice.mean) / voice.deviation for voice in fused.terms
     )
 
-    np.testing.assert_allclose(decide(frame, fused.voices, fused.intercept), expected)
+    np.testing.assert_allclose(decide(frame, fused.terms, fused.intercept), expected)
 
 
 def test_play_of_a_period_adds_up_and_what_was_never_measured_stays_null():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamewarden.config import Config, Population, config_from
-from gamewarden.detectors.logistic import AccountDay
+from gamewarden.detectors.logistic.recipe import AccountDay
 from gamewarden.errors import ConfigError
 from gamewarden.pipeline.prevalence import scored
 from gamewarden.verdicts.chunks import prior_of

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamewarden.detectors.logistic import AccountDay
+from gamewarden.detectors.logistic.recipe import AccountDay
 from gamewarden.errors import ConfigError
 from gamewarden.verdicts.filters import Filter, apply_filters, parse_filter
 from gamewarden.verdicts.ranking import add_reasons, common_reasons, rank

@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from gamewarden.clock import Clock
 from gamewarden.coverage import Coverage
 
 Progress = Callable[[int], None]  # called with the number of rows just done
-StreamKind = Literal["events", "packets", "messages", "table"]  # what a feature can be measured from
+# What a feature can be measured from; scores are what other models say.
+StreamKind = Literal["events", "packets", "messages", "table", "scores"]
 
 
 def no_progress(_rows: int) -> None:
@@ -294,8 +298,38 @@ class Feature(Protocol):
         """The recipe back from JSON values."""
 
 
+class Decides(Protocol):
+    """What tells bots from humans by the sign of a number."""
+
+    def decide(self, features: pl.DataFrame) -> NDArray[np.float64]:
+        """One number per row: positive is a bot's, NaN where there is too little evidence."""
+
+
+class Persons(Protocol):
+    """The humans that a model was tried on, as a budget counts them: one entry per person; nobody is named."""
+
+    @property
+    def lowest(self) -> tuple[float, ...]:
+        """The lowest alarm of all rows of a person."""
+
+    @property
+    def days(self) -> tuple[float, ...] | None:
+        """On how many days it was judged; None where rows have no times."""
+
+
+class WholeDays(Protocol):
+    """The days of the humans that a model was tried on: what a day of several rows is compared with."""
+
+    @property
+    def cut(self) -> Clock:
+        """The periods they are of."""
+
+    def alarm(self, means: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The share of human days that look at least as bot-like, by mean log-odds and number of rows."""
+
+
 class Detector(Protocol):
-    """A frozen recipe of one published method."""
+    """A frozen recipe of one published method; `learning.recipe.DetectorRecipe` has all of it but `fit`."""
 
     name: ClassVar[str]
     says: ClassVar[str]  # one sentence for a person
@@ -309,8 +343,25 @@ class Detector(Protocol):
     def fit(self, features: pl.DataFrame, labels: pl.DataFrame) -> "Model":
         """An immutable model from FEATURES and LABELS; same recipe and data give the same model id."""
 
+    @property
+    def cut(self) -> float | None:
+        """The probability from which accusing costs less than waiting; None of a method that does not weigh it."""
+
+    def learn(self, features: pl.DataFrame, labels: pl.DataFrame) -> Decides:
+        """What decides, without calibration where that is possible: for trials that hold rows out themselves."""
+
+    def on_clock(self, zone: str | None) -> Self:
+        """The recipe with whole days on the clock of a zone, where it ranks days and was told no zone."""
+
+    def with_styles(self, styles: Any) -> Self:  # noqa: ANN401  what they are is known above
+        """The recipe with these borders between styles of play, where it compares people by style."""
+
     def to_dict(self) -> dict[str, Any]:
         """The recipe as JSON values, without the feature's."""
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], feature: Feature) -> Self:
+        """The recipe back from JSON values, around a feature; an option that is not there has its default."""
 
 
 @dataclass(frozen=True)
@@ -326,7 +377,13 @@ class Recipe:
 
 
 class Model(Protocol):
-    """A fitted, immutable detector."""
+    """A fitted, immutable detector; `learning.fitted.FittedModel` has all of it but what the method knows."""
+
+    without_people: ClassVar[str]  # why a budget cannot count with it, where it has no people
+
+    @property
+    def id(self) -> str:
+        """`detector@digest` of its recipes and training data."""
 
     @property
     def card(self) -> "Card":
@@ -335,6 +392,26 @@ class Model(Protocol):
     @property
     def feature(self) -> Recipe:
         """The frozen feature recipe it was trained on."""
+
+    @property
+    def base(self) -> float:
+        """The log-odds from which the weights of evidence are measured."""
+
+    @property
+    def days(self) -> WholeDays | None:
+        """The days of the humans it was tried on; None where no day of theirs has two rows."""
+
+    @property
+    def people(self) -> Persons | None:
+        """The humans it was tried on, as a budget counts them."""
+
+    @property
+    def compared_with(self) -> tuple[int, ...]:
+        """How many humans a row is ranked among: of each kind that is told apart, or all of them."""
+
+    @property
+    def price(self) -> str:
+        """What the promise of its alarm costs, in one line; nothing where there was no choice."""
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
         """SCORES: null probability and alarm where there is too little evidence."""

@@ -1,97 +1,110 @@
-"""What every detector promises, with every switch flipped.
+"""What every detector promises, with every switch flipped: our own, and one that another package offers.
 
-A detector of packets learns from other tables: the same promises stand in test_detectors_traffic.py.
+A detector of packets learns from other tables: the same promises stand in test_detectors_traffic.py. A part that
+cannot be loaded or tried fails its own tests and no others.
 """
 
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, fields
 from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from grounds import ground_of, recipe_of
 
+import plugins
 from gamewarden import detectors
-from gamewarden.contracts import Card
-from gamewarden.detectors import feature_of
-from gamewarden.features.account_table.recipe import AccountTable
-from gamewarden.features.session.recipe import Sessions
+from gamewarden.contracts import Card, Detector, Model
 from gamewarden.pipeline import input_of
 from gamewarden.presentation.card import card_markdown
-from gamewarden.tables import EVIDENCE, SCORES, TIME, FrameRows, check
-from made_up import CHUNKS, GivenNumbers, account_days, action_chunks, labels_of
-from sessions_made_up import session_rows
-from tables_made_up import account_table
+from gamewarden.tables import EVIDENCE, SCORES, TIME, check
 
-ROWS = FrameRows(account_table(40, 50))
-TABLE = AccountTable(group="account", label="verdict", drop=("character",)).learn(ROWS)
-TELLING = [name for name in TABLE.names[:-1] if name != "Max_level"]  # bots and humans are of all levels
-FEATURES = {"self-similarity": GivenNumbers(), "actions": CHUNKS, "session": Sessions(), "account-table": TABLE}
-LABELS = {**dict.fromkeys(FEATURES, labels_of(12, 14)), "account-table": labels_of(40, 50)}
-# A network need not be finished, nor a wood be full-grown, to keep its promises.
-QUICK = {"session-network": {"epochs": 60}, "account-table": {"rounds": 12, "runs": 1}}
+with plugins.installed():
+    NAMES = detectors.names()
+    CLASSES = {}
+    for name in NAMES:
+        try:
+            CLASSES[name] = detectors.load(name)
+        except Exception as error:  # noqa: BLE001  whatever a part does when it is loaded, the others are tried
+            CLASSES[name] = error
+    PACKETS = [name for name in NAMES if isinstance(CLASSES[name], type) and input_of(name) == "packets"]
+OF_TABLES = [name for name in NAMES if name not in PACKETS]
 
-OF_TABLES = [name for name in detectors.names() if input_of(name) != "packets"]
+
+@pytest.fixture(scope="module", autouse=True)
+def _plugin():
+    with plugins.installed():
+        yield
 
 
 def switches():
     for name in OF_TABLES:
-        recipe = detectors.load(name)(feature=FEATURES[feature_of(name)], **QUICK.get(name, {}))
-        yield pytest.param(recipe, id=name)
-        for option in fields(recipe):
+        yield pytest.param((name, {}), id=name)
+        if not isinstance(CLASSES[name], type):
+            continue
+        for option in fields(CLASSES[name]):
             for value in option.metadata.get("also", ()):
-                yield pytest.param(replace(recipe, **{option.name: value}), id=f"{name}-{option.name}={value}")
-
-
-@pytest.fixture(scope="module")
-def tables():
-    """What each family of features measures, with too little play to judge in some periods."""
-    rows = account_days(bots=12, humans=14, days=2)
-    holes = np.random.default_rng(3).random(rows.height) < 0.1
-    days = rows.with_columns(
-        pl.when(pl.Series(holes)).then(None).otherwise(pl.col("self_sim")).alias("self_sim"),
-        pl.when(pl.Series(holes[::-1])).then(None).otherwise(pl.col("retrieve_count")).alias("retrieve_count"),
-    )
-    chunks = action_chunks(hours=1.0)
-    few = np.random.default_rng(3).random(chunks.height) < 0.1
-    chunks = chunks.with_columns(events=pl.when(pl.Series(few)).then(1).otherwise(pl.col("events")))
-    table = TABLE.measure(ROWS)
-    thin = pl.Series(np.random.default_rng(3).random(table.height) < 0.1)
-    blank = [pl.when(thin).then(None).otherwise(pl.col(name)).alias(name) for name in TELLING]
-    sessions = session_rows(bots=12, humans=14, each=2)
-    short = np.random.default_rng(3).random(sessions.height) < 0.1
-    sessions = sessions.with_columns(valid=~pl.Series(short), enough=~pl.Series(short[::-1]))
-    return {"self-similarity": days, "actions": chunks, "session": sessions, "account-table": table.with_columns(blank)}
+                yield pytest.param((name, {option.name: value}), id=f"{name}-{option.name}={value}")
 
 
 @pytest.fixture(scope="module", params=switches())
-def fitted(request, tables):
-    table = tables[feature_of(request.param.name)]
-    return request.param, request.param.fit(table, LABELS[feature_of(request.param.name)])
+def fitted(request):
+    name, options = request.param
+    recipe = recipe_of(name, **options)
+    return recipe, recipe.fit(ground_of(name).table, ground_of(name).labels)
 
 
 @pytest.fixture(scope="module")
-def table(fitted, tables):
-    return tables[feature_of(fitted[0].name)]
+def table(fitted):
+    return ground_of(fitted[0].name).table
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_registry_and_the_recipe_say_the_same(name):
+    recipe = detectors.load(name)
+
+    assert recipe.name == name
+    assert recipe.sees == detectors.feature_of(name)
+    assert recipe.model is detectors.model_of(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_recipe_and_model_have_all_that_the_contracts_ask_for(name):
+    recipe = detectors.load(name)
+
+    for part, contract in ((recipe, Detector), (recipe.model, Model)):
+        options = {one.name for one in fields(part)}
+        asked = {one for one in (*vars(contract), *contract.__annotations__) if not one.startswith("_")}
+        assert {one for one in asked if not hasattr(part, one)} <= options
+
+
+def test_a_detector_of_another_package_is_one_file_of_at_most_fifty_lines():
+    file = Path(plugins.SOURCE / "longest_silence" / "detector.py")
+
+    assert len(file.read_text().splitlines()) <= 50
+    assert "longest-silence" in OF_TABLES
+
+
+def test_a_model_of_a_plug_in_explains_itself_in_the_features_words_or_in_plain_ones():
+    ground = ground_of("longest-silence")
+    model = recipe_of("longest-silence").fit(ground.table, ground.labels)
+
+    back = detectors.load_model(model.to_dict())
+
+    says = back.explain(ground.table)["says"]
+    assert says.str.starts_with("The longest silence in seconds is higher than with").any()
+    assert says.str.starts_with("Silences is as usual").any()
 
 
 @pytest.mark.parametrize("name", OF_TABLES)
-def test_the_moment_at_which_a_label_was_given_is_in_the_name_of_the_model(name, tables):
-    recipe = detectors.load(name)(feature=FEATURES[feature_of(name)], **QUICK.get(name, {}))
-    table, labels = tables[feature_of(name)], LABELS[feature_of(name)]
-    late = labels.with_columns(at=pl.lit(datetime(2100, 1, 1, tzinfo=UTC)).cast(TIME))
+def test_the_moment_at_which_a_label_was_given_is_in_the_name_of_the_model(name):
+    if detectors.fuses(name):
+        pytest.skip("a fusion is named by the labelled periods alone")
+    ground = ground_of(name)
+    late = ground.labels.with_columns(at=pl.lit(datetime(2100, 1, 1, tzinfo=UTC)).cast(TIME))
 
-    assert recipe.fit(table, late).card.id != recipe.fit(table, labels).card.id
-
-
-def unmeasured(recipe, table):
-    """Which periods nobody can judge."""
-    if feature_of(recipe.name) == "actions":
-        return table["events"] < recipe.enough
-    if feature_of(recipe.name) == "account-table":
-        return table.select(pl.all_horizontal(pl.col(TELLING).is_null())).to_series()
-    if feature_of(recipe.name) == "session":
-        return ~table["valid"] | ~(table["enough"] | recipe.as_published)
-    return table["self_sim"].is_null()
+    assert recipe_of(name).fit(ground.table, late).card.id != recipe_of(name).fit(ground.table, ground.labels).card.id
 
 
 def shuffled(frame):
@@ -99,8 +112,8 @@ def shuffled(frame):
 
 
 def test_every_option_names_what_else_to_try():
-    for name in detectors.names():
-        for option in fields(detectors.load(name)):
+    for name in (one for one in NAMES if isinstance(CLASSES[one], type)):
+        for option in (one for one in fields(CLASSES[name]) if one.name != "feature"):
             needs_no_flip = option.default is MISSING and option.default_factory is MISSING
             assert needs_no_flip or option.metadata["also"], f"{name}.{option.name}"
 
@@ -108,7 +121,7 @@ def test_every_option_names_what_else_to_try():
 def test_the_same_recipe_and_data_give_the_same_model_whatever_the_order_of_the_rows(fitted, table):
     recipe, model = fitted
 
-    again = recipe.fit(shuffled(table), shuffled(LABELS[feature_of(recipe.name)]))
+    again = recipe.fit(shuffled(table), shuffled(ground_of(recipe.name).labels))
 
     assert again.card.id == model.card.id
     assert again.to_dict() == model.to_dict()
@@ -135,7 +148,7 @@ def test_scores_are_scores_and_null_only_where_there_was_too_little_play(fitted,
 
     scores = check(model.score(table), SCORES, "test")
 
-    blind = unmeasured(recipe, table)
+    blind = ground_of(recipe.name).unmeasured(recipe)
     assert blind.any()
     for name in ("probability", "alarm"):
         assert scores[name].is_null().equals(blind.alias(name))
@@ -144,7 +157,7 @@ def test_scores_are_scores_and_null_only_where_there_was_too_little_play(fitted,
 
 def test_among_players_of_one_style_a_higher_probability_never_has_a_higher_alarm(fitted, table):
     _, model = fitted
-    told = model.peers if hasattr(model, "peers") else getattr(model.styles, "rule", None)
+    told = model.peers if hasattr(model, "peers") else None if model.styles is None else model.styles.rule
     style = pl.lit("all") if told is None else told.tell(table)
 
     scores = model.score(table).with_columns(style=style).drop_nulls()
@@ -206,9 +219,27 @@ def test_the_card_renders_as_markdown_with_its_name_and_weaknesses(fitted):
     assert all(f"- {weakness}" in text for weakness in model.card.weaknesses)
 
 
-def test_every_option_of_the_recipe_changes_the_name_of_the_model(tables):
-    recipes = [recipe.values[0] for recipe in switches()]
+@pytest.mark.parametrize("name", OF_TABLES)
+def test_every_option_of_the_recipe_changes_the_name_of_the_model(name):
+    ground = ground_of(name)
+    flipped = [options for _, options in (case.values[0] for case in switches()) if _ == name]
 
-    names = [recipe.fit(tables[feature_of(recipe.name)], LABELS[feature_of(recipe.name)]).card.id for recipe in recipes]
+    ids = [recipe_of(name, **options).fit(ground.table, ground.labels).card.id for options in flipped]
 
-    assert len(set(names)) == len(names)
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_recipe_comes_back_from_the_card_of_its_model(fitted):
+    recipe, model = fitted
+
+    assert type(recipe).from_dict(model.card.recipe, recipe.feature) == recipe
+
+
+def test_a_part_that_cannot_be_loaded_fails_its_own_tests_only(monkeypatch):
+    broken = plugins.EntryPoint("broken", "longest_silence.nothing:Nothing", detectors.REGISTRY.group)
+    monkeypatch.setitem(detectors.REGISTRY._offered, "broken", broken)
+
+    assert "broken" in detectors.names()
+    with pytest.raises(Exception, match=r"'broken' .* cannot be loaded"):
+        recipe_of("broken")
+    assert recipe_of("account-day").name == "account-day"

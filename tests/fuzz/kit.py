@@ -14,10 +14,10 @@ import polars as pl
 
 from capture_bytes import SYN, pcap, up
 from gamewarden.cli import root
-from gamewarden.detectors.account_table import AccountTableDetector
-from gamewarden.detectors.actions import TwoStage
-from gamewarden.detectors.sessions import SessionAngle
-from gamewarden.detectors.traffic import TrafficDetector
+from gamewarden.detectors.account_table.recipe import AccountTableDetector
+from gamewarden.detectors.actions.recipe import TwoStage
+from gamewarden.detectors.session.recipe import SessionAngle
+from gamewarden.detectors.traffic.recipe import TrafficDetector
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.session.recipe import Sessions
 from gamewarden.features.traffic.details import TrafficDetails

@@ -1,5 +1,6 @@
 """Commands for finding bots: `fit`, `score`, `rank`, `explain`."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +31,12 @@ def _fit_command(name: str) -> click.Command:
     from gamewarden.cli.account_tables import fit_account_table
     from gamewarden.cli.verdicts import fit_fusion
 
-    if name == fit_fusion.name:
-        return fit_fusion
-    makers = {
+    makers: dict[str, Callable[[str], click.Command]] = {
         "events": _fit_events,
         "packets": _fit_packets,
         "messages": sessions.fit_command,
         "table": fit_account_table,
+        "scores": lambda _: fit_fusion,
     }
     return makers[pipeline.input_of(name)](name)
 
@@ -88,7 +88,6 @@ def _fit_events(name: str) -> click.Command:
 
     detector = detectors.load(name)
     feature = pipeline.feature_class_of(name)
-    styled = pipeline.styles_for
 
     @click.command(name, help=f"{detector.says}\n\nPrints the model's card; the model itself is one JSON file in --to.")
     @options.source
@@ -101,7 +100,8 @@ def _fit_events(name: str) -> click.Command:
     def command(*, source: Path, labels: Path, to: Path, reading: "SourceOptions", as_json: bool, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
         need(f"fit {name}", "sklearn")
         seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading.logs.time_zone)
-        recipe = pipeline.detector_recipe(name, seen, styled(detector, current()) | chosen(detector, given))
+        asked = pipeline.detector_recipe(name, seen, chosen(detector, given))
+        recipe = asked.with_styles(pipeline.styles_of(current()))
         with progress(f"fitting {name}") as done:
             run = options.run_options(reading)
             fitted = pipeline.fit(recipe, options.opened(source, reading), labels, to, run=run, progress=done)
@@ -116,7 +116,7 @@ def _fit_events(name: str) -> click.Command:
 def _detector_names() -> tuple[str, ...]:
     from gamewarden import detectors
 
-    return (*detectors.names(), "fusion")
+    return detectors.names()
 
 
 @click.group(cls=PartGroup, names=_detector_names, make=_fit_command)

@@ -92,7 +92,7 @@ def fit_fusion(
     scores: the fusion learns from answers on strangers. Prints its card.
     """
     from gamewarden import pipeline
-    from gamewarden.verdicts.fusion import Fusion
+    from gamewarden.detectors.fusion.recipe import Fusion
 
     need("fit fusion", "sklearn")
     config = current()

@@ -10,28 +10,38 @@ from gamewarden.registry import Registry
 if TYPE_CHECKING:
     from gamewarden.contracts import Detector, Model
 
-# name, the feature it sees, recipe, model: those that see most first; nothing is imported before it is asked for.
-_OWN: tuple[tuple[str, str, str, str], ...] = (
-    ("account-day", "self-similarity", "logistic:AccountDay", "logistic_model:LogisticModel"),
-    ("self-similarity", "self-similarity", "logistic:SelfSimilarityAlone", "logistic_model:LogisticModel"),
-    ("actions-interval", "actions", "actions:Interval", "action_model:ActionModel"),
-    ("actions-frequency", "actions", "actions:Frequency", "action_model:ActionModel"),
-    ("actions-two-stage", "actions", "actions:TwoStage", "action_model:ActionModel"),
-    ("traffic", "traffic", "traffic:TrafficDetector", "traffic_model:TrafficModel"),
-    ("session-network", "session", "sessions:SessionNetwork", "session_model:SessionModel"),
-    ("session-angle", "session", "sessions:SessionAngle", "session_model:SessionModel"),
-    ("account-table", "account-table", "account_table:AccountTableDetector", "account_table_model:AccountTableModel"),
+# Name, feature, package, recipe, model: those that see most first; nothing is imported before it is asked for.
+_OWN: tuple[tuple[str, str, str, str, str], ...] = (
+    ("account-day", "self-similarity", "logistic", "AccountDay", "LogisticModel"),
+    ("self-similarity", "self-similarity", "logistic", "SelfSimilarityAlone", "LogisticModel"),
+    ("actions-interval", "actions", "actions", "Interval", "ActionModel"),
+    ("actions-frequency", "actions", "actions", "Frequency", "ActionModel"),
+    ("actions-two-stage", "actions", "actions", "TwoStage", "ActionModel"),
+    ("traffic", "traffic", "traffic", "TrafficDetector", "TrafficModel"),
+    ("session-network", "session", "session", "SessionNetwork", "SessionModel"),
+    ("session-angle", "session", "session", "SessionAngle", "SessionModel"),
+    ("account-table", "account-table", "account_table", "AccountTableDetector", "AccountTableModel"),
+    ("fusion", "scores", "fusion", "Fusion", "FusionModel"),
 )
 _FEATURES = {name: feature for name, feature, *_ in _OWN}
-_MODELS = {name: f"{__name__}.{model}" for name, _, _, model in _OWN}
-REGISTRY = Registry(
-    "gamewarden.detectors", "detector", {name: f"{__name__}.{recipe}" for name, _, recipe, _ in _OWN}, ConfigError
-)
+_RECIPES = {name: f"{__name__}.{package}.recipe:{recipe}" for name, _, package, recipe, _ in _OWN}
+_MODELS = {name: (f"{__name__}.{package}.model", model) for name, _, package, _, model in _OWN}
+REGISTRY = Registry("gamewarden.detectors", "detector", _RECIPES, ConfigError)
 
 
 def names() -> tuple[str, ...]:
     """Every detector, those that see most first, those of installed packages last."""
     return REGISTRY.names
+
+
+def of_sources() -> tuple[str, ...]:
+    """The detectors that judge what a source shows, and not what others say of it."""
+    return tuple(name for name in names() if not fuses(name))
+
+
+def fuses(name: str) -> bool:
+    """Whether a detector is fed by the scores of the others; one that is unknown here is not."""
+    return name in names() and feature_of(name) == "scores"
 
 
 def feature_of(name: str) -> str:
@@ -70,12 +80,17 @@ def load_model(values: Mapping[str, Any]) -> "Model":
             f"model {values.get('id')!r} is of the detector {name!r}, which is unknown here; known are "
             f"{', '.join(names())}"
         )
-    return _model_of(str(name)).from_dict(values)
+    return model_of(str(name)).from_dict(values)
 
 
-def _model_of(name: str) -> "type[Model]":
+def model_of(name: str) -> "type[Model]":
+    """What a detector's recipe is fitted to.
+
+    Raises:
+        ConfigError: there is no such detector.
+    """
     if name not in _MODELS:
         return load(name).model
-    module, _, attribute = _MODELS[name].partition(":")
+    module, attribute = _MODELS[name]
     model: type[Model] = getattr(import_module(module), attribute)
     return model

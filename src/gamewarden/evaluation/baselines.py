@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 import polars as pl
 
-from gamewarden.labels import label_periods
+from gamewarden.learning.labels import label_periods
 from gamewarden.tables import SCORES, check
 
 

@@ -18,7 +18,7 @@ from gamewarden.errors import ConfigError, TableError
 from gamewarden.evaluation.baselines import BASELINES, Fits
 from gamewarden.evaluation.splits import PERIOD, Sides, by_group
 from gamewarden.evaluation.summaries import notes_of, results
-from gamewarden.labels import label_periods
+from gamewarden.learning.labels import label_periods
 from gamewarden.tables import LABELS, check
 
 PREVALENCE = Population.bots  # a guess that every operator replaces by their own

@@ -5,7 +5,7 @@ counts of all folds are added up, and one MCC is made of them. Chunks overlap, s
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Protocol
@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from gamewarden.contracts import Progress, no_progress
 from gamewarden.errors import ConfigError, FitError
-from gamewarden.evaluation.baselines import Fits
 from gamewarden.evaluation.metrics import Confusion, Floats
 from gamewarden.evaluation.splits import Split
-from gamewarden.labels import label_periods
+from gamewarden.learning.labels import label_periods
 
 MOST_PAIRS = 400  # beyond this many the pairs are a sample in which everybody is held out about equally often
 DRAWS = 1000
@@ -44,34 +43,6 @@ class Learns(Protocol):
 
     def learn(self, features: pl.DataFrame, labels: pl.DataFrame) -> Decides:
         """The classifier of these periods and labels."""
-
-
-@dataclass(frozen=True)
-class ByProbability:
-    """Any detector as a classifier: a bot from a probability of one half on."""
-
-    detector: Fits
-
-    @property
-    def name(self) -> str:
-        """The detector's own."""
-        return self.detector.name
-
-    def learn(self, features: pl.DataFrame, labels: pl.DataFrame) -> "ProbabilityDecides":
-        """Fit the detector."""
-        return ProbabilityDecides(self.detector.fit(features, labels).score)
-
-
-@dataclass(frozen=True)
-class ProbabilityDecides:
-    """A model's probability above or below one half."""
-
-    score: Callable[[pl.DataFrame], pl.DataFrame]
-
-    def decide(self, features: pl.DataFrame) -> Floats:
-        """The probability less one half."""
-        probability: Floats = self.score(features)["probability"].cast(pl.Float64).to_numpy() - 0.5
-        return probability
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import polars as pl
 
 from gamewarden.evaluation.splits import PERIOD
-from gamewarden.styles import UNKNOWN, Styles
+from gamewarden.learning.styles import UNKNOWN, Styles
 
 STYLE = "style"  # of the labels, where the operator has groups of its own
 

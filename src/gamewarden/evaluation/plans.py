@@ -9,7 +9,7 @@ import polars as pl
 from gamewarden.errors import FitError
 from gamewarden.evaluation.splits import Sides, by_family, by_group, by_period, forward, middle_of
 from gamewarden.evaluation.ties import Ties, with_named
-from gamewarden.labels import Labelled, label_periods
+from gamewarden.learning.labels import Labelled, label_periods
 
 RANDOM, ACTOR, FARM, TIME, FAMILY = "random", "actor", "farm", "time", "family"
 # Which question each split answers, in words for a table.

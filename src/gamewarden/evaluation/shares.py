@@ -16,8 +16,8 @@ from gamewarden.binomial import lower_bound, upper_bound
 from gamewarden.evaluation.breakdowns import thresholds
 from gamewarden.evaluation.cross_validation import by_actor
 from gamewarden.evaluation.metrics import auc
-from gamewarden.labels import UNCERTAIN_VOTES
-from gamewarden.provenance import settle
+from gamewarden.learning.label_sources import resolve
+from gamewarden.learning.labels import UNCERTAIN_VOTES
 
 # Sources of labels that say: this account was not reviewed because somebody suspected it.
 AT_RANDOM = frozenset({"random-review", "random review", "random", "random-sample", "random sample"})
@@ -65,7 +65,7 @@ def share_at_random(labels: pl.DataFrame) -> Share | None:
     Whom one rater of three called a bot may be either: the lower end counts it as a person, the upper as a bot.
     """
     source = pl.col("source").str.strip_chars().str.to_lowercase()
-    drawn = settle(labels).frame.filter(source.is_in(sorted(AT_RANDOM)).fill_null(value=False))
+    drawn = resolve(labels).frame.filter(source.is_in(sorted(AT_RANDOM)).fill_null(value=False))
     if not drawn.height:
         return None
     unsure = pl.col("bot") & (pl.col("votes") == UNCERTAIN_VOTES).fill_null(value=False)

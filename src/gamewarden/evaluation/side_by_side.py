@@ -16,7 +16,7 @@ from gamewarden.evaluation.plans import ACTOR, FARM, SAYS, Ground, Plan, bonds, 
 from gamewarden.evaluation.shares import share_notes
 from gamewarden.evaluation.strangers import judged_strangers, missed_in
 from gamewarden.evaluation.summaries import HOW, caveats
-from gamewarden.provenance import UNNAMED, without_model_made
+from gamewarden.learning.label_sources import UNNAMED, without_model_made
 
 ALL = "all"
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.errors import FitError
-from gamewarden.folds import deal, possible
+from gamewarden.learning.folds import assign_folds, max_folds
 
 _LEAST = 2
 PERIOD = ("actor", "since", "until")
@@ -130,7 +130,7 @@ def by_family(rows: pl.DataFrame, seed: int) -> Iterator[Split]:
         )
     parts = min(len(families), humans["group"].n_unique())
     names = humans["group"].to_numpy().astype(np.str_)
-    fold_of = dict(zip(names, deal(names, np.zeros(names.size, np.bool_), parts, seed), strict=True))
+    fold_of = dict(zip(names, assign_folds(names, np.zeros(names.size, np.bool_), parts, seed), strict=True))
     part_of = rows["group"].replace_strict(fold_of, default=None, return_dtype=pl.Int64)
     for place, family in enumerate(families):
         strangers = (~rows["bot"]) & (part_of == place % parts).fill_null(False)
@@ -160,10 +160,10 @@ def middle_of(rows: pl.DataFrame) -> datetime:
 
 def _dealt(rows: pl.DataFrame, folds: int, seed: int) -> pl.Series:
     groups, bot = rows["group"].to_numpy().astype(np.str_), rows["bot"].to_numpy()
-    parts = possible(groups, bot, folds)
+    parts = max_folds(groups, bot, folds)
     if parts < _LEAST:
         counts = [np.unique(groups[side]).size for side in (bot, ~bot)]
         raise FitError(
             f"evaluate: {counts[0]} groups have a bot and {counts[1]} a human; 2 of each are needed to hold one out"
         )
-    return pl.Series(deal(groups, bot, parts, seed))
+    return pl.Series(assign_folds(groups, bot, parts, seed))

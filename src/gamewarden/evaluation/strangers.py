@@ -10,7 +10,7 @@ from gamewarden.evaluation.cross_validation import by_actor, held_out
 from gamewarden.evaluation.missed import missed_between
 from gamewarden.evaluation.plans import Ground, Plan
 from gamewarden.evaluation.splits import Sides
-from gamewarden.provenance import settle
+from gamewarden.learning.label_sources import resolve
 
 KNOWN, STRANGERS = "known bots, held out", "accounts without a label"
 
@@ -38,7 +38,7 @@ def _above(actors: pl.DataFrame, bounds: dict[str, float]) -> dict[str, set[str]
 
 def judged_strangers(detectors: Sequence[Fits], made: Plan, ground: Ground) -> pl.DataFrame | None:
     """Scores of the unlabelled accounts by models of all labelled ones; None where everybody is labelled."""
-    rows = ground.features.join(settle(ground.labels).frame, on="actor", how="anti")
+    rows = ground.features.join(resolve(ground.labels).frame, on="actor", how="anti")
     if not rows.height or not detectors:
         return None
     test = rows.with_columns(bot=False, group=pl.col("actor"))

@@ -6,7 +6,7 @@ import polars as pl
 from gamewarden.evaluation.baselines import BASELINES
 from gamewarden.evaluation.metrics import Confusion, Flags, Ranked, brier, precision_at
 from gamewarden.intervals import LEAST_GROUPS, LEVEL, Interval, auc_interval, share_interval
-from gamewarden.labels import Labelled
+from gamewarden.learning.labels import Labelled
 
 FPRS = {"1pct": 0.01, "0_1pct": 0.001}
 HOW = f"Intervals hold {LEVEL:.0%}, from groups (actors, or whole farms) left out in turn and half a group supposed."

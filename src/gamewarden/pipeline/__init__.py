@@ -22,7 +22,7 @@ from gamewarden.pipeline.evaluating import (
 from gamewarden.pipeline.explaining import Story, draw_story, explain
 from gamewarden.pipeline.fitting import Fitted, detector_recipe, fit, fit_traces, trace_recipe
 from gamewarden.pipeline.flags import budget_of_flags, instead_of_players
-from gamewarden.pipeline.fusing import fit_fusion, styles_for, styles_of
+from gamewarden.pipeline.fusing import fit_fusion, styles_of
 from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, judgement_summary
 from gamewarden.pipeline.measuring import feature_recipe, measure
 from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
@@ -129,7 +129,6 @@ __all__ = [
     "roll_back",
     "score",
     "sessions_to_judge",
-    "styles_for",
     "styles_of",
     "trace_recipe",
     "traffic_profile",

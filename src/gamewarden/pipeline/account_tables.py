@@ -8,11 +8,11 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 
-from gamewarden import folds
 from gamewarden.contracts import Feature, Progress, RowStream, Source, no_progress
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.evaluation.metrics import auc
 from gamewarden.features.account_table.recipe import AccountTable, whole
+from gamewarden.learning import folds
 from gamewarden.pipeline.fitting import Fitted, detector_recipe, kept
 from gamewarden.pipeline.measuring import measured
 from gamewarden.streams import WatchedRows
@@ -50,9 +50,8 @@ def fit_table(asked: Asked, source: Source, to: Path, *, progress: Progress = no
     told = measured(feature, rows)
     model = detector_recipe("account-table", feature, asked.options).fit(told.frame, labels)
     left_out = tuple(f"{name} is left out: {why}" for name, why in probed.left_out.items())
-    price: str = cast("Any", model).price
     alone = () if probed.group else (_NO_GROUP,)
-    return kept(model, to, (*alone, *left_out, *told.notes, *notes, price))
+    return kept(model, to, (*alone, *left_out, *told.notes, *notes, model.price))
 
 
 def row_of(actor: str, source: Source, feature: AccountTable, progress: Progress) -> pl.DataFrame:
@@ -125,14 +124,14 @@ def _separates(known: pl.DataFrame, name: str) -> float | None:
     """How well a column's order alone tells bots from humans: the share of bots among held-out neighbours."""
     bot = known["bot"].to_numpy()
     groups = known["group"].fill_null(pl.Series(range(known.height)).cast(pl.String)).to_numpy().astype(np.str_)
-    parts = folds.possible(groups, bot, _PROBE_FOLDS)
+    parts = folds.max_folds(groups, bot, _PROBE_FOLDS)
     if parts < 2:  # noqa: PLR2004 - one part holds nothing out
         return None
     numbers = known[name].cast(pl.Float64, strict=False)
     order = (known[name] if numbers.null_count() > known[name].null_count() else numbers).rank("dense").fill_null(0)
     place = order.to_numpy().astype(np.float64)
     bins = np.searchsorted(np.quantile(place, np.linspace(0, 1, _PROBE_BINS + 1)[1:-1]), place)
-    fold = folds.deal(groups, bot, parts, 0)
+    fold = folds.assign_folds(groups, bot, parts, 0)
     held_out = np.empty(bot.size)
     for part in range(parts):
         rest = fold != part

@@ -9,6 +9,7 @@ import polars as pl
 from gamewarden import detectors, features
 from gamewarden.contracts import EventStream, Model, Progress, Source, no_progress
 from gamewarden.errors import ConfigError, ModelError, ReadError
+from gamewarden.learning.styles import Styles
 from gamewarden.pipeline.measuring import days_like, feature_of, measured
 from gamewarden.pipeline.meeting import say
 from gamewarden.pipeline.scoring import event_model
@@ -16,7 +17,6 @@ from gamewarden.pipeline.sources import USUAL, RunOptions
 from gamewarden.readers.logs.operator_tables import read_labels, read_profiles
 from gamewarden.store import models as stored_models
 from gamewarden.streams import WatchedEvents
-from gamewarden.styles import Styles
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.verdicts.ranking import rank
 

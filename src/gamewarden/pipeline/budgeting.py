@@ -6,17 +6,17 @@ from typing import Any
 
 import polars as pl
 
+from gamewarden import detectors
+from gamewarden.contracts import Model, Persons
 from gamewarden.errors import ReadError, TableError
-from gamewarden.exposure import People
-from gamewarden.labels import label_periods
+from gamewarden.learning.exposure import People
+from gamewarden.learning.labels import label_periods
 from gamewarden.pipeline.scoring import load_models
 from gamewarden.readers.logs.operator_tables import read_labels, read_scores
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
 from gamewarden.verdicts.budget import BUDGET_SCHEMA, Budget, Humans, cost_threshold, no_threshold, threshold
 from gamewarden.verdicts.chunks import prior_of
-from gamewarden.verdicts.fusion_model import NAME as FUSION
-from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.prevalence import Prevalence, moved
 
 _NUMBERS = ("alarm", "probability")
@@ -78,35 +78,24 @@ def costs_of_models(cost: tuple[float, float], prevalence: Prevalence, models: P
 def _models(directory: Path) -> Iterator[Any]:
     """The fusion in force, then the detectors' models."""
     for stored in model_registry.in_force(directory):
-        if stored.detector == FUSION:
-            yield FusionModel.from_dict(stored_models.load(stored.path))
+        if detectors.fuses(stored.detector):
+            yield detectors.load_model(stored_models.load(stored.path))
     yield from load_models(directory)
 
 
-def _row_of(budget: Budget, model: Any, days: float | None) -> dict[str, object]:  # noqa: ANN401  a model of events, a fusion
+def _row_of(budget: Budget, model: Model, days: float | None) -> dict[str, object]:
     """What a model's reference humans allow, or why they allow nothing."""
     name = model.card.id
-    if not hasattr(model, "people"):
-        return no_threshold(budget, name, "It judges windows of traffic and keeps no people that a budget could count.")
     people = model.people
     if people is None:
-        return no_threshold(budget, name, "It was fitted before models kept people to count; fit it again.")
+        return no_threshold(budget, name, model.without_people)
     if days is None and people.days is None:
         return no_threshold(budget, name, "Its rows have no times; say with --days how many days a row covers.")
-    smallest = [1 / (humans + 1) for humans in _compared_with(model)]
+    smallest = [1 / (humans + 1) for humans in model.compared_with]
     return threshold(budget, Humans(name, people.lowest, _days(people, days), smallest))
 
 
-def _compared_with(model: Any) -> list[int]:  # noqa: ANN401  a model of events, a fusion
-    """How many humans a period is ranked among: of each length, on each step, of each style, or all of them."""
-    for name in ("days", "peers", "styles"):
-        part = getattr(model, name, None)
-        if part is not None and part.counts():
-            return list(part.counts().values())
-    return [model.reference.humans]
-
-
-def _days(people: People, days: float | None) -> tuple[float, ...]:
+def _days(people: Persons, days: float | None) -> tuple[float, ...]:
     return (people.days or ()) if days is None else (days,) * len(people.lowest)
 
 

@@ -15,6 +15,7 @@ from gamewarden.clock import Clock
 from gamewarden.config import Config
 from gamewarden.contracts import Model, Progress, Source, no_progress
 from gamewarden.coverage import Coverage
+from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity, Usage
 from gamewarden.pipeline.doubting import doubted
@@ -31,7 +32,6 @@ from gamewarden.store.stretches import Stretches
 from gamewarden.streams import WatchedEvents
 from gamewarden.tables import TIME, VERDICTS
 from gamewarden.verdicts.compact import Compact
-from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.meeting import Far, Limits, Meeting, Partly, least_of_row, said_once, whole_enough
 from gamewarden.verdicts.points import Points
 from gamewarden.verdicts.prevalence import Prevalence

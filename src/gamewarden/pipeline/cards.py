@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gamewarden.contracts import EventStream, Progress, Source, no_progress
-from gamewarden.detectors.sentences import window_word
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
+from gamewarden.learning.phrases import window_word
 from gamewarden.pipeline.ranking import Behind, Ranked
 from gamewarden.presentation.rank_page import AccountCard, Band, RankPage, Series
 from gamewarden.streams import EventView, WatchedEvents

@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 
+from gamewarden import detectors
 from gamewarden.contracts import Card, Model, Progress, Source, no_progress
 from gamewarden.errors import ModelError
 from gamewarden.pipeline.scoring import hear
-from gamewarden.pipeline.shelving import Kept, actors_of
+from gamewarden.pipeline.shelving import actors_of
 from gamewarden.pipeline.sources import USUAL, RunOptions, Table
 from gamewarden.presentation.card import value_text
-from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
 # The parts of a card, and what each is called in a comparison.
@@ -38,7 +38,7 @@ class Difference:
     table: pl.DataFrame  # part, what, first, second, change
 
 
-def compare(first: Kept, second: Kept) -> Difference:
+def compare(first: Model, second: Model) -> Difference:
     """Where two models differ."""
     cards = first.card, second.card
     rows = [row for part in _PARTS for row in _differences(part, *cards)]
@@ -56,7 +56,7 @@ def compare(first: Kept, second: Kept) -> Difference:
 
 
 def compare_on(
-    models: tuple[Kept, Kept],
+    models: tuple[Model, Model],
     source: Source,
     listed_from: float,
     run: RunOptions = USUAL,
@@ -72,14 +72,13 @@ def compare_on(
         ModelError: one is a fusion, which scores no source by itself.
     """
     for model in models:
-        if isinstance(model, FusionModel):
+        if detectors.fuses(model.card.detector):
             raise ModelError(f"{model.id} judges scores, not a source; compare the models it hears")
-    seeing = cast("tuple[Model, Model]", models)
-    heard = hear(seeing, source, run, progress)
-    if {model.card.id for model in seeing} != {model.card.id for model in heard.models}:
+    heard = hear(models, source, run, progress)
+    if {model.card.id for model in models} != {model.card.id for model in heard.models}:
         raise ModelError(f"{source.name}: {heard.caveats[0]}")
     shown = heard.at(prevalence)
-    table = _side_by_side(*(shown.filter(model=model.card.id) for model in seeing))
+    table = _side_by_side(*(shown.filter(model=model.card.id) for model in models))
     return Table(table, (*heard.notes, *heard.caveats, prevalence.sentence, *_crossings(table, listed_from)))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Self, cast
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -13,17 +13,16 @@ from gamewarden import detectors, features
 from gamewarden.config import Config
 from gamewarden.contracts import Detector, Feature, Progress, Source, no_progress
 from gamewarden.errors import ConfigError
-from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, ByProbability, Learns, PairsHeldOut, leave_pair_out
+from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, PairsHeldOut, leave_pair_out
 from gamewarden.evaluation.plans import ACTOR, FARM
 from gamewarden.evaluation.side_by_side import SideBySide
 from gamewarden.evaluation.summaries import distinct_units
 from gamewarden.intervals import share_interval
+from gamewarden.learning.label_sources import without_model_made
 from gamewarden.pipeline.fitting import detector_recipe
 from gamewarden.pipeline.scoring import rows_to_judge
 from gamewarden.pipeline.sources import USUAL, RunOptions, Table
 from gamewarden.pipeline.splitting import Splitting, compare_rows, compare_splits, keep_results
-from gamewarden.pipeline.wholes import on_clock
-from gamewarden.provenance import without_model_made
 from gamewarden.readers.logs.operator_tables import Labels, read_labels
 from gamewarden.streams import WatchedEvents
 from gamewarden.verdicts.prevalence import Prevalence
@@ -99,9 +98,9 @@ def detectors_to_try(names: Sequence[str], protocol: Protocol) -> tuple[str, ...
         ConfigError: one is unknown or learns from tables, or they do not see the same feature.
     """
     for name in names:
-        if name not in detectors.names():
+        if name not in detectors.of_sources():
             raise ConfigError(
-                f"evaluate: {name!r} cannot be tried on a log; choose among {', '.join(detectors.names())}"
+                f"evaluate: {name!r} cannot be tried on a log; choose among {', '.join(detectors.of_sources())}"
             )
         if features.load(detectors.feature_of(name)).input == "table":
             raise ConfigError(
@@ -133,7 +132,7 @@ def evaluate(
             f"{labels}: has no column {protocol.group!r} to group by; it has {', '.join(told.frame.columns)}"
         )
     seeing = [
-        on_clock(detector_recipe(name, feature, {}), run.time_zone)
+        detector_recipe(name, feature, {}).on_clock(run.time_zone)
         for name in detectors.of_feature(feature.name)
         if name in (tried or detectors.names())
     ][::-1]
@@ -157,8 +156,7 @@ def evaluate(
 def _at_cuts(result: SideBySide, seeing: Sequence[Detector]) -> Iterator[str]:
     """How the held-out periods fall at the cut of each detector that weighs accusing a human against missing a bot."""
     for detector in seeing:
-        cut: float | None = getattr(detector, "cut", None)
-        if cut is not None:
+        if (cut := detector.cut) is not None:
             rows = result.scores.filter(detector=detector.name)
             fpr, recall = (_share(rows.filter(bot=bot), cut) for bot in (False, True))
             yield f"{detector.name} at the cut of {cut:.3f}: FPR {fpr}, recall {recall}."
@@ -185,8 +183,7 @@ def _pairs_held_out(
     seeing: Sequence[Detector], measured: pl.DataFrame, labels: pl.DataFrame, protocol: Protocol
 ) -> PairsHeldOut:
     grouped = labels.with_columns(group=pl.col(protocol.group).cast(pl.String)) if protocol.group else labels
-    methods = [cast("Learns", one) if hasattr(one, "learn") else ByProbability(one) for one in seeing]
-    return leave_pair_out(methods, measured, grouped, most=protocol.pairs)
+    return leave_pair_out(seeing, measured, grouped, most=protocol.pairs)
 
 
 def evaluation_in_short(result: SideBySide | PairsHeldOut) -> pl.DataFrame:

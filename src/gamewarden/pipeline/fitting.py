@@ -14,7 +14,6 @@ from gamewarden.features.traffic.details import TrafficDetails
 from gamewarden.pipeline.measuring import measure, measured
 from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.sources import USUAL, RunOptions, given_to, stream_for
-from gamewarden.pipeline.wholes import on_clock
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
@@ -55,7 +54,7 @@ def fit(
     stream = stream_for(detector.feature, source, progress)
     frozen = detector.feature.learn(given_to(stream))
     seen = only_whole(measured(frozen, stream), run.limits)
-    recipe: Any = on_clock(detector, run.time_zone)
+    recipe: Any = detector.on_clock(run.time_zone)
     model: Model = replace(recipe, feature=frozen).fit(seen.frame, told.frame)
     return kept(model, to, (*seen.notes, *told.notes))
 
@@ -85,7 +84,7 @@ def fit_traces(
         notes += [f"{source.name}: {line}" for line in part.notes]
         parts.append(_named_after_file(part.frame, source, known))
     _refuse_shared_actors(parts, traces)
-    model = on_clock(detector, run.time_zone).fit(pl.concat(parts), told.frame)
+    model = detector.on_clock(run.time_zone).fit(pl.concat(parts), told.frame)
     return kept(model, to, (*notes, *told.notes))
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 
 from gamewarden.errors import ReadError
-from gamewarden.labels import UNCERTAIN_VOTES
-from gamewarden.provenance import settle, without_model_made
+from gamewarden.learning.label_sources import resolve, without_model_made
+from gamewarden.learning.labels import UNCERTAIN_VOTES
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.verdicts.budget import Budget
 from gamewarden.verdicts.reviewed import FLAGS_SCHEMA, Accepted, flags_promised, offer
@@ -20,7 +20,7 @@ def budget_of_flags(accepted: Accepted, reviewed: Path, time_zone: str | None = 
     Raises:
         ReadError: the table cannot be read, or no person reviewed anybody in it.
     """
-    told = without_model_made(settle(read_labels(reviewed, time_zone).frame).frame).frame
+    told = without_model_made(resolve(read_labels(reviewed, time_zone).frame).frame).frame
     sure = pl.col("bot") & (pl.col("votes") != UNCERTAIN_VOTES).fill_null(value=True)
     outcomes = told.group_by("actor").agg(sure.all().alias("bot"))
     if not outcomes.height:

@@ -1,29 +1,30 @@
 """Learning how much each detector counts, from actors that none of them had seen."""
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
-from gamewarden import detectors, folds
+from gamewarden import detectors
 from gamewarden.config import Config
-from gamewarden.contracts import Detector, Feature, Model, Progress, Source, no_progress
+from gamewarden.contracts import Model, Progress, Source, no_progress
+from gamewarden.detectors.fusion.model import FusionModel
+from gamewarden.detectors.fusion.recipe import Fusion
+from gamewarden.detectors.fusion.scores import Scores
 from gamewarden.errors import FitError
-from gamewarden.labels import label_periods
+from gamewarden.learning import folds
+from gamewarden.learning.labels import label_periods
+from gamewarden.learning.styles import Styles
 from gamewarden.pipeline.fitting import Fitted, kept
-from gamewarden.pipeline.judging import speakers_of
+from gamewarden.pipeline.judging import infos_of
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.scoring import hear, load_models, models_for
 from gamewarden.pipeline.sources import USUAL, RunOptions
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.spans import parse_span
-from gamewarden.styles import Styles
-from gamewarden.verdicts.fusion import Fusion
-from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.periods import Clock, played, roll_up, side_by_side
 
 _LEAST_MODELS = 2  # one voice needs no fusing
@@ -33,12 +34,6 @@ def styles_of(config: Config) -> Styles:
     """The borders between styles that the settings name."""
     given = config.styles
     return Styles(given.hardcore_hours, given.grinder_kills, given.newbie_level, given.borders == "learned")
-
-
-def styles_for(recipe: type, config: Config) -> dict[str, Styles]:
-    """The option of a detector that compares people by style, from the settings; nothing for one that cannot."""
-    names = {option.name for option in fields(cast("Any", recipe))}
-    return {"styles": styles_of(config)} if "styles" in names else {}
 
 
 def fit_fusion(
@@ -75,7 +70,7 @@ def fit_fusion(
     features = {name: seen.frame for name, seen in measured.items()}
     model = fuse(heard.models, features, told.frame, fusion=fusion, cut=cut, discount=config.chunks.discount)
     notes = dict.fromkeys(line for seen in measured.values() for line in seen.notes)
-    return kept(cast("Model", model), to, (*notes, *heard.caveats, *told.notes))
+    return kept(model, to, (*notes, *heard.caveats, *told.notes))
 
 
 def fuse(
@@ -89,35 +84,15 @@ def fuse(
 ) -> FusionModel:
     """The fusion of these models, from what their recipes say of actors they had not seen."""
     scores = pl.concat([_strangers_scores(model, features[model.card.id], labels, fusion) for model in models])
-    speakers = speakers_of(models)
-    table = side_by_side(roll_up(scores, speakers, cut, discount), played(features.values(), fusion.styles, cut))
-    return fusion.fit(table, labels, speakers, cut, discount)
-
-
-def recipe_of(model: Model) -> Detector:
-    """The recipe a model was made with, around its frozen feature."""
-    name = model.card.detector
-    recipe: Any = detectors.load(name)
-    given = {**model.card.recipe}
-    options: dict[str, Any] = {}
-    for option in fields(recipe):
-        if option.name in given:
-            value = given[option.name]
-            options[option.name] = (
-                Styles.from_dict(value)
-                if isinstance(option.default, Styles)
-                else tuple(value)
-                if isinstance(value, list)
-                else value
-            )
-    feature: Feature = feature_of(model.feature)
-    made: Detector = recipe(feature=feature, **options)
-    return made
+    infos = infos_of(models)
+    table = side_by_side(roll_up(scores, infos, cut, discount), played(features.values(), fusion.styles, cut))
+    heard = {name: info for name, info in infos.items() if name in table.columns}
+    return replace(fusion, feature=Scores(heard, cut.every, cut.time_zone, discount)).fit(table, labels)
 
 
 def _strangers_scores(model: Model, features: pl.DataFrame, labels: pl.DataFrame, fusion: Fusion) -> pl.DataFrame:
     """SCORES of every labelled actor by the model's recipe, fitted without it, under the model's own name."""
-    recipe = recipe_of(model)
+    recipe = detectors.load(model.card.detector).from_dict(model.card.recipe, feature_of(model.feature))
     actors = (
         label_periods(features, labels, "fit fusion")
         .rows.group_by("actor")
@@ -126,7 +101,7 @@ def _strangers_scores(model: Model, features: pl.DataFrame, labels: pl.DataFrame
     )
     bot = actors["bot"].to_numpy()
     groups = actors["group"].to_numpy().astype(np.str_)
-    fold = folds.deal(groups, bot, folds.possible(groups, bot, fusion.folds), fusion.seed)
+    fold = folds.assign_folds(groups, bot, folds.max_folds(groups, bot, fusion.folds), fusion.seed)
     parts = []
     for part in range(int(fold.max()) + 1):
         out = actors.filter(pl.Series(fold == part))["actor"].implode()

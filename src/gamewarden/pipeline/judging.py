@@ -8,8 +8,10 @@ from typing import Protocol
 
 import polars as pl
 
+from gamewarden import detectors
 from gamewarden.config import Config
 from gamewarden.contracts import Model, Progress, Source, no_progress
+from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import ModelError
 from gamewarden.features import load as load_feature
 from gamewarden.pipeline.doubting import doubted
@@ -24,10 +26,8 @@ from gamewarden.store import models as stored_models
 from gamewarden.tables import EVIDENCE, VERDICTS, check
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.combining import combine
-from gamewarden.verdicts.fusion_model import NAME as FUSION
-from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.meeting import Limits, least_covered, least_of_row, only_covered, whole_enough
-from gamewarden.verdicts.periods import KEY, Clock, Speaker, marks_of, periods_of, played, roll_up, side_by_side
+from gamewarden.verdicts.periods import KEY, Clock, ModelInfo, marks_of, periods_of, played, roll_up, side_by_side
 from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.words import counted
@@ -148,7 +148,7 @@ def judged(
     own = {model.card.id: _whole_scores(model, features[model.card.id], rules.covered) for model in models}
     scores = pl.concat(list(own.values()))
     marks = marks_of(scores, rules.cut)
-    parts = _of_whole_periods(roll_up(scores, speakers_of(models), rules.cut, rules.repeated), marks, models, rules)
+    parts = _of_whole_periods(roll_up(scores, infos_of(models), rules.cut, rules.repeated), marks, models, rules)
     fused = combine(parts, rules.together, rules.bots) if fusion is None else _fused(fusion, parts, features, rules)
     verdicts = rules.points.verdicts(fused, parts, marks)
     shown = pl.concat([at_share(own[model.card.id], prior_of(model.card), rules.bots) for model in models])
@@ -168,12 +168,10 @@ def _whole_scores(model: Model, features: pl.DataFrame, covered: float) -> pl.Da
     return whole_enough(model.score(features), least)
 
 
-def speakers_of(models: Sequence[Model]) -> dict[str, Speaker]:
+def infos_of(models: Sequence[Model]) -> dict[str, ModelInfo]:
     """What has to be known of each model before its scores are added to others', by the model's id."""
     return {
-        model.card.id: Speaker(
-            model.card.detector, model.feature.name, prior_of(model.card), getattr(model, "days", None)
-        )
+        model.card.id: ModelInfo(model.card.detector, model.feature.name, prior_of(model.card), model.days)
         for model in models
     }
 
@@ -256,28 +254,28 @@ def rules_of(
 ) -> Rules:
     """The rules of a judgement: those of the settings, and of the fusion where there is one."""
     points = Points(policy.verdict.progressive, policy.verdict.conservative, policy.verdict.agree)
-    repeated = policy.chunks.discount if fusion is None else float(fusion.feature.options["discount"])
+    repeated = policy.chunks.discount if fusion is None else fusion.discount
     cut, together = _cut(fusion, every, policy, run), policy.verdict.discount
     return Rules(cut, points, repeated, together, prevalence.bots, run.limits.covered)
 
 
 def _cut(fusion: FusionModel | None, every: int | None, policy: Config, run: RunOptions) -> Clock:
     if fusion is not None:
-        return Clock(fusion.feature.options["every"], fusion.feature.options["time_zone"])
+        return fusion.clock
     return Clock(every or parse_span(policy.measure.every), run.time_zone or "UTC")
 
 
 def fusion_of(models: Path, found: Sequence[Model], every: int | None) -> tuple[FusionModel | None, tuple[str, ...]]:
     """The fusion in force where it can be used, and what has to be said of it."""
-    stored = next((one for one in model_registry.in_force(models) if one.detector == FUSION), None)
+    stored = next((one for one in model_registry.in_force(models) if detectors.fuses(one.detector)), None)
     if stored is None:
         return None, ()
     fusion = FusionModel.from_dict(stored_models.load(stored.path))
-    wanted, there = {voice.model for voice in fusion.voices}, {model.card.id for model in found}
+    wanted, there = {term.model for term in fusion.terms}, {model.card.id for model in found}
     if not wanted & there:
         return None, (f"{fusion.id} was fitted on other models and is not used; `gamewarden fit fusion` fits it anew",)
-    if every is not None and every != fusion.feature.options["every"]:
-        own = span_text(fusion.feature.options["every"])
+    if every is not None and every != fusion.clock.every:
+        own = span_text(fusion.clock.every)
         return None, (f"{fusion.id} was fitted on periods of {own} and is not used for others",)
     missing = [f"{name} is missing: the fusion does without it" for name in sorted(wanted - there)]
     unheard = [f"{name} is not part of {fusion.id}: it counts in agree alone" for name in sorted(there - wanted)]
@@ -288,7 +286,7 @@ def _fused(
     fusion: FusionModel, parts: pl.DataFrame, features: Mapping[str, pl.DataFrame], rules: Rules
 ) -> pl.DataFrame:
     known = played(features.values(), fusion.styles.rule, rules.cut)
-    fused = fusion.fuse(side_by_side(parts, known)).drop_nulls("alarm")
+    fused = fusion.score(side_by_side(parts, known)).select(*KEY, "probability", "alarm").drop_nulls("alarm")
     return at_share(fused, prior_of(fusion.card), rules.bots)
 
 

@@ -9,26 +9,24 @@ import polars as pl
 from gamewarden import detectors, features
 from gamewarden.contracts import Card, Model
 from gamewarden.store import model_registry
-from gamewarden.verdicts.fusion_model import NAME as FUSION
-from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
 from gamewarden.verdicts.reach import Reach, Voice
 
 _ORDER = {CONSERVATIVE: 0, PROGRESSIVE: 1, NEITHER: 2}
 
 
-def reach_of(models: Sequence[Model], fusion: FusionModel | None, points: Points) -> tuple[str, ...]:
+def reach_of(models: Sequence[Model], fusion: Model | None, points: Points) -> tuple[str, ...]:
     """Why nobody can reach the conservative point with these models, where that is so."""
     families = [Voice(model.feature.name, _humans(model.card)) for model in _speaking(models)]
-    together = None if fusion is None else Voice(fusion.id, _humans(fusion.card))
+    fused = None if fusion is None else Voice(fusion.id, _humans(fusion.card))
     inputs = {features.load(model.feature.name).input for model in models}
     others = [
         name
-        for name in detectors.names()
+        for name in detectors.of_sources()
         if (seen := detectors.feature_of(name)) not in {voice.name for voice in families}
         and features.load(seen).input in inputs
     ]
-    told = Reach(points, families, together).sentence(others)
+    told = Reach(points, families, fused).sentence(others)
     heard = [*(model.card for model in _speaking(models)), *([] if fusion is None else [fusion.card])]
     return (*rare_styles(heard, points), *([] if told is None else [told]))
 
@@ -59,14 +57,12 @@ def other_voices(directory: Path, model: Model) -> Iterator[str]:
     """Why `judge` may see an account otherwise than this model alone does, where it may."""
     stored = {one.detector for one in model_registry.in_force(directory)}
     kind = features.load(model.feature.name).input
-    mates = {name for name in detectors.names() if features.load(detectors.feature_of(name)).input == kind}
-    others = [name for name in (FUSION, *detectors.names()) if name in stored and name in {FUSION, *mates}]
+    mates = [name for name in detectors.of_sources() if features.load(detectors.feature_of(name)).input == kind]
+    fusing = [name for name in detectors.names() if detectors.fuses(name)]
+    others = [name for name in (*fusing, *mates) if name in stored]
     others = [name for name in others if name != model.card.detector]
     first = next(name for name in detectors.of_feature(model.feature.name) if name in stored)
-    if (
-        all(name != FUSION and detectors.feature_of(name) == model.feature.name for name in others)
-        and first == model.card.detector
-    ):
+    if all(detectors.feature_of(name) == model.feature.name for name in others) and first == model.card.detector:
         same = ", ".join((first, *others))
         yield from [f"`judge` gives the same points; its probability is the mean of {same}."] if others else []
     else:

@@ -9,10 +9,9 @@ import polars as pl
 
 from gamewarden import __version__
 from gamewarden.contracts import Fingerprint, Model, Progress, Recipe, Source, canonical_json, digest, no_progress
-from gamewarden.detectors.calibration import short_options
 from gamewarden.files import names_kept_together
+from gamewarden.learning.calibration import short_options
 from gamewarden.pipeline.judging import Judgement, Rules, Verdicts, evidence_behind, rows_behind
-from gamewarden.pipeline.shelving import Kept
 from gamewarden.store import verdicts
 from gamewarden.store.sealed import sha256
 from gamewarden.verdicts.periods import KEY, Clock, periods_of
@@ -72,7 +71,7 @@ def rules_values(rules: Rules) -> dict[str, Any]:
     return {"every": rules.cut.every, "time_zone": rules.cut.time_zone} | asdict(rules.points) | others
 
 
-def model_values(model: Kept) -> dict[str, Any]:
+def model_values(model: Model) -> dict[str, Any]:
     """How a document names a model: by its id, and by what exactly was in it."""
     return {"id": model.card.id, "sha256": sha256(model.to_dict())}
 

@@ -18,7 +18,6 @@ from gamewarden.pipeline.session_models import sessions_to_judge
 from gamewarden.pipeline.sources import USUAL, RunOptions, Table, stream_for
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.verdicts.fusion_model import NAME as FUSION
 from gamewarden.verdicts.meeting import Limits, said_once
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
@@ -29,7 +28,9 @@ def load_models(directory: Path, detector: str | None = None) -> list[Model]:
     Raises:
         ModelError: there is no such model, or it is damaged.
     """
-    found = {stored.detector: stored for stored in model_registry.in_force(directory) if stored.detector != FUSION}
+    found = {
+        stored.detector: stored for stored in model_registry.in_force(directory) if not detectors.fuses(stored.detector)
+    }
     if detector is not None and detector not in found:
         raise ModelError(f"{directory}: there is no model of {detector!r}, only of {', '.join(found)}")
     names = [name for name in (*detectors.names(), *found) if name in found] if detector is None else [detector]

@@ -12,7 +12,6 @@ from gamewarden.pipeline.fitting import Fitted, kept
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.prevalence import scored
 from gamewarden.pipeline.sources import USUAL, RunOptions, Table, as_strict
-from gamewarden.pipeline.wholes import on_clock
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.streams import WatchedMessages
 from gamewarden.tables import LABELS, SESSIONS, check
@@ -72,7 +71,7 @@ def fit_sessions(
         )
     gathered = _gather(detector.feature, used, progress)
     known, notes = _labels(gathered.rows, labels, run.time_zone)
-    model = on_clock(detector, run.time_zone).fit(gathered.rows.drop("folder_says"), known)
+    model = detector.on_clock(run.time_zone).fit(gathered.rows.drop("folder_says"), known)
     left_out = [f"{one.name}: left out, no folder says what it is" for one in found if one not in used]
     notes = (*gathered.notes, *notes, *left_out)
     return FittedSessions(kept(model, to, notes), _unknown(model, gathered.rows, known, prevalence))

@@ -10,6 +10,7 @@ import polars as pl
 
 from gamewarden import detectors, features
 from gamewarden.contracts import Card, Model, Recipe, canonical_json
+from gamewarden.detectors.fusion.scores import Scores
 from gamewarden.errors import GamewardenError, ModelError
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.presentation.card import card_markdown
@@ -19,10 +20,7 @@ from gamewarden.store.model_registry import Promotion
 from gamewarden.store.models import Stored
 from gamewarden.store.results import load_results, results_in_short
 from gamewarden.tables import TIME, DataType
-from gamewarden.verdicts.fusion_model import NAME as FUSION
-from gamewarden.verdicts.fusion_model import SCORES_OF, FusionModel
 
-Kept = Model | FusionModel  # what a shelf can hold
 _ROW: dict[str, DataType] = {
     "model": pl.String,
     "detector": pl.String,
@@ -72,27 +70,16 @@ class Page:
         return [now, *(_told(line, self.card.id) for line in self.history)]
 
 
-def load_model(directory: Path, text: str) -> Kept:
+def load_model(directory: Path, text: str) -> Model:
     """A model by its id or an unambiguous part of it.
 
     Raises:
         ModelError: there is no such model, it is damaged, or of a detector that is unknown here.
     """
-    return revive(stored_models.load(model_registry.find(directory, text).path))
+    return detectors.load_model(stored_models.load(model_registry.find(directory, text).path))
 
 
-def revive(values: Mapping[str, Any]) -> Kept:
-    """A model, or a fusion of several, back from the values that the store read.
-
-    Raises:
-        ModelError: a value in it cannot be.
-    """
-    if values.get("detector") == FUSION:
-        return FusionModel.from_dict(values)
-    return detectors.load_model(values)
-
-
-def page_of(model: Kept, directory: Path) -> Page:
+def page_of(model: Model, directory: Path) -> Page:
     """A stored model's page."""
     card = model.card
     told = [line for line in model_registry.promotions(directory) if card.id in (line.model, line.instead_of)]
@@ -102,7 +89,7 @@ def page_of(model: Kept, directory: Path) -> Page:
 
 def needs_of(recipe: Recipe) -> dict[str, Any]:
     """What a feature cannot do without, and what it does better with; what a fusion listens to."""
-    if recipe.name == SCORES_OF:
+    if recipe.name == Scores.name:
         return {"scores of": list(recipe.options["models"])}
     feature = features.load(recipe.name)
     columns = list(getattr(feature_of(recipe), "own_needs", feature.requires))
@@ -159,7 +146,7 @@ def _row(stored: Stored, in_force: bool) -> dict[str, Any]:  # noqa: FBT001  a c
     saved = datetime.fromtimestamp(stored.path.stat().st_mtime, UTC)
     row = {"model": stored.id, "detector": stored.detector, "in_force": in_force, "saved": saved}
     try:
-        card = revive(stored_models.load(stored.path)).card
+        card = detectors.load_model(stored_models.load(stored.path)).card
     except GamewardenError as error:
         return row | {"problem": str(error).removeprefix(f"{stored.path}: ")}
     times = {name: _time(card.training.get(name)) for name in ("since", "until")}

@@ -77,6 +77,8 @@ def stream_for(feature: Feature, source: Source, progress: Progress = no_progres
             return WatchedMessages(source.messages(strict=as_strict(feature)), progress)
         case "table":
             return WatchedRows(source.rows(), progress)
+        case "scores":
+            raise ReadError(f"{source.name}: {feature.name} is what other models say, and is measured from no source")
 
 
 def as_strict(feature: Feature) -> bool:
@@ -128,7 +130,7 @@ def feature_class_of(detector: str) -> type[Feature]:
 
 def input_of(detector: str) -> StreamKind:
     """What a detector's feature is measured from."""
-    return feature_class_of(detector).input
+    return "scores" if detectors.fuses(detector) else feature_class_of(detector).input
 
 
 def read(source: Source, lake: Path, progress: Progress = no_progress) -> Table:

@@ -1,7 +1,7 @@
 """Maintenance on a lake: what the logic flow of `drift` asks for, done with the lake, the models and the labels."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -11,7 +11,7 @@ import polars as pl
 from gamewarden import detectors
 from gamewarden.clock import Clock, Period
 from gamewarden.config import Maintain
-from gamewarden.contracts import Feature, Model
+from gamewarden.contracts import Detector, Feature, Model
 from gamewarden.drift import retraining, validation
 from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, silent_kinds
 from gamewarden.drift.correlation import agreement, by_actor
@@ -327,19 +327,9 @@ def content_of(stretches: Stretches, period: Period) -> str | None:
     return stretches.content(to_micros(period.since), to_micros(period.until))
 
 
-def recipe_like(model: Model, feature: Feature) -> Any:  # noqa: ANN401  a detector's recipe with options of its own
+def recipe_like(model: Model, feature: Feature) -> Detector:
     """The recipe that this model was fitted with, around another feature."""
-    recipe: Any = detectors.load(model.card.detector)
-    options = {one.name: one.default for one in fields(recipe) if one.name != "feature"}
-    given = {name: value for name, value in model.card.recipe.items() if name in options}
-    return recipe(feature=feature, **{name: _as_given(value, options[name]) for name, value in given.items()})
-
-
-def _as_given(value: Any, default: Any) -> Any:  # noqa: ANN401  any option of any recipe
-    """An option back from JSON: a list as the tuple it was, a part of a recipe as what its default is."""
-    if isinstance(value, Mapping) and hasattr(default, "from_dict"):
-        return type(default).from_dict(value)
-    return tuple(value) if isinstance(value, list) else value
+    return detectors.load(model.card.detector).from_dict(model.card.recipe, feature)
 
 
 def _known_kinds(feature: Feature, kinds: tuple[str, ...]) -> frozenset[str]:

@@ -7,20 +7,19 @@ from typing import Any
 
 import polars as pl
 
-from gamewarden import __version__
+from gamewarden import __version__, detectors
 from gamewarden.contracts import Model, Progress, Source, no_progress
+from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import GamewardenError, ModelError, VerdictError
 from gamewarden.pipeline.judging import Rules, evidence_behind, judged, rows_behind
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.recording import feature_name, model_values, rows_of
 from gamewarden.pipeline.scoring import rows_to_judge
-from gamewarden.pipeline.shelving import Kept, revive
 from gamewarden.pipeline.sources import USUAL, RunOptions
 from gamewarden.spans import parse_zone
 from gamewarden.store import models as stored_models
 from gamewarden.store import verdicts
 from gamewarden.tables import TIME, DataType, first_line
-from gamewarden.verdicts.fusion_model import FusionModel
 from gamewarden.verdicts.periods import KEY, Clock
 from gamewarden.verdicts.points import Points
 from gamewarden.verdicts.prevalence import Prevalence
@@ -68,7 +67,7 @@ class _Witness:
     def __init__(self, grounds: Grounds, progress: Progress) -> None:
         self._grounds = grounds
         self._progress = progress
-        self._models: dict[str, Kept] = {}
+        self._models: dict[str, Model] = {}
         self._digests: dict[str, str] = {}
         self._measured: dict[str, pl.DataFrame] = {}
         self._source = None if grounds.source is None else grounds.source.fingerprint()
@@ -117,7 +116,7 @@ class _Witness:
                 yield f"{name} is missing from {directory}"
                 return
             try:
-                self._models[name] = revive(stored_models.load(path))
+                self._models[name] = detectors.load_model(stored_models.load(path))
             except ModelError as error:
                 yield f"{name} is refused: {str(error).removeprefix(f'{path}: ')}"
                 return
@@ -163,7 +162,7 @@ class _Case:
     rules: Rules
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], known: Mapping[str, Kept], where: str) -> "_Case":
+    def of(cls, values: Mapping[str, Any], known: Mapping[str, Model], where: str) -> "_Case":
         """From a document and the models it names."""
         fusion = known.get(values["fusion"]["id"]) if values["fusion"] else None
         if fusion is not None and not isinstance(fusion, FusionModel):

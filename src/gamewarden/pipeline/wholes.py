@@ -1,14 +1,11 @@
 """What an alarm of a whole period promises, and for which models it cannot be promised."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
-from typing import Any, TypeVar
 
 import polars as pl
 
 from gamewarden.clock import Clock
 from gamewarden.contracts import Model
-from gamewarden.days import Days
 from gamewarden.spans import span_text
 from gamewarden.verdicts.periods import KEY, periods_of
 
@@ -16,22 +13,12 @@ PROMISE = (
     "alarms were combined without labels: a family's is the share of human days, of as many rows as this one and of "
     "all, that look at least as bot-like, and twice the mean of several families holds whatever they have in common"
 )
-_Recipe = TypeVar("_Recipe")
-
-
-def on_clock(recipe: _Recipe, time_zone: str | None) -> _Recipe:
-    """The recipe with whole days on the clock of this run's zone, where it calibrates days and was told no zone."""
-    own: Any = recipe
-    if time_zone is None or "time_zone" not in {option.name for option in fields(own)} or own.time_zone is not None:
-        return recipe
-    clocked: _Recipe = replace(own, time_zone=time_zone)
-    return clocked
 
 
 def unranked(scores: pl.DataFrame, models: Sequence[Model], cut: Clock) -> Iterator[str]:
     """Which models judged periods of several rows that they could not rank among whole human periods."""
     for model in models:
-        days: Days | None = getattr(model, "days", None)
+        days = model.days
         if days is not None and days.cut == cut:
             continue
         mine = scores.filter(pl.col("model") == model.card.id, pl.col("probability").is_not_null())

@@ -13,7 +13,7 @@ from gamewarden.evaluation.baselines import BASELINES
 from gamewarden.evaluation.metrics import Flags, Floats, Ranked
 from gamewarden.extras import need
 from gamewarden.files import whole_file
-from gamewarden.labels import label_periods
+from gamewarden.learning.labels import label_periods
 from gamewarden.presentation.lettering import lettering, spelled_out
 from gamewarden.tables import FEATURES, LABELS, check
 

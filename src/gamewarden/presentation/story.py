@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gamewarden.contracts import Card, Model
-from gamewarden.detectors.sentences import topic_of
+from gamewarden.learning.phrases import topic_of
 from gamewarden.outside import visible
 from gamewarden.verdicts.prevalence import Prevalence
 

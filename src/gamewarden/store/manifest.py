@@ -14,8 +14,8 @@ from typing import Any
 
 from gamewarden.coverage import Pulse
 from gamewarden.errors import ReadError, WriteError, short
-from gamewarden.facts import Count, Moment, misfit
 from gamewarden.files import hold_with_others, is_alone, write_text
+from gamewarden.learning.validation import Count, Moment, misfit
 from gamewarden.spans import DAY
 
 MANIFEST = "lake.json"

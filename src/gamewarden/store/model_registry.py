@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gamewarden.errors import ModelError, short
-from gamewarden.facts import misfit
+from gamewarden.learning.validation import misfit
 from gamewarden.store import models
 from gamewarden.store.append_log import AppendLog
 from gamewarden.store.models import Stored

@@ -15,13 +15,14 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Feature, Progress, no_progress
-from gamewarden.detectors.calibration import sigmoid
-from gamewarden.detectors.learning import bots
-from gamewarden.detectors.session_machines import ANGLE, EUCLID, MAHALANOBIS, Z_ANGLE
-from gamewarden.detectors.session_model import SessionModel
-from gamewarden.detectors.session_vectors import MORE, NINE, PUBLISHED, matrix
-from gamewarden.detectors.sessions import SessionAngle, SessionNetwork
+from gamewarden.detectors.session.classifiers import ANGLE, EUCLID, MAHALANOBIS, Z_ANGLE
+from gamewarden.detectors.session.model import SessionModel
+from gamewarden.detectors.session.recipe import SessionAngle, SessionNetwork
+from gamewarden.detectors.session.vectors import MORE, NINE, PUBLISHED
 from gamewarden.features.session.recipe import Sessions
+from gamewarden.learning.calibration import sigmoid
+from gamewarden.learning.columns import matrix
+from gamewarden.learning.out_of_fold import bots
 from gamewarden.presentation.session_plots import plot_activations, plot_numbers, plot_tracks
 from gamewarden.studies import Number
 from gamewarden.studies.ragnarok_traffic import recorded_windows, synthetic_windows, windows_by_role
@@ -229,7 +230,7 @@ def _shares(sessions: int) -> tuple[int, int]:
 
 
 def _decide(method: Method, values: Any, bot: Any, out: Any) -> Any:  # noqa: ANN401  arrays
-    return method.machine(values[~out], bot[~out]).decide(values[out])
+    return method.classifier(values[~out], bot[~out]).decide(values[out])
 
 
 def _told(rows: pl.DataFrame, decisions: Any) -> pl.DataFrame:  # noqa: ANN401  an array

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Feature, Progress, no_progress
-from gamewarden.detectors.traffic import TrafficDetector
+from gamewarden.detectors.traffic.recipe import TrafficDetector
 from gamewarden.evaluation.trends import Trend, trend
 from gamewarden.features.traffic.details import TrafficDetails
 from gamewarden.features.traffic.recipe import TrafficTest

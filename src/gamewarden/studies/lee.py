@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from gamewarden.contracts import Progress, no_progress
-from gamewarden.detectors.logistic import AccountDay, SelfSimilarityAlone
+from gamewarden.detectors.logistic.recipe import AccountDay, SelfSimilarityAlone
 from gamewarden.evaluation.cross_validation import evaluate
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.presentation.plots import plot_roc, plot_self_similarity

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from gamewarden.clock import Period
 from gamewarden.contracts import EventStream, Model, Progress, no_progress
-from gamewarden.detectors.logistic import AccountDay
+from gamewarden.detectors.logistic.recipe import AccountDay
 from gamewarden.drift import retraining, validation
 from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, silent_kinds
 from gamewarden.drift.correlation import agreement, by_actor

@@ -14,7 +14,7 @@ from statistics import mean, stdev
 import polars as pl
 
 from gamewarden.contracts import Progress, no_progress
-from gamewarden.detectors.actions import Frequency, Interval, TwoStage
+from gamewarden.detectors.actions.recipe import Frequency, Interval, TwoStage
 from gamewarden.evaluation.paired import Paired
 from gamewarden.presentation.plots import plot_curves
 from gamewarden.studies import Number

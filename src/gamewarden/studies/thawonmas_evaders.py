@@ -11,8 +11,8 @@ from itertools import islice
 import numpy as np
 import polars as pl
 
-from gamewarden.detectors.action_model import Machine
-from gamewarden.detectors.actions import Frequency, Interval, TwoStage
+from gamewarden.detectors.actions.model import LinearScorer
+from gamewarden.detectors.actions.recipe import Frequency, Interval, TwoStage
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.spans import HOUR, MINUTE
 from gamewarden.studies.thawonmas_cast import RESOURCES, Cast, Stage
@@ -76,7 +76,7 @@ def _log(stage: Stage, lives: list[tuple[str, str | None]]) -> FrameEvents:
     return FrameEvents(pl.concat([stage.life(*life).log for life in lives]))
 
 
-def _machines(feature: Actions, known: FrameEvents, labels: pl.DataFrame) -> dict[str, Machine]:
+def _machines(feature: Actions, known: FrameEvents, labels: pl.DataFrame) -> dict[str, LinearScorer]:
     table = feature.measure(known)
     two, often, gaps = (method(feature, enough=2).learn(table, labels) for method in (TwoStage, Frequency, Interval))
     weightless = tuple(replace(column, weight=0.0) for column in two.columns)
@@ -85,7 +85,7 @@ def _machines(feature: Actions, known: FrameEvents, labels: pl.DataFrame) -> dic
 
 
 def _row(
-    stage: Stage, feature: Actions, machines: dict[str, Machine], who: str, lives: list[tuple[str, str | None]]
+    stage: Stage, feature: Actions, machines: dict[str, LinearScorer], who: str, lives: list[tuple[str, str | None]]
 ) -> dict[str, object]:
     if not lives:
         return {"who": who, **dict.fromkeys((*BY, LOOT))}

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gamewarden.detectors.action_vectors import INTERVAL, OFTEN, StageOne, columns_of, counts_of, thinned
-from gamewarden.detectors.actions import Frequency, Interval, TwoStage
-from gamewarden.detectors.hinge import Machines
+from gamewarden.detectors.actions.hinge import Machines
+from gamewarden.detectors.actions.recipe import Frequency, Interval, TwoStage
+from gamewarden.detectors.actions.vectors import INTERVAL, OFTEN, StageOne, columns_of, counts_of, thinned
 from gamewarden.evaluation.metrics import Confusion
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.spans import MINUTE

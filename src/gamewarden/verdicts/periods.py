@@ -1,19 +1,19 @@
 """Scores inside a period become one answer a detector: what overlaps counts once, what repeats counts less."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import polars as pl
 
 from gamewarden.clock import LAST_MOMENT, Clock
-from gamewarden.days import Days, log_odds
-from gamewarden.styles import Styles
+from gamewarden.learning.days import log_odds
+from gamewarden.learning.model_info import ModelInfo
+from gamewarden.learning.styles import Styles
 from gamewarden.tables import SCORES, check
 
 __all__ = [
     "KEY",
     "Clock",
-    "Speaker",
+    "ModelInfo",
     "discounted",
     "log_odds",
     "marks_of",
@@ -24,16 +24,6 @@ __all__ = [
 ]
 
 KEY = ("actor", "since", "until")
-
-
-@dataclass(frozen=True)
-class Speaker:
-    """What has to be known of a model before its scores are added to others'."""
-
-    detector: str
-    family: str  # the feature it is fed by: detectors of one family see the same evidence
-    prior: float  # the share of bots its probabilities suppose
-    days: Days | None = None  # human days its own may be ranked among; None where a row is a period, or was never part
 
 
 def periods_of(table: pl.DataFrame, cut: Clock) -> pl.DataFrame:
@@ -58,11 +48,11 @@ def discounted(total: pl.Expr, parts: pl.Expr, discount: float) -> pl.Expr:
     return total / parts * (1 + discount * (parts - 1).clip(lower_bound=0))
 
 
-def roll_up(scores: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Clock, discount: float) -> pl.DataFrame:
+def roll_up(scores: pl.DataFrame, models: Mapping[str, ModelInfo], cut: Clock, discount: float) -> pl.DataFrame:
     """One row an actor, period and detector that had enough evidence, sorted by these.
 
     A score belongs to the period it ends in, so that a verdict rests on nothing that came after it. `evidence` is what
-    the scores add to the log-odds beyond the model's own prior; `order` the speaker's place, those that see most first;
+    the scores add to the log-odds beyond the model's own prior; `order` the model's place, those that see most first;
     `rows` how many scores there were. `alarm` is that of the whole period, ranked among the human periods of the model;
     without such, it is the mean of the rows' own, and `voices` says of how many.
 
@@ -70,7 +60,7 @@ def roll_up(scores: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Clock, d
         TableError: the scores lack a column.
     """
     known = pl.DataFrame(
-        [(model, speaker.family, speaker.prior, order) for order, (model, speaker) in enumerate(speakers.items())],
+        [(model, info.family, info.prior, order) for order, (model, info) in enumerate(models.items())],
         schema={"model": pl.String, "family": pl.String, "prior": pl.Float64, "order": pl.Int64},
         orient="row",
     )
@@ -92,16 +82,16 @@ def roll_up(scores: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Clock, d
         .rename({"begin": "since", "end": "until"})
         .sort("actor", "since", "detector")
     )
-    return _ranked(rolled, speakers, cut).drop("mean")
+    return _ranked(rolled, models, cut).drop("mean")
 
 
-def _ranked(rolled: pl.DataFrame, speakers: Mapping[str, Speaker], cut: Clock) -> pl.DataFrame:
+def _ranked(rolled: pl.DataFrame, models: Mapping[str, ModelInfo], cut: Clock) -> pl.DataFrame:
     """The alarms of whole periods in the place of their rows' mean, where a model knows human periods like these."""
     alarms, voices = rolled["alarm"].to_numpy().copy(), rolled["rows"].to_numpy().copy()
-    for model, speaker in speakers.items():
-        if speaker.days is not None and speaker.days.cut == cut:
+    for model, info in models.items():
+        if info.days is not None and info.days.cut == cut:
             mine = (rolled["model"] == model).to_numpy()
-            alarms[mine] = speaker.days.alarm(rolled["mean"].to_numpy()[mine], rolled["rows"].to_numpy()[mine])
+            alarms[mine] = info.days.alarm(rolled["mean"].to_numpy()[mine], rolled["rows"].to_numpy()[mine])
             voices[mine] = 1
     return rolled.with_columns(alarm=pl.Series(alarms), voices=pl.Series(voices))
 

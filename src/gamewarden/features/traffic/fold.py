@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from gamewarden.contracts import canonical_json
 from gamewarden.errors import MeasureError, ReadError
-from gamewarden.facts import Count, misfit
 from gamewarden.features.traffic.kernel import (
     DONE,
     PLAYER,
@@ -32,6 +31,7 @@ from gamewarden.features.traffic.kernel import (
     fold,
     spread,
 )
+from gamewarden.learning.validation import Count, misfit
 from gamewarden.tables import TRAFFIC
 
 if TYPE_CHECKING:
@@ -234,13 +234,13 @@ class Fold:
         for name, column in zip(_TYPES, batch.columns, strict=True):
             if column.null_count:
                 raise MeasureError(f"traffic: {column.null_count} packets have no {name}; every packet must have one")
-        self._look_at(actor.dictionary)
+        self._check(actor.dictionary)
         sizes = _values(size, np.int32)
         if sizes.view(np.uint32).max(initial=0) > self.test.longest:  # below 0 is beyond 2^31 here
             self._refuse_size(batch)
         return Packets(_values(actor.indices, np.int32), _values(at, np.int64), *_bits(up), sizes)
 
-    def _look_at(self, names: pa.Array) -> None:
+    def _check(self, names: pa.Array) -> None:
         """Batches often share a dictionary: who its names are is looked up once."""
         if _same_place(names, self._names):
             return

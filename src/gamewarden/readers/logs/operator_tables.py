@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from gamewarden.errors import ReadError
-from gamewarden.provenance import settle, without_model_made
+from gamewarden.learning.label_sources import resolve, without_model_made
 from gamewarden.readers.compression import Unpacked
 from gamewarden.readers.logs import delimited, jsonlines
 from gamewarden.readers.logs.columns import foreign, frame_of
@@ -51,7 +51,7 @@ def read_labels(path: Path, time_zone: str | None = None) -> Labels:
     text, undone = _read_own(path, LABELS)
     frame = check(_typed(text, LABELS, TimeReader(time_zone=time_zone), path), LABELS, str(path))
     once = frame.unique(maintain_order=True)
-    torn = _torn(without_model_made(settle(once).frame).frame)
+    torn = _torn(without_model_made(resolve(once).frame).frame)
     notes = [undone] if undone else []
     if doubles := frame.height - once.height:
         notes.append(f"{path}: {doubles:,} rows are there twice and count once")

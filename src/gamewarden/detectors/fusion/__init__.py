@@ -1,0 +1,1 @@
+"""How much each detector's answer counts beside the others': a detector that is fed by scores."""

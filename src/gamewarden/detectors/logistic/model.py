@@ -1,0 +1,67 @@
+"""A fitted model of an account's day: what its numbers mean in the words of the method."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from gamewarden.detectors.logistic.sentences import PHRASES
+from gamewarden.learning.logistic_model import Column, ColumnModel
+from gamewarden.learning.phrases import Seen, says, window_word
+
+__all__ = ["COUNTS", "SELF_SIM", "Column", "LogisticModel"]
+
+SELF_SIM = "self_sim"  # null here means: too little play to judge
+COUNTS = frozenset(
+    {
+        "cosim_count",
+        "cosim_uniq_count",
+        "cosim_zero_count",
+        "cosim_mode",
+        "total_log_count",
+        "npc_kill_count",
+        "trade_get_count",
+        "trade_give_count",
+        "retrieve_count",
+        "deposit_count",
+    }
+)
+
+WEAKNESSES = (
+    "Self-similarity cannot tell (3, 2) from (2, 3) or (1, 1) from (10, 10): different behaviour may look alike.",
+    "It holds for one game and one vocabulary: new event kinds change what is usual, and then a new model is needed.",
+    "Bots that play a short time, and people who run a bot for an hour a day, are mostly missed.",
+    "People who do one thing for hours (grinding, sitting) look more like bots than they are.",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogisticModel(ColumnModel):
+    """A fitted logistic regression on the numbers of an account's day."""
+
+    always_weak: ClassVar[tuple[str, ...]] = WEAKNESSES
+
+    @property
+    def counts(self) -> frozenset[str]:
+        """The columns that count something, used or not."""
+        return COUNTS
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns without which no row can be read."""
+        return tuple(dict.fromkeys((SELF_SIM, *self.recipe["columns"])))
+
+    def judged(self, table: pl.DataFrame) -> pl.Series:
+        """Which rows say enough to be judged: those with enough play to measure self-similarity."""
+        return table[SELF_SIM].is_not_null()
+
+    def sentences(self, table: pl.DataFrame, name: str, percentiles: tuple[float, ...]) -> list[str]:
+        """What one column says of each row."""
+        window = window_word(self.feature.options.get("unit"))
+        minutes = (table["until"] - table["since"]).dt.total_seconds() / 60
+        windows = table["windows"] if "windows" in table.columns else [None] * table.height
+        seen = (
+            Seen(name, value, percentiles, window, period, count, self.left_out.get(name, ""))
+            for value, period, count in zip(table[name], minutes, windows, strict=True)
+        )
+        return [says(one, PHRASES.get(name)) for one in seen]

@@ -1,0 +1,179 @@
+"""What a number means, in a sentence for a game master: never a verdict, always beside the typical human."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gamewarden.errors import ConfigError
+from gamewarden.spans import parse_span, span_text
+
+RARE = 0.10  # what at most one human in ten reaches is more than nearly all humans have
+UNCOMMON = 1 / 3  # what at most one in three reaches is more than most have; all else is usual
+_NEARLY_ALL, _MOST = "nearly all humans", "most humans"
+_SMALL = 10
+_PLACE = re.compile(r"\{(\w+)\}")
+_WINDOWS = {"1s": "second", "1m": "minute", "1h": "hour", "1d": "day"}
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """The words for one feature; `{window}` is the time unit, `{value}` the number, `{period}` the period's minutes."""
+
+    more: str  # more than {humans}
+    usual: str
+    less: str  # less than {humans}
+    shows: str  # the number behind it, where the lead does not give it
+    unseen: str  # why there is no number
+    decimals: int = 0
+    has: str = "a typical human has"
+    striking: str = ""  # stronger words for more than nearly all humans
+
+
+# Features of one topic measure nearly the same, and a regression shares a weight out among such features almost at
+# will, some above and some below zero: only their sum says which way the topic points.
+TOPICS: Mapping[str, tuple[str, ...]] = {
+    "How it repeats itself": ("self_sim", "cosim_mode"),
+    "How much it plays": (
+        "total_use_time_min",
+        "cosim_count",
+        "cosim_uniq_count",
+        "cosim_zero_count",
+        "total_log_count",
+        "log_count_per_min",
+    ),
+    "What it hunts": ("npc_kill_count", "main_char_level"),
+    "What it trades and stores": ("trade_get_count", "trade_give_count", "retrieve_count", "deposit_count"),
+    "How it moves": (
+        "move_dx",
+        "move_dy",
+        "move_distance",
+        "move_gap_ms",
+        "turn_mean_deg",
+        "turn_circular_variance",
+        "turn_back_share",
+    ),
+    "How it fights and loots": (
+        "take_gap_ms",
+        "turn_to_take_ms",
+        "attack_to_take_ms",
+        "continuous_attacks_per_s",
+        "once_attacks_per_s",
+    ),
+    "How much it sends": ("packets_per_s",),
+}
+OTHER_TOPIC = "What else it does"
+# Numbers of a chunk of play, by how their names begin.
+_TOPIC_OF_CHUNKS = {
+    "a_": "What it does",
+    "done_": "What it does",
+    "i_": "How long it waits",
+    "m_": "How regularly it acts",
+    "d_": "How regularly it acts",
+}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One number of one period, beside what humans showed in training."""
+
+    feature: str
+    value: float | None
+    percentiles: Sequence[float]  # of the training humans, 0 % to 100 %; empty where the model does not use it
+    window: str = "window"
+    period: float = 0.0  # minutes
+    windows: int | None = None  # how many windows were measured, where the table says so
+    unused: str = "unknown"  # why the model does not use it
+
+
+def topic_of(feature: str) -> str:
+    """The topic a feature belongs to."""
+    named = next((topic for topic, features in TOPICS.items() if feature in features), None)
+    begins = next((topic for start, topic in _TOPIC_OF_CHUNKS.items() if feature.startswith(start)), OTHER_TOPIC)
+    return named or begins
+
+
+def says(seen: Seen, phrase: Phrase | None = None) -> str:
+    """One sentence: what it means, then the number, then the typical human; in these words or in plain ones."""
+    phrase = phrase or plain(_name(seen.feature))
+    words = {"window": seen.window, "Window": seen.window.capitalize(), "period": _number(seen.period, 0)}
+    if seen.value is None:
+        return _filled(_unseen(seen, phrase), words)
+    words["value"] = _number(seen.value, phrase.decimals)
+    if not seen.percentiles:
+        return f"{_name(seen.feature)} {words['value']}: the model does not use it ({seen.unused})."
+    lead, words["humans"], aside = _rarity(seen.value, seen.percentiles, phrase)
+    shows = _filled(phrase.shows, words) + ", " if phrase.shows else ""
+    typical = _number(median(seen.percentiles), phrase.decimals)
+    return f"{_filled(lead, words)}: {shows}{phrase.has} {typical}{aside}."
+
+
+def window_word(unit: object) -> str:
+    """How to call a time unit, as text or microseconds: "60s" is a minute, 5000000 a 5s window."""
+    try:
+        text = span_text(parse_span(unit) if isinstance(unit, str) else unit if isinstance(unit, int) else 0)
+    except ConfigError:
+        text = ""
+    return _WINDOWS.get(text, f"{text} window" if unit and text else "window")
+
+
+def median(percentiles: Sequence[float]) -> float:
+    """The middle of a row of percentiles."""
+    return percentiles[len(percentiles) // 2]
+
+
+def _unseen(seen: Seen, phrase: Phrase) -> str:
+    if seen.feature == "self_sim" and seen.windows is not None:
+        return f"Too little play to judge: only {_number(seen.windows, 0)} {{window}}s were measured."
+    return phrase.unseen
+
+
+def _rarity(value: float, percentiles: Sequence[float], phrase: Phrase) -> tuple[str, str, str]:
+    """The phrase that fits, whom it exceeds, and how many humans go as far."""
+    humans = np.asarray(percentiles)
+    reach, stay = float(np.mean(humans >= value)), float(np.mean(humans <= value))
+    if reach <= RARE:
+        return phrase.striking or phrase.more, _NEARLY_ALL, _aside(reach, "up")
+    if stay <= RARE:
+        return phrase.less, _NEARLY_ALL, _aside(stay, "down")
+    if reach <= UNCOMMON:
+        return phrase.more, _MOST, _aside(reach, "up")
+    if stay <= UNCOMMON:
+        return phrase.less, _MOST, _aside(stay, "down")
+    return phrase.usual, "", ""
+
+
+def _aside(share: float, way: str) -> str:
+    if not share:
+        return f" (no human in training was that far {way})"
+    only = "only " if share <= RARE else ""
+    return f" ({only}{max(1, round(100 * share))} % of humans are that far {way})"
+
+
+def _number(value: float, decimals: int) -> str:
+    """1436 -> "1,436"; a small broken number keeps one decimal."""
+    if decimals == 0 and value != round(value) and abs(value) < _SMALL:
+        decimals = 1
+    return f"{value:,.{decimals}f}"
+
+
+def _filled(text: str, words: Mapping[str, str]) -> str:
+    """The text with our words in it; whatever else stands in braces was written by somebody else and stays."""
+    return _PLACE.sub(lambda place: words.get(place[1], place[0]), text)
+
+
+def plain(name: str) -> Phrase:
+    """The words for a number of which only the name is known."""
+    return Phrase(
+        f"{name} is higher than with {{humans}}",
+        f"{name} is as usual",
+        f"{name} is lower than with {{humans}}",
+        "{value}",
+        f"{name} was not measured.",
+        2,
+    )
+
+
+def _name(feature: str) -> str:
+    return feature.replace("_", " ").capitalize()

@@ -1,0 +1,169 @@
+"""The humans whom a decision value is compared with, and what it means beside them.
+
+Every learned score rests on decision values of people the method had not seen: they calibrate `probability`, and they
+are the reference of `alarm`, all together and by play style.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Protocol, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from gamewarden.contracts import canonical_json
+from gamewarden.extras import need
+from gamewarden.intervals import auc_interval
+from gamewarden.learning.exposure import People
+from gamewarden.learning.styles import STYLES, Styles
+from gamewarden.learning.validation import Natural, Rising, Rule, adds_up
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+_Weights = Annotated[
+    tuple[float, ...], Rule(lambda v: all(0 < weight <= 1 for weight in v), "a row of numbers above 0, at most 1")
+]
+LEAST_STEEPNESS = 0.01  # log-odds a standard deviation of the decision values
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The training humans' held-out decision values, rising; each human weighs 1, shared among its periods.
+
+    With one period a human, `alarm` is (k + 1) / (n + 1) to the letter. With several, k adds the share of each human's
+    periods that look at least as bot-like, so that a human seen on thirty days is still one human and n humans can
+    never claim less than 1 in n + 1 (the hierarchical form of conformal prediction).
+    """
+
+    values: Rising
+    weights: _Weights
+    humans: Natural
+
+    @classmethod
+    def of(cls, humans: pl.DataFrame) -> "Reference":
+        """From the humans' periods: actor, and the decision value as `held_out`."""
+        shared = humans.with_columns(weight=1.0 / pl.len().over("actor")).sort("held_out", "weight")
+        return cls(tuple(shared["held_out"].to_list()), tuple(shared["weight"].to_list()), shared["actor"].n_unique())
+
+    @cached_property
+    def _sorted(self) -> tuple[Floats, Floats]:
+        weights = np.asarray(self.weights, dtype=np.float64)
+        beyond = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
+        return np.asarray(self.values, dtype=np.float64), np.minimum(beyond, self.humans)
+
+    def alarm(self, decisions: Floats) -> Floats:
+        """The share of humans that look at least as bot-like, counting this one as one more."""
+        values, beyond = self._sorted
+        at_least_as_bot_like = beyond[np.searchsorted(values, decisions, side="left")]
+        share: Floats = (at_least_as_bot_like + 1.0) / (self.humans + 1.0)
+        return share
+
+    def agreements(self) -> Iterator[tuple[str, bool]]:
+        """What must hold between its values."""
+        yield "the reference's values and weights are equally many", len(self.values) == len(self.weights)
+        yield "the reference's weights add up to the humans", adds_up(self.weights, self.humans)
+
+
+@dataclass(frozen=True)
+class StyleReferences:
+    """The same humans by play style: a row is compared with people who play as it does.
+
+    Given its style, a new human's row is exchangeable with the rows of that style of the reference humans, whatever the
+    other styles look like, so that the share of humans of one's own style holds style by style, for any number of
+    humans. `alarm` is never below the share among all humans either: it holds within a style and as a whole, and people
+    of a kind the styles do not know are not accused for being rare in theirs. A style nobody had has the alarm 1.
+    """
+
+    rule: Styles
+    by_style: Annotated[Mapping[str, Reference], Rule(lambda v: v.keys() <= set(STYLES), "reference humans by style")]
+
+    @classmethod
+    def of(cls, rule: Styles, humans: pl.DataFrame) -> Self:
+        """From the humans' rows of FEATURES, with the decision value as `held_out`."""
+        settled = rule.frozen(humans)
+        parts = humans.with_columns(style=settled.tell(humans)).partition_by("style", as_dict=True)
+        return cls(settled, {str(style): Reference.of(part) for (style,), part in sorted(parts.items())})
+
+    def alarm(self, table: pl.DataFrame, decisions: Floats, pooled: Reference) -> Floats:
+        """The share of humans that look at least as bot-like: of a row's own style or of all, whichever is larger."""
+        style = self.rule.tell(table).to_numpy()
+        alarms = np.ones(decisions.size)
+        for name, reference in self.by_style.items():
+            own = np.flatnonzero(style == name)
+            alarms[own] = np.maximum(reference.alarm(decisions[own]), pooled.alarm(decisions[own]))
+        return alarms
+
+    def counts(self) -> dict[str, int]:
+        """How many humans showed each style."""
+        return {name: reference.humans for name, reference in self.by_style.items()}
+
+
+class Comparison(Protocol):
+    """People to be compared with beside people as a whole."""
+
+    def alarm(self, table: pl.DataFrame, decisions: Floats, pooled: Reference) -> Floats:
+        """The share of people that look at least as bot-like: of all, or of those like oneself where it is larger."""
+
+
+def people_of(humans: pl.DataFrame, pooled: Reference, styles: Comparison | None = None) -> People:
+    """The reference humans as a budget counts them, from their rows: group, times, and the value as `held_out`."""
+    values = humans["held_out"].to_numpy()
+    alarms = pooled.alarm(values) if styles is None else styles.alarm(humans, values, pooled)
+    return People.of(humans.select("group", "since", "until", alarm=pl.Series(alarms)))
+
+
+def sigmoid(log_odds: Floats) -> Floats:
+    """Probabilities of log-odds of any size."""
+    small = np.exp(-np.abs(log_odds))
+    probability: Floats = np.where(log_odds >= 0, 1.0, small) / (1.0 + small)
+    return probability
+
+
+def platt(decisions: Floats, bot: Flags) -> tuple[float, float]:
+    """Slope and offset of the log-odds, with Platt's softened targets so that a perfect split stays finite.
+
+    A falling slope would turn the ranking round: a model that is worse than chance on held-out actors keeps its order
+    and says hardly more than how common bots were.
+    """
+    need("learning a model", "sklearn")
+    from sklearn.linear_model import LogisticRegression
+
+    spread = float(decisions.std()) or 1.0
+    target = np.where(bot, (bot.sum() + 1) / (bot.sum() + 2), 1 / ((~bot).sum() + 2))
+    twice = np.tile(decisions / spread, 2)[:, None]
+    says_bot = np.repeat([True, False], bot.size)
+    fitted = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-8, max_iter=1000).fit(
+        twice, says_bot, sample_weight=np.concatenate([target, 1 - target])
+    )
+    steepness = float(fitted.coef_[0, 0])
+    if steepness > LEAST_STEEPNESS:
+        return steepness / spread, float(fitted.intercept_[0])
+    share = target.mean()
+    return LEAST_STEEPNESS / spread, float(np.log(share / (1 - share)))
+
+
+def validation_of(
+    decisions: Floats, bot: Flags, slope: float, offset: float, groups: NDArray[np.str_]
+) -> dict[str, Any]:
+    """How good the held-out decision values are, and what so few groups leave possible: null where that is all."""
+    need("an AUC", "sklearn")
+    from sklearn.metrics import roc_auc_score
+
+    probability = sigmoid(slope * decisions + offset)
+    low, high = auc_interval(decisions, bot, groups) or (None, None)
+    return {
+        "auc": float(roc_auc_score(bot, decisions)),
+        "auc_low": low,
+        "auc_high": high,
+        "brier": float(np.mean((probability - bot) ** 2)),
+    }
+
+
+def plain_json(values: dict[str, Any]) -> dict[str, Any]:
+    """The values as JSON gives them back, so that a stored model equals the one that was stored."""
+    plain: dict[str, Any] = json.loads(canonical_json(values))
+    return plain

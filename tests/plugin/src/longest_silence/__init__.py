@@ -1,0 +1,1 @@
+"""How long an account is silent: people have to sleep."""
