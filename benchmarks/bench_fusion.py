@@ -65,7 +65,7 @@ def judged(world: World, seed: int) -> pl.DataFrame:
     scores = pl.concat([model.score(features[model.card.id].filter(fresh)) for model in models])
     parts = roll_up(scores, infos_of(models), cut, DISCOUNT)
     wide = side_by_side(parts, played(features.values(), fusion.styles.rule, cut))
-    both = wide.with_columns(fusion.fuse(wide)["probability"].alias(FUSED)).join(
+    both = wide.with_columns(fusion.score(wide)["probability"].alias(FUSED)).join(
         combine(parts, DISCOUNT, HALF).select(*KEY, pl.col("probability").alias(COMBINED)), on=KEY
     )
     named = both.rename({model.card.id: model.card.detector for model in models})

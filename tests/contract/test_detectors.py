@@ -16,6 +16,7 @@ from grounds import ground_of, recipe_of
 import plugins
 from gamewarden import detectors
 from gamewarden.contracts import Card, Detector, Model
+from gamewarden.errors import ConfigError
 from gamewarden.pipeline import input_of
 from gamewarden.presentation.card import card_markdown
 from gamewarden.tables import EVIDENCE, SCORES, TIME, check
@@ -243,3 +244,21 @@ def test_a_part_that_cannot_be_loaded_fails_its_own_tests_only(monkeypatch):
     with pytest.raises(Exception, match=r"'broken' .* cannot be loaded"):
         recipe_of("broken")
     assert recipe_of("account-day").name == "account-day"
+
+
+def test_an_option_that_cannot_be_used_is_refused_in_one_line(fitted):
+    recipe, _ = fitted
+    for option in (one for one in fields(recipe) if one.metadata.get("needs")):
+        wrong = next(
+            (value for value in (-1, 0, (), "no such word") if _refused(option.metadata["needs"], value)), None
+        )
+
+        with pytest.raises(ConfigError, match=f"{recipe.name}: {option.name} .* cannot be used; "):
+            recipe_of(recipe.name, **{option.name: wrong})
+
+
+def _refused(needs, value):
+    try:
+        return not needs.holds(value)
+    except TypeError:
+        return False

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gamewarden.contracts import Progress, no_progress
+from gamewarden.contracts import Decides, Progress, no_progress
 from gamewarden.errors import ConfigError, FitError
 from gamewarden.evaluation.metrics import Confusion, Floats
 from gamewarden.evaluation.splits import Split
@@ -25,13 +25,6 @@ DRAWS = 1000
 LEVEL = 0.95
 _LEAST = 2  # one to hold out, one to learn from
 Counts = NDArray[np.int64]
-
-
-class Decides(Protocol):
-    """A fitted classifier: positive is a bot's, NaN is no answer."""
-
-    def decide(self, features: pl.DataFrame) -> Floats:
-        """One number a row."""
 
 
 class Learns(Protocol):

@@ -7,7 +7,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from gamewarden.errors import ConfigError, ModelError, short
-from gamewarden.learning.validation import key_of, misfit, written_fields
+from gamewarden.learning.validation import key_of, misfit, plain_rules, written_fields
 
 _Model = TypeVar("_Model", bound="Named")
 _Part = TypeVar("_Part")
@@ -104,7 +104,7 @@ def _fitting(kinds: tuple[Any, ...], value: object) -> Any:  # noqa: ANN401  as 
 def _row(parts: tuple[Any, ...], value: list[Any]) -> tuple[Any, ...]:
     if parts[-1] is not Ellipsis:
         return tuple(build(part, one) for part, one in zip(parts, value, strict=True))
-    return tuple(value) if parts[0] in _PLAIN else tuple(build(parts[0], one) for one in value)
+    return tuple(value) if plain_rules(parts[0]) else tuple(build(parts[0], one) for one in value)
 
 
 @cache

@@ -63,7 +63,7 @@ def written_fields(kind: Any) -> list[Any]:  # noqa: ANN401  as above
 
 
 def _misfit_of_rules(kind: Any, value: object, where: str) -> str | None:  # noqa: ANN401  as above
-    if plain := _rules_of(kind):
+    if plain := plain_rules(kind):
         return None if all(rule.holds(value) for rule in plain) else _not(where, value, plain[-1].words)
     inside, *rules = get_args(kind)
     return misfit(inside, value, where) or _first(_broken(rule, value, where) for rule in rules)
@@ -81,7 +81,7 @@ def _misfit_of_row(kinds: tuple[Any, ...], value: object, where: str) -> str | N
     if not isinstance(value, list) or not (many or len(value) == len(kinds)):
         return _not(where, value, "a list" if many else f"a list of {len(kinds)}")
     # A model has ten thousands of numbers: the place of a wrong one is looked for only if there is one.
-    if many and (rules := _rules_of(kinds[0])) and all(all(map(rule.holds, value)) for rule in rules):
+    if many and (rules := plain_rules(kinds[0])) and all(all(map(rule.holds, value)) for rule in rules):
         return None
     each = kinds[:1] * len(value) if many else kinds
     return _first(misfit(kind, part, f"{where}[{at}]") for at, (kind, part) in enumerate(zip(each, value, strict=True)))
@@ -117,7 +117,8 @@ def _declared(kind: Any) -> tuple[Mapping[str, Any], frozenset[str]]:  # noqa: A
     return {key_of(one): wanted[one.name] for one in written_fields(kind)}, frozenset(missing)
 
 
-def _rules_of(kind: Any) -> tuple[Rule, ...]:  # noqa: ANN401  as above
+@cache
+def plain_rules(kind: Any) -> tuple[Rule, ...]:  # noqa: ANN401  as above
     """All that a plain value has to hold, its type first; nothing for what is not plain."""
     plain, *rules = get_args(kind) if get_origin(kind) is Annotated else (kind,)
     return (_PLAIN[plain], *rules) if plain in _PLAIN else ()

@@ -137,11 +137,13 @@ def _parts(table: pl.DataFrame, terms: tuple[FusionTerm, ...]) -> Iterator[Float
     patterns = np.zeros(table.height, dtype=np.int64)
     for at, column in enumerate(columns):
         patterns |= (~np.isnan(column)).astype(np.int64) << at
-    found, of_row = np.unique(patterns, return_inverse=True)
-    weights = [_weights(terms, int(pattern)) for pattern in found]
+    weights = np.full((len(terms), table.height), np.nan)
+    for pattern in np.unique(patterns[patterns > 0]):
+        rows = patterns == pattern
+        for at, weight in _weights(terms, int(pattern)).items():
+            weights[at, rows] = weight
     for at, term in enumerate(terms):
-        weight = np.array([each.get(at, np.nan) for each in weights])[of_row]
-        yield weight * ((columns[at] - term.mean) / term.deviation)
+        yield weights[at] * ((columns[at] - term.mean) / term.deviation)
 
 
 @lru_cache(maxsize=1024)
@@ -152,7 +154,7 @@ def _weights(terms: tuple[FusionTerm, ...], pattern: int) -> dict[int, float]:
     weights = np.array([term.weight for term in terms])
     correlation = np.array([term.correlation for term in terms])
     own = weights[spoke]
-    if spoke and silent:
+    if silent:
         missing = correlation[np.ix_(spoke, silent)] @ weights[silent]
         own = own + np.linalg.solve(correlation[np.ix_(spoke, spoke)], missing)
     return dict(zip(spoke, np.maximum(own, 0.0).tolist(), strict=True))
