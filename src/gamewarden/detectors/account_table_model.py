@@ -15,8 +15,9 @@ from gamewarden.detectors.ladders import LEAST
 from gamewarden.detectors.peers import Peers
 from gamewarden.detectors.promises import ACCOUNT, told
 from gamewarden.detectors.revival import table_fields
-from gamewarden.detectors.sentences import Phrase, Seen, median, says
+from gamewarden.detectors.sentences import Seen, median, says
 from gamewarden.errors import TableError
+from gamewarden.phrases import Phrase
 from gamewarden.tables import EVIDENCE, FEATURES, check
 
 IMPOSSIBLE = "impossible"  # the column that says which values of a row cannot be true
