@@ -8,7 +8,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from test_readers_packet_db import TEXT
 
 import ragnarok_bytes as ro
 from capture_bytes import pcap
@@ -17,6 +16,7 @@ from gamewarden.features.session.recipe import Sessions
 from gamewarden.pipeline import Reading, sessions_to_judge
 from gamewarden.pipeline.sessions import measure_sessions, session_sources
 from test_readers_message_captures import PORT, frames_of
+from test_readers_message_table import TEXT
 
 DATA = os.environ.get("GAMEWARDEN_DATA")
 SECOND = 1_000_000
@@ -240,7 +240,7 @@ def test_paper_mode_says_that_it_is_strict_and_is_wherever_sessions_are_measured
     for paper, packets in ((True, [1]), (False, [2])):
         for measure in (measure_sessions, sessions_to_judge):
             told = measure(Sessions(paper_mode=paper), [tmp_path / "a.adam"], Reading())
-            assert told.frame["packets"].to_list() == packets
+            assert told.frame["events"].to_list() == packets
     assert "implies --strict" in " ".join(done("measure", "session", "--help").stdout.split())
 
 

@@ -63,7 +63,7 @@ def backtest(question: Question, reading: Reading, progress: Progress = no_progr
     """
     old, new = (_model(path) for path in question.models)
     events = Watched(_past(question, reading), progress)
-    styles = _styles(days_like(feature_of(old.feature)).measure(events), question.styles)
+    styles = _styles(days_like(old.feature).measure(events), question.styles)
     listed = (
         _listed(old, events, reading, question.prevalence),
         _listed(new, events, reading, question.prevalence),

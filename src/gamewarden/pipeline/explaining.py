@@ -57,7 +57,7 @@ def explain(
         return _row_story(actor, source, model, prevalence, reading=reading, progress=progress)
     model = event_model(models, model.card.detector)
     feature = feature_of(model.feature)
-    by = "character" if getattr(feature, "by", "account") == "character" else "actor"
+    by = feature.entity
     alone = only(Watched(open_source(source, reading), progress), by, actor)
     shown = measured(feature, alone, reading.limits)
     if not shown.frame.height:

@@ -9,16 +9,15 @@ import polars as pl
 
 from gamewarden import features
 from gamewarden.config import Config
-from gamewarden.contracts import Feature, Progress, Recipe, coverage_of, no_progress, shown_by
+from gamewarden.contracts import Feature, Model, Progress, Recipe, Stream, coverage_of, no_progress, shown_by
 from gamewarden.errors import ModelError
-from gamewarden.features.account_table.recipe import AccountTable
-from gamewarden.features.actions.recipe import Actions
-from gamewarden.features.self_similarity.recipe import SelfSimilarity
+from gamewarden.features.folding import folded
+from gamewarden.features.self_similarity.recipe import By, SelfSimilarity
 from gamewarden.pipeline.likeness import only_alike
 from gamewarden.pipeline.sources import Reading, Table, Unquestioned, notes_of, open_for
 from gamewarden.readers.logs.operator_tables import read_vocabulary
 from gamewarden.spans import parse_span
-from gamewarden.verdicts.meeting import Limits
+from gamewarden.verdicts.meeting import Limits, least_of_row
 
 
 def feature_recipe(name: str, options: Mapping[str, Any], config: Config, reading: Reading) -> Feature:
@@ -58,38 +57,36 @@ def measure(feature: Feature, source: Path, reading: Reading, progress: Progress
     return measured(feature, Unquestioned(open_for(feature, source, reading, progress)))
 
 
-def measured(feature: Feature, stream: Any, limits: Limits | None = None) -> Table:  # noqa: ANN401  what the feature takes
+def measured(feature: Feature, stream: Stream, limits: Limits | None = None) -> Table:
     """FEATURES of a stream, and what the recipe and the source have to say beside them.
 
     Where a vocabulary was learned, periods of another vocabulary than its own, by `limits`, are not measured.
     """
-    warnings: tuple[str, ...] = getattr(feature, "warnings", ())
-    if isinstance(feature, SelfSimilarity):
-        frame, usage = feature.measure_with_usage(stream)
-        told = Table(frame, (*warnings, *notes_of(stream), *usage.sentences()))
-        return only_alike(_sighted(told, stream), feature, stream, limits or Limits())
-    frame = feature.measure(stream)
-    said = feature.remarks_on(frame) if isinstance(feature, AccountTable) else ()
-    told = Table(frame, (*warnings, *notes_of(stream), *said))
-    if feature.input != "events":
-        return told
-    if not isinstance(feature, Actions):
-        return _sighted(told, stream)
-    return only_alike(_sighted(told, stream, by_day=True), feature, stream, limits or Limits())
+    found = folded(feature, stream)
+    told = Table(found.frame, (*feature.warnings, *notes_of(stream), *found.notes.sentences()))
+    return only_alike(_sighted(told, feature, stream), feature, stream, limits or Limits())
 
 
-def _sighted(told: Table, stream: object, *, by_day: bool = False) -> Table:
+def _sighted(told: Table, feature: Feature, stream: Stream) -> Table:
     """FEATURES with the share that the source covers of each row's time, or of its day, and what it can show."""
     coverage = coverage_of(stream)
     if coverage is None:
         return replace(told, shows=shown_by(stream))
     day = (pl.col("until") - pl.duration(microseconds=1)).dt.truncate("1d")
-    times = told.frame.select(day.alias("since"), day.dt.offset_by("1d").alias("until")) if by_day else told.frame
-    return replace(told, frame=told.frame.with_columns(coverage.of(times)), shows=shown_by(stream))
+    days = told.frame.select(day.alias("since"), day.dt.offset_by("1d").alias("until"))
+    covered = coverage.of(days if feature.part_of_day else told.frame)
+    return replace(told, frame=told.frame.with_columns(covered), shows=shown_by(stream))
 
 
-def days_like(feature: Feature) -> SelfSimilarity:
+def least_measured(model: Model, limits: Limits) -> float:
+    """How much of the period of one row must be covered before a model scores it."""
+    return least_of_row(model.card.training, limits, part_of_day=features.load(model.feature.name).part_of_day)
+
+
+def days_like(recipe: Recipe) -> SelfSimilarity:
     """The recipe that shows a player's days and windows to people, whatever the detector looked at."""
-    if isinstance(feature, SelfSimilarity):
-        return feature
-    return SelfSimilarity(by=getattr(feature, "by", "account"), time_zone=getattr(feature, "time_zone", None))
+    if recipe.name == SelfSimilarity.name:
+        return SelfSimilarity.from_dict(recipe.options)
+    feature = feature_of(recipe)
+    by: By = "character" if feature.entity == "character" else "account"
+    return SelfSimilarity(by=by, time_zone=feature.time_zone)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gamewarden.readers.ragnarok.report import MessageReport
 
 FOLDER = "folder"  # the source of a label that a folder's name gives
-_SAME = ("actor", "since", "until", "packets")  # a session that comes twice: as a stream and in a capture
+_SAME = ("actor", "since", "until", "events")  # a session that comes twice: as a stream and in a capture
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class FittedSessions:
 class Gathered:
     """Sessions that can be judged, each once, with the label its folder gives, and what has to be said of them."""
 
-    rows: pl.DataFrame  # SESSIONS with events, and folder_says: true, false or null
+    rows: pl.DataFrame  # SESSIONS, and folder_says: true, false or null
     notes: tuple[str, ...]
 
 
@@ -104,7 +104,6 @@ def _named(sessions: pl.DataFrame, file: Path, label: bool | None) -> pl.DataFra
     """Who was there before any connect message goes by the file's name."""
     return sessions.with_columns(
         pl.col("actor").fill_null(file.name.partition(".")[0]),
-        events=pl.col("packets"),
         folder_says=pl.lit(label, pl.Boolean),
     )
 

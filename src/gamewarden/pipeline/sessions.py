@@ -133,7 +133,7 @@ class SummedUp:
 
     def sessions(self) -> pl.DataFrame:
         """SESSIONS of what has passed, in the order they began."""
-        return self._fold.frame()
+        return self._fold.sessions()
 
 
 def measure_sessions(
@@ -145,7 +145,7 @@ def measure_sessions(
 
 def as_strict(feature: Feature, reading: Reading) -> Reading:
     """As published also means as strict: the published reader gives a file up at the first id it does not know."""
-    return replace(reading, strict=True) if getattr(feature, "paper_mode", False) else reading
+    return replace(reading, strict=True) if feature.strict else reading
 
 
 def open_message_events(source: Path, reading: Reading) -> LogSource:

@@ -20,6 +20,7 @@ from gamewarden.contracts import (
     PacketStream,
     Progress,
     RowStream,
+    Stream,
     StreamKind,
     no_progress,
 )
@@ -235,9 +236,9 @@ class Unquestioned(Watched):
         super().__init__(stream, no_progress)
 
 
-def whole_of(events: EventStream) -> EventStream:
+def whole_of(events: Stream) -> Stream:
     """All events behind a stream that leaves some out."""
-    whole: EventStream = getattr(events, "whole", events)
+    whole: Stream = getattr(events, "whole", events)
     return whole
 
 
@@ -255,7 +256,7 @@ class Filtered:
         return getattr(self._events, name)
 
     @property
-    def whole(self) -> EventStream:
+    def whole(self) -> Stream:
         """The events of everybody, those that do not stay too."""
         return whole_of(self._events)
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gamewarden.clock import Clock, Offsets
-from gamewarden.contracts import EventStream
+from gamewarden.contracts import EventStream, sight_of
 from gamewarden.errors import MeasureError
 from gamewarden.features.self_similarity import kernel
 from gamewarden.features.self_similarity.recipe import OTHER
@@ -33,9 +33,10 @@ def windows(recipe: "SelfSimilarity", events: EventStream, actor: str) -> pl.Dat
     Raises:
         MeasureError: the source has no event of this actor.
     """
-    table = EventTable(recipe, events)
+    table = EventTable(recipe, sight_of(events))
     table.actors.numbers(pa.array([actor]))
-    rows = table.collect(np.zeros(1, np.int64))
+    first = np.zeros(1, np.int64)
+    rows = table.in_order([table.of_slots(table.rows(batch), first) for batch in events.batches(table.columns)])
     if not len(rows.at):
         raise MeasureError(f"self-similarity: actor {actor!r} has no events in this source; check the name")
     names = table.kinds.texts().to_pylist()

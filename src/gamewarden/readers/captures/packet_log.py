@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gamewarden.contracts import Bounds
+from gamewarden.contracts import PACKET_COLUMNS, Bounds
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.outside import visible
 from gamewarden.readers.byte_sources import Origin
@@ -188,7 +188,7 @@ class TableStream:
         """What the latest reading counted, and where it had to stop."""
         return tuple(self.report.lines())
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str] = PACKET_COLUMNS) -> Iterator[pa.RecordBatch]:
         """All packets in the source's order.
 
         Raises:
@@ -202,7 +202,7 @@ class TableStream:
             report.read += frame.height
             report.delivered += good.height
             if good.height:
-                yield _batch(good, _Actors() if self._bounded else actors)
+                yield _batch(good, _Actors() if self._bounded else actors).select(columns)
         if report.examples and not report.delivered:
             raise ReadError(f"{self._origin.name}: no row can be read; {'; '.join(report.lines()[1:])}")
 

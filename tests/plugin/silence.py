@@ -1,0 +1,38 @@
+"""How long an actor pauses: the longest silence of a period."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import polars as pl
+
+from gamewarden.clock import Clock
+from gamewarden.contracts import Divides
+from gamewarden.features.plain import PlainFeature
+from gamewarden.phrases import Phrase
+from gamewarden.spans import DAY, HOUR, SECOND
+
+SAYS = Phrase("Pauses longer than {humans}", "Pauses as usual", "Pauses less than {humans}", "{value} s", "One event.")
+
+
+@dataclass(frozen=True)
+class Silence(PlainFeature):
+    """One row per actor and period: its longest silence."""
+
+    every: int = field(default=DAY, metadata={"also": (HOUR,), "as": "span", "says": "Length of one period."})
+
+    name: ClassVar[str] = "silence"
+    schema: ClassVar[Mapping[str, pl.DataType]] = {"longest_silence_s": pl.Float64()}
+    phrases: ClassVar[Mapping[str, Phrase]] = {"longest_silence_s": SAYS}
+
+    @property
+    def divides(self) -> Divides:
+        """A period is measured without the others."""
+        return Divides(Clock(self.every))
+
+    def rows(self, events: pl.DataFrame) -> pl.DataFrame:
+        """The longest time between two events of a period, null where there is one."""
+        since, until = Clock(self.every).borders(pl.col("at"))
+        periods = events.sort("at").with_columns(since=since, until=until).group_by("actor", "since", "until")
+        longest = pl.col("at").diff().max().dt.total_microseconds() / SECOND
+        return periods.agg(events=pl.len(), longest_silence_s=longest)
