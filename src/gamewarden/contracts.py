@@ -182,13 +182,18 @@ class RowStream(Protocol):
         """The rows in the source's order, exactly these columns, each as text or of its own type."""
 
 
+def _shows_anything() -> Mapping[str, int] | None:
+    return None
+
+
 @dataclass(frozen=True)
 class Sight:
-    """What is known of a stream before its first row comes."""
+    """What is known of a stream beside its rows."""
 
     name: str = "the source"
     columns: tuple[str, ...] | None = None  # that it has; None: all that its kind of stream can have
-    shows: Mapping[str, int] | None = None  # the kinds it can show; None: whatever it is asked for
+    # The kinds it can show; None: whatever it is asked for. Asked for before the rows have come it may cost a reading.
+    shows: Callable[[], Mapping[str, int] | None] = _shows_anything
 
     def has(self, column: str) -> bool:
         """Whether the stream has a column."""
@@ -196,10 +201,10 @@ class Sight:
 
 
 def sight_of(stream: object) -> Sight:
-    """What a stream says of itself before it is read."""
+    """What a stream says of itself."""
     columns: Sequence[str] | None = getattr(stream, "columns", None)
     name: str = getattr(stream, "name", Sight.name)
-    return Sight(name, None if columns is None else tuple(columns), shown_by(stream))
+    return Sight(name, None if columns is None else tuple(columns), lambda: shown_by(stream))
 
 
 class Notes(Protocol):

@@ -18,7 +18,7 @@ from gamewarden import features
 from gamewarden.clock import Clock
 from gamewarden.contracts import sight_of
 from gamewarden.errors import GamewardenError
-from gamewarden.features.folding import feed, folded
+from gamewarden.features.folding import folded
 from gamewarden.phrases import Phrase
 from gamewarden.spans import DAY
 from gamewarden.tables import FEATURES, FrameEvents, FrameMessages, FramePackets, FrameRows, check
@@ -186,19 +186,30 @@ def test_what_is_said_of_two_parts_can_be_said_of_both_together(recipe, rows):
     assert all(isinstance(line, str) and line for line in together.sentences())
 
 
+class Counted:
+    """A stream that counts how often it is read; what a log can show is known when it was read, or costs a reading."""
+
+    def __init__(self, whole):
+        self.whole = whole
+        self.passes = 0
+
+    def __getattr__(self, name):
+        return getattr(self.whole, name)
+
+    @property
+    def shows(self):
+        self.passes += not self.passes
+
+    def batches(self, columns):
+        self.passes += 1
+        yield from self.whole.batches(columns)
+
+
 def test_rows_pass_once_where_they_are_in_order(recipe, rows):
-    class Counted:
-        def __init__(self, whole):
-            self.whole = whole
-            self.passes = 0
-
-        def batches(self, columns):
-            self.passes += 1
-            yield from self.whole.batches(columns)
-
     ordered = rows.sort("at", maintain_order=True) if "at" in rows.columns else rows
     counted = Counted(stream(recipe, ordered))
-    feed(recipe.fold(sight_of(counted.whole)), counted)
+
+    folded(recipe, counted)
 
     assert counted.passes == 1
 

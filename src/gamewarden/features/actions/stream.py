@@ -47,7 +47,7 @@ class ActionFold:
 
     def __init__(self, recipe: "Actions", sight: Sight, *, budget: int = BUDGET) -> None:
         self._recipe = recipe
-        self._shown = None if recipe.vocabulary is None else sight.shows
+        self._sight = sight
         self._table = ActionTable(recipe, sight)
         self._stream = Stream(recipe, self._table)
         self._budget = max(1, budget // _BYTES_A_ROW)
@@ -87,7 +87,7 @@ class ActionFold:
 
     def frame(self) -> pl.DataFrame:
         """FEATURES: one row per chunk; an action that the source cannot show is null."""
-        shown = self._shown
+        shown = None if self._recipe.vocabulary is None else self._sight.shows()
         unseen = () if shown is None else tuple(kind for kind in self._recipe.action_kinds() if kind not in shown)
         return frame_of(self._recipe, self.chunks(), unseen)
 

@@ -1,6 +1,6 @@
 """Feeding the self-similarity kernel: batches of events to numbers, room for what it remembers, the second pass."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,7 @@ class SimilarityFold:
         budget: int = BUDGET,
     ) -> None:
         self._recipe = recipe
-        self._shown = None if recipe.vocabulary is None else sight.shows
+        self._sight = sight
         self._table = EventTable(recipe, sight)
         self._stream = Stream(recipe, self._table, kinds_a_player)
         self._budget = max(1, budget // _BYTES_A_ROW)
@@ -99,11 +99,15 @@ class SimilarityFold:
 
     def frame(self) -> pl.DataFrame:
         """FEATURES: one row per actor and period."""
-        return frame_of(self._recipe, self.finished(), self._shown)
+        return frame_of(self._recipe, self.finished(), self._shown())
 
     def notes(self) -> Usage:
         """What became of the rows."""
-        return replace(self._stream.usage(self._disordered), told=self._shown is not None)
+        return replace(self._stream.usage(self._disordered), told=self._shown() is not None)
+
+    def _shown(self) -> Mapping[str, int] | None:
+        """The kinds that the source can show, where a vocabulary says which kinds there are."""
+        return None if self._recipe.vocabulary is None else self._sight.shows()
 
 
 class EventTable:
