@@ -22,7 +22,7 @@ DATA = os.environ.get("GAMEWARDEN_DATA")
 SECOND = 1_000_000
 AT = 1_700_000_000 * SECOND
 COLUMNS = (
-    "actor,character,since,until,packets,valid,enough,packets_per_s,move_dx,move_dy,move_distance,move_gap_ms,take_gap_ms,"
+    "actor,since,until,events,character,valid,enough,packets_per_s,move_dx,move_dy,move_distance,move_gap_ms,take_gap_ms,"
     "turn_to_take_ms,attack_to_take_ms,continuous_attacks_per_s,turn_mean_deg,turn_circular_variance,turn_back_share,"
     "once_attacks_per_s"
 )
