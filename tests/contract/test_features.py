@@ -4,6 +4,7 @@ The families of gamewarden and one of an installed package, which is found as an
 its own tests alone.
 """
 
+import ast
 import json
 import sys
 from dataclasses import fields, is_dataclass, replace
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
-from gamewarden import features
+from gamewarden import features, pipeline
 from gamewarden.clock import Clock
 from gamewarden.contracts import sight_of
 from gamewarden.errors import GamewardenError
@@ -296,3 +297,17 @@ def test_a_recipe_comes_back_from_its_json_values(recipe):
 
     assert back == recipe
     assert replace(back) == recipe
+
+
+def test_the_pipeline_asks_a_feature_for_nothing_but_what_the_contract_has():
+    asked = [
+        f"{path.name}:{call.lineno}"
+        for path in Path(pipeline.__file__).parent.glob("*.py")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id in {"isinstance", "getattr", "hasattr"}
+        and {"feature", "recipe"} & {node.id for node in ast.walk(call.args[0]) if isinstance(node, ast.Name)}
+    ]
+
+    assert asked == []
