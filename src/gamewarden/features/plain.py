@@ -1,6 +1,6 @@
 """What most features have in common, so that a new one says only what it measures."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any, ClassVar, Self
 
@@ -10,9 +10,14 @@ from gamewarden.contracts import Divides, Entity, Fold, Progress, Sight, Stream,
 from gamewarden.errors import MeasureError
 from gamewarden.features.folding import TableFold, folded
 from gamewarden.phrases import Phrase
-from gamewarden.tables import DataType
+from gamewarden.tables import EVENTS, MESSAGES, PACKETS, DataType
 
 ANY_SIGHT = Sight()
+_COLUMNS: Mapping[StreamKind, Mapping[str, DataType]] = {
+    "events": EVENTS.columns,
+    "packets": PACKETS.columns,
+    "messages": MESSAGES.columns,
+}
 
 
 class PlainFeature:
@@ -89,7 +94,10 @@ class PlainFeature:
     def fold(self, sight: Sight = ANY_SIGHT) -> Fold:
         """All rows in memory, as `rows` takes them; a column that is optional and not there is null."""
         del sight
-        columns = dict.fromkeys((*self.requires, *(name for name in self.optional if "." not in name)))
+        known: Container[str] = (
+            _COLUMNS.get(self.input) or self.optional
+        )  # what is optional may be a kind, which is no column
+        columns = dict.fromkeys((*self.requires, *(name for name in self.optional if name in known)))
         return TableFold(tuple(columns), self.rows, self.schema)
 
     def rows(self, table: pl.DataFrame) -> pl.DataFrame:
