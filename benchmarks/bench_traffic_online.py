@@ -76,7 +76,7 @@ Push = Callable[[int], int]  # takes the micro-batch that begins here in, and sa
 
 def ours(stream: Stream) -> Push:
     """The fold that `watch` runs."""
-    fold = TrafficTest().fold()
+    fold = TrafficTest().live()
     return lambda begin: len(fold.push(stream.table.slice(begin, MICRO_BATCH)))
 
 
@@ -322,7 +322,7 @@ def rates(c: C, stream: Stream) -> dict[str, float]:
 
 def million() -> None:
     """Run in a process of its own: a million players at once, and what they take."""
-    fold = TrafficTest().fold()
+    fold = TrafficTest().live()
     for batch in Stream(1_030_000, 4_000_000).batches():
         fold.push(batch)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -349,7 +349,7 @@ def main() -> None:
     stream = Stream(PLAYERS, PACKETS)
     with tempfile.TemporaryDirectory() as folder:
         found = rates(C(Path(folder)), stream)
-    fold = TrafficTest().fold()
+    fold = TrafficTest().live()
     for batch in stream.head(PACKETS // 2).batches():
         fold.push(batch)
     a_player = fold.nbytes / fold.tally.players

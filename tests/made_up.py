@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.features.actions.recipe import Actions
+from gamewarden.features.plain import PlainFeature
 from gamewarden.spans import MINUTE
 from gamewarden.tables import FrameEvents
 
@@ -17,7 +18,7 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class GivenNumbers:
+class GivenNumbers(PlainFeature):
     """A feature recipe whose numbers are already there: what a detector sees of any feature family."""
 
     name: ClassVar[str] = "self-similarity"
@@ -32,8 +33,8 @@ class GivenNumbers:
     table: pl.DataFrame = field(default_factory=pl.DataFrame, compare=False, repr=False)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.table.columns[4:])
+    def schema(self) -> Mapping[str, pl.DataType]:
+        return dict(list(self.table.schema.items())[4:])
 
     def learn(self, _events: object, _progress: object = None) -> Self:
         return self

@@ -127,10 +127,10 @@ def features(messages, *, paper=False, following=None, min_moves=50, min_actions
     moves, empty = sum(map(len, chains)), 0.0 if paper else None
     return {
         "actor": messages[0]["actor"],
-        "character": messages[0]["character"],
         "since": since,
         "until": until,
-        "packets": len(messages),
+        "events": len(messages),
+        "character": messages[0]["character"],
         "valid": lasted > 600_000_000,
         "enough": paper or (moves >= min_moves and once + on + len(takes) >= min_actions),
         "packets_per_s": len(messages) / (lasted / 1e6) if lasted > 0 else None,

@@ -17,13 +17,13 @@ KINDS = {
 }
 
 
-def measured(events, *, by, every, zone, **options):
+def measured(events, *, by, every, time_zone, **options):
     """One dict a row; `events` are dicts in the order of the source, the option `vocabulary` a set of kinds."""
     periods = defaultdict(list)
     for event in in_order(events):
         actor = event["actor"] if by == "account" else event["character"]
         if actor is not None:
-            periods[actor, period(event["at"], every, zone)].append({**event, "actor": actor})
+            periods[actor, period(event["at"], every, time_zone)].append({**event, "actor": actor})
     return [row(*key, periods[key], **options) for key in sorted(periods)]
 
 
@@ -31,14 +31,14 @@ def in_order(events):
     return sorted(events, key=lambda event: (event["at"], event["seq"] or 0))
 
 
-def period(at, every, zone):
+def period(at, every, time_zone):
     """Multiples of `every` since the epoch, on the clock of the zone (whole days where it is not UTC)."""
-    if zone is None:
+    if time_zone is None:
         since = EPOCH + (at - EPOCH) // every * every
         return since, since + every
-    clock = at.astimezone(ZoneInfo(zone)).replace(tzinfo=None) - EPOCH.replace(tzinfo=None)
+    clock = at.astimezone(ZoneInfo(time_zone)).replace(tzinfo=None) - EPOCH.replace(tzinfo=None)
     shown = [EPOCH.replace(tzinfo=None) + (clock // every + step) * every for step in (0, 1)]
-    return tuple(wall.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC) for wall in shown)
+    return tuple(wall.replace(tzinfo=ZoneInfo(time_zone)).astimezone(UTC) for wall in shown)
 
 
 def row(actor, borders, events, *, unit, empty, ddof, min_windows, vocabulary):

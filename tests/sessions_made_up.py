@@ -28,10 +28,10 @@ def _session(actor: str, number: int, draw: np.random.Generator, *, bot: bool) -
     turns = bot or draw.random() < 0.7
     return {
         "actor": actor,
-        "character": f"c-{actor}",
         "since": since,
         "until": since + timedelta(minutes=minutes),
-        "packets": int(minutes * 60_000 / gap),
+        "events": int(minutes * 60_000 / gap),
+        "character": f"c-{actor}",
         "valid": True,
         "enough": True,
         "packets_per_s": 1000 / gap + draw.uniform(0, 1),

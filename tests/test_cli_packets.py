@@ -19,8 +19,8 @@ from gamewarden.world.traffic import TRACES
 from packets_made_up import START
 
 MEASURED = (
-    "actor,since,until,window,gaps_over_1,gaps_over_2,sizes_over_1,sizes_over_2,votes,valid,autocorrelation,interarrival,"
-    "lengths,regular,peak,bot"
+    "actor,since,until,events,window,gaps_over_1,gaps_over_2,sizes_over_1,sizes_over_2,votes,valid,autocorrelation,"
+    "interarrival,lengths,regular,peak,bot"
 )
 DATA = os.environ.get("GAMEWARDEN_DATA")
 GAMEWARDEN = [sys.executable, "-m", "gamewarden"]

@@ -25,7 +25,7 @@ DATA = os.environ.get("GAMEWARDEN_DATA")
 SECOND = 1_000_000
 AT = 1_700_000_000 * SECOND
 COLUMNS = (
-    "actor,character,since,until,packets,valid,enough,packets_per_s,move_dx,move_dy,move_distance,move_gap_ms,take_gap_ms,"
+    "actor,since,until,events,character,valid,enough,packets_per_s,move_dx,move_dy,move_distance,move_gap_ms,take_gap_ms,"
     "turn_to_take_ms,attack_to_take_ms,continuous_attacks_per_s,turn_mean_deg,turn_circular_variance,turn_back_share,"
     "once_attacks_per_s"
 )
@@ -231,7 +231,7 @@ def test_paper_mode_says_that_it_is_strict_and_is_wherever_sessions_are_measured
     for paper, packets in ((True, [1]), (False, [2])):
         for sessions_of in (measure, sessions_to_judge):
             told = sessions_of(Sessions(paper_mode=paper), readers.open(tmp_path / "a.adam"))
-            assert told.frame["packets"].to_list() == packets
+            assert told.frame["events"].to_list() == packets
     assert "implies --strict" in " ".join(done("measure", "session", "--help").stdout.split())
 
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamewarden.detectors.logistic.recipe import FOURTEEN
-from gamewarden.detectors.logistic.sentences import PHRASES
 from gamewarden.learning import phrases
 from gamewarden.learning.phrases import Seen, window_word
+from gamewarden.phrases.days import PHRASES
 from gamewarden.verdicts.ranking import USUAL
 
 REGULARITY = tuple(0.99 + 0.00005 * step for step in range(101))  # median 0.9925

@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actions_reference import frequencies, measured
+from gamewarden.contracts import sight_of
 from gamewarden.errors import MeasureError, TableError
 from gamewarden.features import load
 from gamewarden.features.actions.recipe import Actions
-from gamewarden.features.actions.stream import measure
+from gamewarden.features.actions.stream import ActionFold
+from gamewarden.features.folding import feed
 from gamewarden.spans import HOUR, MINUTE, SECOND
 from gamewarden.streams import PlainEvents
 from gamewarden.tables import EVENTS, FrameEvents, check
@@ -244,7 +246,10 @@ def test_actors_that_do_not_fit_into_the_budget_together_are_sorted_one_after_th
     rows = [(f"a{dice.randrange(6)}", dice.random() * 20_000, dice.choice(KINDS)) for _ in range(2000)]
     shuffled = FrameEvents(log(*rows), batch=64)
 
-    together, apart = (measure(Actions(), shuffled, budget=budget) for budget in (1 << 28, 1))
+    folds = [ActionFold(Actions(), sight_of("events", shuffled), budget=budget) for budget in (1 << 28, 1)]
+    for fold in folds:
+        feed(fold, shuffled)
+    together, apart = (fold.chunks() for fold in folds)
 
     assert together.columns == apart.columns
     assert together.since.tolist() == apart.since.tolist()

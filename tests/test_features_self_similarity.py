@@ -13,11 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gamewarden.contracts import canonical_json
+from gamewarden.contracts import canonical_json, sight_of
 from gamewarden.errors import MeasureError, TableError
 from gamewarden.features import load
-from gamewarden.features.self_similarity.recipe import SelfSimilarity, _frame
-from gamewarden.features.self_similarity.stream import measure
+from gamewarden.features.folding import feed, folded
+from gamewarden.features.self_similarity.recipe import SelfSimilarity
+from gamewarden.features.self_similarity.stream import SimilarityFold
 from gamewarden.spans import DAY, HOUR, MINUTE, SECOND
 from gamewarden.streams import PlainEvents
 from gamewarden.tables import EVENTS, FrameEvents, check
@@ -282,7 +283,7 @@ def test_unknown_kinds_share_one_column_that_is_not_in_m():
     recipe = SelfSimilarity(vocabulary=("x", "y"))
 
     shown = recipe.windows(FrameEvents(frame), "a")
-    _, usage = recipe.measure_with_usage(FrameEvents(frame))
+    _, usage = rows_and_usage(recipe, FrameEvents(frame))
 
     assert shown["cosine"].to_list() == pytest.approx([3 / math.sqrt(5) / math.sqrt(2)])
     assert shown["top_kind"].to_list() == ["OTHER"]
@@ -328,7 +329,7 @@ def test_a_character_keeps_its_last_level_when_another_one_plays_between():
 def test_without_characters_a_row_cannot_be_measured_by_character_and_is_counted():
     frame = log(("a", 0, "x"), ("a", 1, "x"), character=["c", None])
 
-    rows, usage = SelfSimilarity(by="character").measure_with_usage(FrameEvents(frame))
+    rows, usage = rows_and_usage(SelfSimilarity(by="character"), FrameEvents(frame))
 
     assert (rows["actor"].to_list(), usage.nameless) == (["c"], 1)
     assert SelfSimilarity(by="character").measure(FrameEvents(log(("a", 0, "x")))).is_empty()
@@ -453,6 +454,11 @@ RECIPES = st.builds(
 )
 
 
+def rows_and_usage(recipe, stream):
+    found = folded(recipe, stream)
+    return found.frame, found.notes
+
+
 def to_frame(events: list[dict]) -> pl.DataFrame:
     schema = {name: EVENTS.columns[name] for name in events[0]}
     return pl.DataFrame([[event[name] for event in events] for name in schema], schema=schema)
@@ -495,9 +501,10 @@ def as_the_reference(recipe: SelfSimilarity, events: list[dict]) -> list[dict]:
 def test_the_kernel_agrees_with_the_plain_reference(events, recipe, size, on_dictionary, room):
     stream = Batches(to_frame(events), size, on_dictionary=on_dictionary)
 
-    finished = measure(recipe, stream, **room)
+    fold = SimilarityFold(recipe, sight_of("events", stream), **room)
+    feed(fold, stream)
 
-    assert_same_rows(_frame(recipe, finished).to_dicts(), as_the_reference(recipe, events))
+    assert_same_rows(fold.frame().to_dicts(), as_the_reference(recipe, events))
 
 
 def busy_log(seed: int, *, actors: int, rows: int, kinds: int) -> list[dict]:
@@ -528,7 +535,7 @@ def test_a_busy_log_with_late_rows_and_many_kinds_a_minute_agrees_with_the_refer
     events = busy_log(7, actors=12, rows=40_000, kinds=300)
     recipe = SelfSimilarity(empty=empty, unit=10 * MINUTE, every=2 * HOUR, min_windows=1)
 
-    rows, usage = recipe.measure_with_usage(Batches(to_frame(events), 9_999))
+    rows, usage = rows_and_usage(recipe, Batches(to_frame(events), 9_999))
 
     assert_same_rows(rows.to_dicts(), as_the_reference(recipe, events))
     assert usage.disordered > 0

@@ -36,10 +36,10 @@ def only(timed, recipe=None):
 def test_the_columns_are_those_of_the_contract_in_their_order():
     assert measure([(0, ro.connect())]).columns == [
         "actor",
-        "character",
         "since",
         "until",
-        "packets",
+        "events",
+        "character",
         "valid",
         "enough",
         "packets_per_s",
@@ -199,7 +199,7 @@ def test_a_stream_without_tags_has_no_times_no_rates_and_is_not_valid():
     assert [row[name] for name in ("since", "until", "packets_per_s", "once_attacks_per_s", "move_gap_ms")] == [
         None
     ] * 5
-    assert (row["valid"], row["packets"], row["move_distance"]) == (False, 5, 5.0)
+    assert (row["valid"], row["events"], row["move_distance"]) == (False, 5, 5.0)
 
 
 def test_a_session_of_no_length_has_no_rates():
@@ -262,7 +262,7 @@ def test_sessions_are_measured_as_the_plain_reference_measures_them(parts, paper
     fold = recipe.fold()
     for piece in MessageFile(ro.Given(data), thesis_profile(), batch=batch).batches(fold.columns):
         fold.push(piece)
-    rows = fold.frame().with_columns(
+    rows = fold.sessions().with_columns(
         pl.col("since", "until").to_physical(), pl.col("actor", "character").cast(pl.Int64)
     )
 

@@ -44,7 +44,7 @@ def by_hand(frame, test=TABLE_II):
 def online(frame, test, sizes):
     """The windows of the live half, fed with batches of these sizes in turn."""
     table = next(iter(FramePackets(frame, max(frame.height, 1)).batches()), None)
-    fold, parts, begin, turn = test.fold(), [pl.DataFrame(schema=dict(TRAFFIC.columns))], 0, 0
+    fold, parts, begin, turn = test.live(), [pl.DataFrame(schema=dict(TRAFFIC.columns))], 0, 0
     while table is not None and begin < table.num_rows:
         parts.append(fold.push(table.slice(begin, sizes[turn % len(sizes)])).frame())
         begin, turn = begin + sizes[turn % len(sizes)], turn + 1
@@ -250,7 +250,7 @@ def test_a_clock_that_goes_backwards_gives_gaps_of_0_and_stands_still_until_it_i
 
     window = one_window(frame, test)
     assert window["gaps_over_1"] == 2
-    fold = test.fold()
+    fold = test.live()
     for batch in FramePackets(frame).batches():
         fold.push(batch)
     assert fold.tally.backwards == 2
@@ -268,14 +268,14 @@ def test_a_window_ends_no_earlier_than_it_began_whatever_the_clock_does():
 
 def test_the_columns_are_those_of_the_contract():
     expected = (
-        "actor,since,until,window,gaps_over_1,gaps_over_2,sizes_over_1,sizes_over_2,votes,valid,autocorrelation,"
+        "actor,since,until,events,window,gaps_over_1,gaps_over_2,sizes_over_1,sizes_over_2,votes,valid,autocorrelation,"
         "interarrival,lengths,regular,peak,bot"
     )
     rows = measured(client(ALTERNATING * 4 + [40] * 20))
 
     assert csv_text(rows).splitlines() == [
         expected,
-        "p,2023-11-14T22:13:20.000000Z,2023-11-14T22:14:59.000000Z,0,0,0,0,0,4,4,true,true,true,true,false,true",
+        "p,2023-11-14T22:13:20.000000Z,2023-11-14T22:14:59.000000Z,100,0,0,0,0,0,4,4,true,true,true,true,false,true",
     ]
 
 
@@ -327,7 +327,7 @@ def test_neither_the_size_of_micro_batches_nor_the_other_players_change_a_row(pa
 
 def test_every_batch_may_bring_its_own_dictionary_or_none():
     frame = mixture()
-    fold = TABLE_II.fold()
+    fold = TABLE_II.live()
     parts = []
     for at, batch in enumerate(FramePackets(frame, 100).batches()):
         names = batch.column("actor").cast(pa.string())
@@ -431,7 +431,7 @@ def test_a_session_shorter_than_a_peak_is_warned_about():
 @pytest.mark.parametrize("size", [-1, TABLE_II.longest + 1])
 def test_a_size_no_payload_has_is_refused_with_its_actor_and_nothing_of_the_batch_counts(size):
     frame = client([40] * 99 + [size])
-    fold = TABLE_II.fold()
+    fold = TABLE_II.live()
 
     with pytest.raises(MeasureError, match=f"of p at .* {size} bytes"):
         fold.push(next(FramePackets(frame).batches()))
@@ -451,7 +451,7 @@ def test_a_packet_without_a_value_is_refused(column):
     holed = batch.set_column(place, column, pa.nulls(5, batch.column(column).type))
 
     with pytest.raises(MeasureError, match=column):
-        TABLE_II.fold().push(holed)
+        TABLE_II.live().push(holed)
 
 
 def test_times_of_another_unit_are_refused():
@@ -459,7 +459,7 @@ def test_times_of_another_unit_are_refused():
     coarse = batch.set_column(1, "at", batch.column("at").cast(pa.timestamp("s", "UTC"), safe=False))
 
     with pytest.raises(MeasureError, match="timestamp"):
-        TABLE_II.fold().push(coarse)
+        TABLE_II.live().push(coarse)
 
 
 # The profile as data
@@ -489,7 +489,7 @@ def test_every_option_has_a_sentence():
 
 
 def test_the_state_of_a_player_does_not_grow_over_a_million_packets():
-    fold = TABLE_II.fold()
+    fold = TABLE_II.live()
     batch = next(FramePackets(client([40, 41] * 5000)).batches())
     fold.push(batch)
     before = fold.nbytes
@@ -511,7 +511,7 @@ def test_a_hundred_thousand_players_take_at_most_200_bytes_each():
             "size": pa.array(np.full(count, 40, np.int32)),
         }
     )
-    fold = TABLE_II.fold()
+    fold = TABLE_II.live()
     fold.push(batch)
 
     assert fold.tally.players == count

@@ -6,7 +6,7 @@ import pytest
 
 from gamewarden.detectors.logistic.model import LogisticModel
 from gamewarden.detectors.logistic.recipe import AccountDay
-from gamewarden.detectors.logistic.sentences import PHRASES
+from gamewarden.phrases.days import PHRASES
 from made_up import GivenNumbers, account_days, labels_of
 
 ROLE = "npc_kill_count"

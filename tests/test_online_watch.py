@@ -231,7 +231,7 @@ def test_a_state_that_is_a_directory_is_one_line(frame, out, tmp_path):
 
 @pytest.fixture(scope="module")
 def saved(frame):
-    fold = TABLE_II.fold()
+    fold = TABLE_II.live()
     for batch in FramePackets(frame[:2222]).batches():
         fold.push(batch)
     return fold.to_bytes({"mine": 3})
@@ -239,7 +239,7 @@ def saved(frame):
 
 def test_a_state_comes_back_and_goes_on_as_if_nothing_happened(frame, saved):
     back, note = Fold.from_bytes(saved, TABLE_II)
-    whole = TABLE_II.fold()
+    whole = TABLE_II.live()
     for batch in FramePackets(frame[:2222]).batches():
         whole.push(batch)
     rest = next(FramePackets(frame[2222:]).batches())
@@ -270,7 +270,7 @@ def test_a_state_of_another_format_is_named(saved):
 
 
 def test_an_empty_fold_can_be_saved_too():
-    back, note = Fold.from_bytes(TABLE_II.fold().to_bytes(), TABLE_II)
+    back, note = Fold.from_bytes(TABLE_II.live().to_bytes(), TABLE_II)
 
     assert (back.tally.players, note) == (0, {})
 

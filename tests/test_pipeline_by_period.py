@@ -91,6 +91,16 @@ def test_a_fusion_gives_the_same_verdicts_a_period_at_a_time(games, tmp_path):
     assert lean.notes == whole.notes
 
 
+def test_measuring_as_a_model_does_shows_what_the_model_is_shown(games):
+    game = games("a day in another language")
+    feature, model = pipeline.recipe_like("self-similarity", game / "models", None, {})
+
+    told = pipeline.measure_told(feature, game / "lake", pipeline.Reading(), model)
+
+    shown = pipeline.judge(game / "lake", game / "models", pipeline.Reading()).features[model.card.id]
+    assert_frame_equal(told.frame, shown.drop("covered"), check_exact=True)
+
+
 def test_periods_of_several_days_are_judged_whole(games):
     lean, whole = both(games("quiet"), every=2 * DAY)
 

@@ -106,7 +106,7 @@ def windows_as_they_complete(test, packets):
     players, rows = {}, []
     for actor, at, up, size in packets:
         if up and (done := players.setdefault(actor, Player(test)).packet(at, size)):
-            rows.append({"actor": actor, **done})
+            rows.append({"actor": actor, "events": test.win, **done})
     times = pl.col("since", "until").cast(pl.Datetime("us", "UTC"))
     plain = {name: pl.Int64 if name in {"since", "until"} else kind for name, kind in TRAFFIC.columns.items()}
     return pl.DataFrame(rows, schema=plain).with_columns(times)

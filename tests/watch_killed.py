@@ -39,7 +39,7 @@ def child(source, out, state):
 
 
 def load_compiled_code(source):
-    fold = TrafficTest().fold()
+    fold = TrafficTest().live()
     fold.push(next(ArrowPackets(source).batches()).slice(0, 10))
     Fold.from_bytes(fold.to_bytes(), TrafficTest())
 

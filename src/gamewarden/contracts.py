@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, Self, cast
 
 import numpy as np
 import polars as pl
@@ -14,14 +14,29 @@ from numpy.typing import NDArray
 
 from gamewarden.clock import Clock
 from gamewarden.coverage import Coverage
+from gamewarden.phrases import Phrase
+from gamewarden.tables import DataType
 
 Progress = Callable[[int], None]  # called with the number of rows just done
 # What a feature can be measured from; scores are what other models say.
 StreamKind = Literal["events", "packets", "messages", "table", "scores"]
+Entity = Literal["actor", "character"]  # whose rows a feature gives, by the column of the stream that names them
+PACKET_COLUMNS = ("actor", "at", "up", "size")
 
 
 def no_progress(_rows: int) -> None:
     """Nobody is watching."""
+
+
+class Stream(Protocol):
+    """Rows of any kind that a feature can be measured from, a batch at a time, only the columns asked for."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the latest reading has to say."""
+
+    def batches(self, columns: Sequence[str], /) -> Iterator[pa.RecordBatch]:
+        """The rows in the source's order."""
 
 
 class EventStream(Protocol):
@@ -143,7 +158,7 @@ class PacketStream(Protocol):
     def withheld(self) -> int:
         """Packets so far of sources that have not proven to be there, or for which there was no place."""
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str] = PACKET_COLUMNS) -> Iterator[pa.RecordBatch]:
         """The rows in the source's order."""
 
 
@@ -200,9 +215,6 @@ class RowStream(Protocol):
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows in the source's order, exactly these columns, each as text or of its own type."""
-
-
-Stream: TypeAlias = EventStream | PacketStream | MessageStream | RowStream
 
 
 @dataclass(frozen=True)
@@ -265,11 +277,109 @@ class Source(Protocol):
         """Its rows, as an operator's own table."""
 
 
-class Feature(Protocol):
-    """A frozen recipe that turns events into numbers, one row an actor and period.
+def _shows_anything() -> Mapping[str, int] | None:
+    return None
 
-    one that takes packets is given a PacketStream instead, one that takes messages a MessageStream; their rows have no
-    count of events. one that takes a table is given a RowStream; its rows have neither times nor a count of events.
+
+@dataclass(frozen=True)
+class Sight:
+    """What is known of a stream beside its rows."""
+
+    name: str = "the source"
+    columns: tuple[str, ...] | None = None  # that it has; None: all that its kind of stream can have
+    # The kinds it can show; None: whatever it is asked for. Asked for before the rows have come it may cost a reading.
+    shows: Callable[[], Mapping[str, int] | None] = _shows_anything
+
+    def has(self, column: str) -> bool:
+        """Whether the stream has a column."""
+        return self.columns is None or column in self.columns
+
+
+def sight_of(kind: StreamKind, stream: Stream) -> Sight:
+    """What a stream of this kind says of itself."""
+    match kind:
+        case "events":
+            events = cast("EventStream", stream)
+            return Sight(columns=tuple(events.columns), shows=lambda: events.shows)
+        case "table":
+            table = cast("RowStream", stream)
+            return Sight(table.name, table.columns)
+        case _:
+            return Sight()
+
+
+class Notes(Protocol):
+    """What has to be said of rows that did not count as they stood."""
+
+    def __add__(self, other: Self, /) -> Self:
+        """Both together, of two parts of one source."""
+
+    def sentences(self) -> tuple[str, ...]:
+        """A line for a person each."""
+
+
+class Fold(Protocol):
+    """A measurement under way: batches in, FEATURES out. How rows were cut into batches does not matter."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of the stream that `push` is given, in this order."""
+
+    def push(self, batch: pa.RecordBatch, /) -> object:
+        """Take the rows of a batch in."""
+
+    def again(self) -> bool:
+        """Asked when all rows have come: whether all of them are to come once more before there is a table.
+
+        A fold that found rows out of order may say so, and then sort a part of them at a time.
+        """
+
+    def frame(self) -> pl.DataFrame:
+        """FEATURES of all that has come, sorted by actor, then since."""
+
+    def notes(self) -> Notes:
+        """What has to be said beside the table."""
+
+
+@dataclass(frozen=True)
+class Divides:
+    """How what a feature measures can be cut into parts that are measured apart, with the same rows as together."""
+
+    clock: Clock | None = None  # whole periods of this clock can be; None: a cut in time changes rows
+    actors: bool = True  # the rows of some actors can be
+
+    def by(self, clock: Clock) -> bool:
+        """Whether each period of a clock can be measured without the others."""
+        own = self.clock
+        return own is not None and clock.every % own.every == 0 and clock.time_zone == own.time_zone
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The kinds of event that a feature counts, and what becomes of rows whose source does not show them."""
+
+    kinds: tuple[str, ...] | None  # None: not learned yet
+    shares: tuple[float, ...] | None  # of the events it was learned from, by kind; None: nobody counted
+    counts: Callable[[str], bool]  # which kinds the feature looks at
+    clock: Clock  # over whose periods it is asked whether a source speaks as the one it was learned from
+    columns: Mapping[str, str]  # kind -> the column that is null where that kind was not shown
+    unmeasured: tuple[str, ...]  # columns that are null in a period of another vocabulary; none: its rows are left out
+    online: bool = False  # whether log-ins decide what is measured
+    number: str = ""  # what people call the number that is another one over other kinds, if there is one
+
+    @property
+    def common(self) -> dict[str, float]:
+        """How common each kind was in training; all alike where nobody counted."""
+        kinds = self.kinds or ()
+        alike = [1 / len(kinds)] * len(kinds) if kinds else []
+        return dict(zip(kinds, alike if self.shares is None else self.shares, strict=True))
+
+
+class Feature(Protocol):
+    """A frozen recipe that turns a stream into numbers: rows of actor, since, until, events, and columns of its own.
+
+    `events` counts what the row was made of: events, packets or messages. Times and the count are null in the rows of
+    an operator's own table. `gamewarden.features.plain.PlainFeature` has honest defaults for most of this.
 
     A recipe is a frozen dataclass whose fields each name, in `metadata["also"]`, the other values the contract
     tests shall try.
@@ -279,16 +389,59 @@ class Feature(Protocol):
     input: ClassVar[StreamKind]  # what kind of stream it measures
     requires: ClassVar[tuple[str, ...]]  # columns of it without which it is blind
     optional: ClassVar[Mapping[str, str]]  # column or kind -> what stays null without it
+    part_of_day: ClassVar[bool]  # a row is a piece of a day's play, several of which add up, and not a whole period
+
+    @property
+    def schema(self) -> Mapping[str, DataType]:
+        """Names and types of its columns after actor, since, until and events."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The feature columns after actor, since, until and events."""
+        """The names in `schema`."""
 
-    def learn(self, events: EventStream, progress: Progress = no_progress) -> Self:
-        """The recipe with all that must not change after training learned from `events`."""
+    @property
+    def phrases(self) -> Mapping[str, Phrase]:
+        """Its words for people: of every column that is a number."""
 
-    def measure(self, events: EventStream, progress: Progress = no_progress) -> pl.DataFrame:
-        """FEATURES: one row an actor and period, sorted by actor, then since."""
+    @property
+    def entity(self) -> Entity:
+        """Whose rows these are."""
+
+    @property
+    def time_zone(self) -> str | None:
+        """On whose clock its periods are; None: UTC, or it has none."""
+
+    @property
+    def divides(self) -> Divides:
+        """How it may be cut into parts."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether the first message that cannot be read has to end its stream."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know about these options before trusting them."""
+
+    @property
+    def own_needs(self) -> tuple[str, ...]:
+        """Columns of the stream without which this very recipe is blind; mostly `requires`."""
+
+    @property
+    def learned(self) -> Vocabulary | None:
+        """The kinds it counts; None of a feature to which kinds are nothing special."""
+
+    def learn(self, stream: Stream, progress: Progress = no_progress) -> Self:
+        """The recipe with all that must not change after training learned from a stream."""
+
+    def unlearned(self) -> Self:
+        """The recipe before it learned anything, so that it can learn anew."""
+
+    def fold(self, sight: Sight = ...) -> Fold:
+        """A measurement that has not seen a row yet, of a stream of which so much is known."""
+
+    def measure(self, stream: Stream, progress: Progress = no_progress) -> pl.DataFrame:
+        """FEATURES of a stream: its fold over all batches."""
 
     def to_dict(self) -> dict[str, Any]:
         """The recipe as JSON values."""

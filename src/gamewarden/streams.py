@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gamewarden.contracts import (
+    PACKET_COLUMNS,
     Content,
     EventStream,
     LogSource,
@@ -275,9 +276,9 @@ class WatchedPackets:
         """What it has held back."""
         return self._packets.withheld
 
-    def batches(self) -> Batches:
+    def batches(self, columns: Sequence[str] = PACKET_COLUMNS) -> Batches:
         """The stream's own."""
-        return counted(self._packets.batches(), self._progress)
+        return counted(self._packets.batches(columns), self._progress)
 
 
 class WatchedMessages:

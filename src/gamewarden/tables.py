@@ -35,6 +35,8 @@ class Schema:
     open: bool = False  # further columns are welcome and kept
 
 
+# How the rows of every feature begin: who, when, and how many events, packets or messages the row was made of.
+FEATURE_HEAD: Mapping[str, DataType] = {"actor": pl.String, "since": TIME, "until": TIME, "events": pl.Int64}
 EVENTS = Schema(
     "EVENTS",
     {
@@ -114,9 +116,7 @@ PACKETS = Schema(
 TRAFFIC = Schema(
     "TRAFFIC",  # one row a completed window of client packets
     {
-        "actor": pl.String,
-        "since": TIME,
-        "until": TIME,
+        **FEATURE_HEAD,  # events are the client packets of the window
         "window": pl.Int64,
         "gaps_over_1": pl.Int64,
         "gaps_over_2": pl.Int64,
@@ -131,7 +131,7 @@ TRAFFIC = Schema(
         "peak": pl.Boolean,
         "bot": pl.Boolean,
     },
-    required=("actor", "since", "until", "interarrival", "lengths"),
+    required=("actor", "since", "until", "events", "interarrival", "lengths"),
 )
 MESSAGES = Schema(
     "MESSAGES",  # one row a message of a game client, decoded
@@ -158,11 +158,8 @@ MESSAGES = Schema(
 SESSIONS = Schema(
     "SESSIONS",  # one row a play session, with the features of Cornelissen and its turns
     {
-        "actor": pl.String,
+        **FEATURE_HEAD,  # events are the client's messages
         "character": pl.String,
-        "since": TIME,
-        "until": TIME,
-        "packets": pl.Int64,
         "valid": pl.Boolean,  # longer than ten minutes
         "enough": pl.Boolean,  # enough was done to judge it
         "packets_per_s": pl.Float64,
@@ -179,7 +176,7 @@ SESSIONS = Schema(
         "turn_back_share": pl.Float64,
         "once_attacks_per_s": pl.Float64,
     },
-    required=("packets", "valid", "enough"),
+    required=("events", "valid", "enough"),
 )
 LABELS = Schema(
     "LABELS",
@@ -199,8 +196,8 @@ LABELS = Schema(
 )
 FEATURES = Schema(
     "FEATURES",
-    {"actor": pl.String, "since": TIME, "until": TIME, "events": pl.Int64},
-    required=("actor", "since", "until", "events"),
+    FEATURE_HEAD,
+    required=tuple(FEATURE_HEAD),
     may_be_null=("since", "until", "events"),  # an operator's own table has a row an actor, without a period
     open=True,
 )
@@ -362,11 +359,11 @@ class FramePackets:
         self.counts: Mapping[str, int] = {}
         self._batch = batch
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows in their order: actor, at, up and size."""
-        arrow = self.frame.select("actor", "at", "up", "size").to_arrow(compat_level=pl.CompatLevel.oldest())
+    def batches(self, columns: Sequence[str] = ("actor", "at", "up", "size")) -> Iterator[pa.RecordBatch]:
+        """The rows in their order."""
+        arrow = self.frame.select(columns).to_arrow(compat_level=pl.CompatLevel.oldest())
         actors = arrow["actor"].cast(pa.string()).combine_chunks().dictionary_encode()
-        yield from arrow.set_column(0, "actor", actors).to_batches(max_chunksize=self._batch)
+        yield from arrow.set_column(columns.index("actor"), "actor", actors).to_batches(max_chunksize=self._batch)
 
 
 class FrameRows:

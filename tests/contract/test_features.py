@@ -1,29 +1,50 @@
-"""What every feature family promises, whatever it measures, with every one of its switches flipped."""
+"""What every feature family promises, whatever it measures, with every one of its switches flipped.
 
+The families of gamewarden and one of an installed package, which is found as any other is. What cannot be loaded fails
+its own tests alone.
+"""
+
+import ast
+import json
 from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
-from gamewarden import features
-from gamewarden.tables import FEATURES, SESSIONS, TRAFFIC, FrameEvents, FrameMessages, FramePackets, FrameRows, check
+import plugins
+from gamewarden import features, pipeline
+from gamewarden.clock import Clock
+from gamewarden.contracts import sight_of
+from gamewarden.errors import GamewardenError
+from gamewarden.features.folding import folded
+from gamewarden.phrases import Phrase
+from gamewarden.spans import DAY
+from gamewarden.tables import FEATURES, FrameEvents, FrameMessages, FramePackets, FrameRows, check
 from messages_made_up import mixture as mixture_of_messages
 from packets_made_up import mixture
 from recipes import name_of, variants
 from tables_made_up import account_table
 
-RECIPES = [recipe for name in features.names() for recipe in variants(features.load(name)())]
+
+def with_the_plugin():
+    """The registry as it is where the example package is installed."""
+    with plugins.installed():
+        names = features.names()
+        return names, {name: loaded(features.REGISTRY, name) for name in names}
 
 
-TIMED = ["actor", "since", "until", "events"]
-HEADS = {
-    "events": TIMED,
-    "packets": ["actor", "since", "until"],
-    "messages": ["actor", "character", "since", "until"],
-    "table": TIMED,
-}
-TABLES = {"events": FEATURES, "packets": TRAFFIC, "messages": SESSIONS, "table": FEATURES}
+def loaded(registry, name):
+    try:
+        return registry.load(name)
+    except GamewardenError as error:
+        return error
+
+
+NAMES, FAMILIES = with_the_plugin()
+RECIPES = [recipe for family in FAMILIES.values() if isinstance(family, type) for recipe in variants(family())]
 STREAMS = {
     "events": FrameEvents,
     "packets": FramePackets,
@@ -39,7 +60,15 @@ def stream(recipe, frame, batch=1 << 20):
 
 def who_of(recipe):
     """The column that becomes the actor."""
-    return "character" if getattr(recipe, "by", "account") == "character" else getattr(recipe, "actor", "actor")
+    return getattr(recipe, "actor", recipe.entity)
+
+
+def made_up(recipe, rows):
+    """Rows with no other columns than the family requires or says it could use; its own table has what it has."""
+    named = {*recipe.requires, *recipe.optional, recipe.entity}
+    free = recipe.input in {"table", "messages"}  # a message has a place and a session wherever it stands
+    extra = {"kind", "seq", "session", "character"}  # what an event is, where it stands and whose it is
+    return rows if free else rows.select(name for name in rows.columns if name in named | extra)
 
 
 @pytest.fixture(scope="module")
@@ -53,20 +82,21 @@ def messages():
 
 
 @pytest.fixture(scope="module", params=RECIPES, ids=name_of)
-def unfrozen(request):
+def unlearned(request):
     return request.param
 
 
 @pytest.fixture(scope="module")
-def rows(unfrozen, play, packets, messages):
+def rows(unlearned, play, packets, messages):
     """What this recipe takes, as a table."""
-    return {"events": play, "packets": packets, "messages": messages, "table": account_table()}[unfrozen.input]
+    all_columns = {"events": play, "packets": packets, "messages": messages, "table": account_table()}
+    return made_up(unlearned, all_columns[unlearned.input])
 
 
 @pytest.fixture(scope="module")
-def recipe(unfrozen, rows):
+def recipe(unlearned, rows):
     """A recipe with what it learns frozen, so that all measurements below share it."""
-    return unfrozen.learn(stream(unfrozen, rows))
+    return unlearned.learn(stream(unlearned, rows))
 
 
 @pytest.fixture(scope="module")
@@ -74,10 +104,11 @@ def measured(recipe, rows):
     return recipe.measure(stream(recipe, rows))
 
 
-@pytest.mark.parametrize("name", features.names())
+@pytest.mark.parametrize("name", NAMES)
 def test_a_family_is_a_frozen_recipe_whose_every_switch_names_another_value(name):
-    family = features.load(name)
+    family = FAMILIES[name]
 
+    assert isinstance(family, type), family
     assert family.name == name
     assert is_dataclass(family)
     assert family.__dataclass_params__.frozen
@@ -85,9 +116,31 @@ def test_a_family_is_a_frozen_recipe_whose_every_switch_names_another_value(name
     assert all(field.metadata.get("also") or field.name in tied for field in fields(family))
 
 
-def test_the_table_has_the_promised_columns_in_order(recipe, measured):
-    assert measured.columns == [*HEADS[recipe.input], *recipe.names]
-    check(measured, TABLES[recipe.input], "contract")
+def test_a_family_of_an_installed_package_is_found_as_any_other_is():
+    assert set(NAMES) == {*features.names(), "silence"}
+
+
+def test_the_rows_begin_as_those_of_every_feature_and_go_on_as_the_schema_says(recipe, measured):
+    assert dict(measured.schema) == {
+        name: as_instance(dtype) for name, dtype in {**FEATURES.columns, **recipe.schema}.items()
+    }
+    assert recipe.names == tuple(recipe.schema)
+    check(measured.drop_nulls("actor"), FEATURES, "contract")
+
+
+def as_instance(dtype):
+    return dtype() if isinstance(dtype, type) else dtype
+
+
+def test_every_number_has_words_for_people(recipe):
+    numbers = {name for name, dtype in recipe.schema.items() if as_instance(dtype).is_numeric()}
+    words = {"humans": "people", "value": "1", "window": "minute", "Window": "Minute", "period": "1,440"}
+
+    assert numbers <= set(recipe.phrases) <= set(recipe.schema)
+    for phrase in recipe.phrases.values():
+        assert isinstance(phrase, Phrase)
+        for text in (phrase.more, phrase.usual, phrase.less, phrase.shows, phrase.unseen):
+            assert text.format(**words)
 
 
 def test_rows_are_sorted_by_actor_then_period_and_stand_once(measured):
@@ -104,6 +157,58 @@ def test_what_was_not_measured_is_null_and_never_nan(measured):
         assert not column.is_infinite().any()
 
 
+def test_a_fold_that_is_fed_by_hand_gives_what_measure_gives(recipe, measured, rows):
+    source = stream(recipe, rows, batch=61)
+    fold = recipe.fold(sight_of(recipe.input, source))
+    while True:
+        for batch in source.batches(fold.columns):
+            assert isinstance(batch, pa.RecordBatch)
+            fold.push(batch)
+        if not fold.again():
+            break
+
+    assert_frame_equal(fold.frame(), measured, check_exact=True)
+    assert fold.notes().sentences() == folded(recipe, source).notes.sentences()
+
+
+def test_what_is_said_of_two_parts_can_be_said_of_both_together(recipe, rows):
+    halves = [
+        folded(recipe, stream(recipe, part)).notes for part in (rows[: rows.height // 2], rows[rows.height // 2 :])
+    ]
+
+    together = halves[0] + halves[1]
+
+    assert all(isinstance(line, str) and line for line in together.sentences())
+
+
+class Counted:
+    """A stream that counts how often it is read; what a log can show is known when it was read, or costs a reading."""
+
+    def __init__(self, whole):
+        self.whole = whole
+        self.passes = 0
+
+    def __getattr__(self, name):
+        return getattr(self.whole, name)
+
+    @property
+    def shows(self):
+        self.passes += not self.passes
+
+    def batches(self, columns):
+        self.passes += 1
+        yield from self.whole.batches(columns)
+
+
+def test_rows_pass_once_where_they_are_in_order(recipe, rows):
+    ordered = rows.sort("at", maintain_order=True) if "at" in rows.columns else rows
+    counted = Counted(stream(recipe, ordered))
+
+    folded(recipe, counted)
+
+    assert counted.passes == 1
+
+
 def test_an_actor_measures_the_same_alone_as_in_a_crowd(recipe, measured, rows):
     who = who_of(recipe)
     for actor in measured["actor"].unique().sort()[::7]:
@@ -113,11 +218,38 @@ def test_an_actor_measures_the_same_alone_as_in_a_crowd(recipe, measured, rows):
 
 
 def test_disjoint_actors_measured_apart_and_joined_equal_all_measured_together(recipe, measured, rows):
-    who = who_of(recipe)
-    side = pl.col(who).hash(seed=1) % 2 == 0
+    assert recipe.divides.actors
+
+    side = pl.col(who_of(recipe)).hash(seed=1) % 2 == 0
     halves = [recipe.measure(stream(recipe, rows.filter(part))) for part in (side, ~side)]
 
     assert_frame_equal(pl.concat(halves).sort("actor", "since"), measured, check_exact=True)
+
+
+def test_periods_measured_apart_and_joined_equal_all_measured_together_where_a_recipe_divides_by_them(
+    recipe, measured, rows
+):
+    clock = recipe.divides.clock
+    if clock is None:
+        assert not recipe.divides.by(Clock(DAY))
+        return
+
+    for length in (clock.every, 3 * clock.every):
+        cut = Clock(length, clock.time_zone)
+        assert recipe.divides.by(cut)
+        parts = rows.with_columns(cut.borders(pl.col("at"))[0].alias("period")).partition_by(
+            "period", include_key=False
+        )
+        apart = [recipe.measure(stream(recipe, part)) for part in parts]
+        assert len(parts) > 1 or length > 2 * DAY  # the log is of two days
+        assert_frame_equal(pl.concat(apart).sort("actor", "since"), measured, check_exact=True)
+
+
+def test_another_clock_than_its_own_divides_no_recipe(recipe):
+    own = recipe.divides.clock or Clock(DAY)
+
+    assert not recipe.divides.by(Clock(own.every, "Pacific/Kiritimati"))
+    assert own.every == 1 or not recipe.divides.by(Clock(own.every + 1, own.time_zone))
 
 
 def test_the_order_of_the_rows_does_not_matter(recipe, measured, rows):
@@ -139,10 +271,37 @@ def test_no_events_give_no_rows(recipe, measured, rows):
     assert nothing.height == 0
 
 
-def test_a_recipe_comes_back_from_its_json_values(recipe):
-    import json
+def test_what_was_learned_can_be_forgotten_and_learned_again(recipe, unlearned, rows):
+    fresh = recipe.unlearned()
 
+    assert fresh.learn(stream(recipe, rows)) == recipe or unlearned.learn(stream(recipe, rows)) == unlearned
+    assert type(fresh) is type(recipe)
+
+
+def test_kinds_that_a_source_does_not_show_are_columns_of_the_schema(recipe):
+    learned = recipe.learned
+    named = () if learned is None else (*learned.columns.values(), *learned.unmeasured)
+
+    assert set(named) <= set(recipe.schema)
+    assert learned is None or learned.kinds is not None
+
+
+def test_a_recipe_comes_back_from_its_json_values(recipe):
     back = type(recipe).from_dict(json.loads(json.dumps(recipe.to_dict())))
 
     assert back == recipe
     assert replace(back) == recipe
+
+
+def test_the_pipeline_asks_a_feature_for_nothing_but_what_the_contract_has():
+    asked = [
+        f"{path.name}:{call.lineno}"
+        for path in Path(pipeline.__file__).parent.glob("*.py")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id in {"isinstance", "getattr", "hasattr"}
+        and {"feature", "recipe"} & {node.id for node in ast.walk(call.args[0]) if isinstance(node, ast.Name)}
+    ]
+
+    assert asked == []

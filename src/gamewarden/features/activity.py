@@ -3,9 +3,9 @@
 The operator page of Lee et al. (NDSS 2016) filters by main activity area; no detector learns from these numbers.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -13,17 +13,27 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gamewarden.clock import Clock
-from gamewarden.contracts import EventStream, Progress, StreamKind, no_progress
+from gamewarden.contracts import Divides, Entity, Fold, Sight, StreamKind
 from gamewarden.errors import MeasureError
+from gamewarden.features.folding import OnePass, typed
+from gamewarden.features.plain import ANY_SIGHT, PlainFeature
 from gamewarden.spans import DAY, HOUR, LONGEST_PERIOD, span_text
-from gamewarden.tables import TIME
+from gamewarden.tables import TIME, DataType
 
 _PERIOD = ("actor", "since", "until")
+_COUNTED: Mapping[str, DataType] = {
+    "actor": pl.String,
+    "since": TIME,
+    "until": TIME,
+    "place": pl.String,
+    "ip": pl.String,
+    "n": pl.UInt32,
+}
 _COMPACT = 1 << 22  # partial counts that wait in memory before they are added up
 
 
 @dataclass(frozen=True)
-class Activity:
+class Activity(PlainFeature):
     """One row an actor and period: its main zone, and how many zones and addresses it was seen in."""
 
     every: int = field(
@@ -49,46 +59,58 @@ class Activity:
             raise MeasureError(f"activity: every is {span_text(self.every)}; ten years (3653d) are the most")
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The feature columns after actor, since, until and events."""
-        return ("main_zone", "zones", "addresses")
+    def schema(self) -> Mapping[str, DataType]:
+        """The columns after actor, since, until and events."""
+        return {"main_zone": pl.String, "zones": pl.Int64, "addresses": pl.Int64}
 
-    def learn(self, events: EventStream, progress: Progress = no_progress) -> Self:
-        """Itself: there is nothing to learn."""
-        del events, progress
-        return self
+    @property
+    def entity(self) -> Entity:
+        """As `by` says."""
+        return "character" if self.by == "character" else "actor"
 
-    def measure(self, events: EventStream, progress: Progress = no_progress) -> pl.DataFrame:
-        """FEATURES: one row an actor and period, sorted by actor, then since.
+    @property
+    def clock(self) -> Clock:
+        """Its periods."""
+        return Clock(self.every, self.time_zone or "UTC")
 
-        The main zone is the one with most events; of several the first by name. Without a zone in the log all is null.
+    @property
+    def divides(self) -> Divides:
+        """A period can be counted without the others."""
+        return Divides(self.clock)
+
+    def fold(self, sight: Sight = ANY_SIGHT) -> Fold:
+        """Counts of zones and addresses, added up as batches come."""
+        return _ActivityFold(self, sight)
+
+
+class _ActivityFold(OnePass):
+    """Partial counts, added up before they are too many: memory grows with actors, periods and places only."""
+
+    def __init__(self, recipe: Activity, sight: Sight) -> None:
+        self.columns = (recipe.entity, "at", "zone", "ip")
+        self._recipe = recipe
+        self._unseen = [name for name, column in (("zones", "zone"), ("addresses", "ip")) if not sight.has(column)]
+        self._parts = [pl.DataFrame(schema=_COUNTED)]
+
+    def push(self, batch: pa.RecordBatch) -> None:
+        """Count one batch."""
+        self._parts.append(_counts(batch, self._recipe.clock))
+        if sum(part.height for part in self._parts[1:]) > _COMPACT:
+            self._parts = [_summed(self._parts)]
+
+    def frame(self) -> pl.DataFrame:
+        """FEATURES: the main zone is the one with most events; of several the first by name.
+
+        Without a zone in the log all is null.
         """
-        counts = _added_up(self._partial_counts(events, progress))
+        counts = _summed(self._parts)
         rows = counts.group_by(_PERIOD).agg(
-            pl.col("n").sum().cast(pl.Int64).alias("events"),
-            pl.col("place").drop_nulls().n_unique().cast(pl.Int64).alias("zones"),
-            pl.col("ip").drop_nulls().n_unique().cast(pl.Int64).alias("addresses"),
+            pl.col("n").sum().alias("events"),
+            pl.col("place").drop_nulls().n_unique().alias("zones"),
+            pl.col("ip").drop_nulls().n_unique().alias("addresses"),
         )
-        unseen = [name for name, column in (("zones", "zone"), ("addresses", "ip")) if column not in events.columns]
-        blind = rows.with_columns(pl.lit(None, pl.Int64).alias(name) for name in unseen)
-        named = blind.join(_main_zones(counts), on=_PERIOD, how="left")
-        return named.select(*_PERIOD, "events", *self.names).sort("actor", "since")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The recipe as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The recipe back from JSON values."""
-        return cls(**values)
-
-    def _partial_counts(self, events: EventStream, progress: Progress) -> Iterator[pl.DataFrame]:
-        who = "actor" if self.by == "account" else "character"
-        clock = Clock(self.every, self.time_zone or "UTC")
-        for batch in events.batches((who, "at", "zone", "ip")):
-            yield _counts(batch, clock)
-            progress(batch.num_rows)
+        blind = rows.with_columns(pl.lit(None, pl.Int64).alias(name) for name in self._unseen)
+        return typed(blind.join(_main_zones(counts), on=_PERIOD, how="left"), self._recipe.schema)
 
 
 def _counts(batch: pa.RecordBatch, clock: Clock) -> pl.DataFrame:
@@ -112,19 +134,6 @@ def borders_of(at: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
     """The beginnings of all periods that hold one of the times, and the end of each."""
     numbers = np.unique(clock.numbers(at))
     return clock.begins(np.union1d(numbers, numbers + 1))
-
-
-def _added_up(parts: Iterator[pl.DataFrame]) -> pl.DataFrame:
-    """The sum of partial counts, in memory that grows with actors, periods and places only."""
-    total = pl.DataFrame(
-        schema={"actor": pl.String, "since": TIME, "until": TIME, "place": pl.String, "ip": pl.String, "n": pl.UInt32}
-    )
-    waiting = [total]
-    for part in parts:
-        waiting.append(part)
-        if sum(one.height for one in waiting[1:]) > _COMPACT:
-            waiting = [_summed(waiting)]
-    return _summed(waiting)
 
 
 def _summed(parts: list[pl.DataFrame]) -> pl.DataFrame:

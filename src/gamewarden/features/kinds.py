@@ -4,16 +4,15 @@ import numpy as np
 import polars as pl
 
 from gamewarden.clock import Clock
-from gamewarden.contracts import EventStream
+from gamewarden.contracts import Stream
 from gamewarden.features.activity import borders_of
 from gamewarden.tables import TIME, DataType
 
 _SCHEMA: dict[str, DataType] = {"since": TIME, "until": TIME, "kind": pl.String, "n": pl.Int64}
 
 
-def kinds_by_period(events: EventStream, every: int, time_zone: str | None) -> pl.DataFrame:
+def kinds_by_period(events: Stream, clock: Clock) -> pl.DataFrame:
     """One row a period and kind: how many events of everybody there are; memory grows with these rows only."""
-    clock = Clock(every, time_zone or "UTC")
     total = pl.DataFrame(schema=_SCHEMA)
     for batch in events.batches(("at", "kind")):
         kind = batch.column("kind")

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gamewarden.contracts import EventStream, Progress, no_progress
+from gamewarden.contracts import Progress, Sight, Stream, no_progress
 from gamewarden.errors import TableError
 from gamewarden.features.text_columns import Names
 
@@ -17,26 +17,26 @@ BUDGET = 1 << 28  # bytes the second pass may hold
 class Slots:
     """Batches of a source with a slot a row: the number of its actor, or -1 for a row that names nobody."""
 
-    def __init__(self, events: EventStream, columns: Sequence[str], by: str, door: str) -> None:
+    def __init__(self, sight: Sight, columns: Sequence[str], by: str, door: str) -> None:
         """`columns` are those wanted beside the actor's own; `by` says what stands for the actor."""
         self.actors = Names()
         self.nameless = 0
         self.read = 0
-        self._events = events
         self._door = door
         self._who = "character" if by == "character" else "actor"
-        lacking = self._who == "character" and "character" not in events.columns
-        self._columns = tuple(
+        lacking = self._who == "character" and not sight.has("character")
+        self.columns = tuple(
             name for name in dict.fromkeys((self._who, *columns)) if not (lacking and name == "character")
         )
 
-    def batches(self, progress: Progress = no_progress) -> Iterator[tuple[dict[str, pa.Array], NDArray[np.int32]]]:
-        """One pass: the columns of each batch by name, and its slots."""
+    def of(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], NDArray[np.int32]]:
+        """The columns of a batch by name, and its slots."""
+        columns = dict(zip(self.columns, batch.columns, strict=True))
+        return columns, self._slots(columns, batch.num_rows)
+
+    def restart(self) -> None:
+        """The same rows come once more, and are counted anew."""
         self.nameless = self.read = 0
-        for batch in self._events.batches(self._columns):
-            columns = dict(zip(self._columns, batch.columns, strict=True))
-            yield columns, self._slots(columns, batch.num_rows)
-            progress(batch.num_rows)
 
     def whole(self, columns: dict[str, pa.Array], name: str) -> pa.Array:
         """A column that must not have holes.
@@ -57,7 +57,7 @@ class Slots:
         return slot
 
 
-def kinds_of(events: EventStream, door: str, progress: Progress = no_progress) -> dict[str, int]:
+def kinds_of(events: Stream, door: str, progress: Progress = no_progress) -> dict[str, int]:
     """The different kinds of a source, sorted, with how often each occurs."""
     names = Names()
     tally = np.zeros(0, np.int64)

@@ -20,12 +20,12 @@ from gamewarden.learning.columns import checked, measured, values
 from gamewarden.learning.fitting import Calibrated, Learned, Learner
 from gamewarden.learning.logistic_model import Column, ColumnModel
 from gamewarden.learning.out_of_fold import bots, out_of_fold
-from gamewarden.learning.phrases import Phrase, plain
 from gamewarden.learning.ranges import Ranges
 from gamewarden.learning.recipe import option
 from gamewarden.learning.standard import Standard, percentiles_of, steady
 from gamewarden.learning.styles import Styles
 from gamewarden.learning.validation import Rule
+from gamewarden.phrases import Phrase
 
 EACH_ONCE = Rule(lambda v: bool(v) and len(set(v)) == len(v), "name each feature column once")
 _Model = TypeVar("_Model", bound=ColumnModel)
@@ -96,7 +96,7 @@ class LogisticRecipe(Calibrated, Learner[_Model], Generic[_Model]):
 
     def phrases(self) -> dict[str, Phrase] | None:
         """The feature's words for its columns, so that a stored model explains itself."""
-        words = phrases_of(self.feature)
+        words = self.feature.phrases
         return {name: words[name] for name in self.columns if name in words} or None
 
     def _out_of_fold(self, rows: pl.DataFrame, used: tuple[str, ...]) -> tuple[Floats, Floats, float]:
@@ -129,12 +129,6 @@ class LogisticRecipe(Calibrated, Learner[_Model], Generic[_Model]):
             weight=float(fitted.weights[at]),
             percentiles=percentiles_of(values(rows.filter(~pl.col("bot")), name)),
         )
-
-
-def phrases_of(feature: object) -> dict[str, Phrase]:
-    """The words that a feature brings for its columns: phrases, or names that plain words are made of."""
-    brought: Mapping[str, Phrase | str] = getattr(feature, "phrases", {})
-    return {name: words if isinstance(words, Phrase) else plain(words) for name, words in brought.items()}
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from gamewarden.learning.abstaining import HeldOut
 from gamewarden.learning.calibration import KEY, Calibration, Floats
 from gamewarden.learning.columns import checked, measured, values
 from gamewarden.learning.fitted import CalibratedModel
-from gamewarden.learning.phrases import Phrase, Seen, median, says, topic_of
+from gamewarden.learning.phrases import Seen, median, says, topic_of
 from gamewarden.learning.sharing import alone, shares
 from gamewarden.learning.validation import Percentiles, Positive, Rule, Text
+from gamewarden.phrases import Phrase
 from gamewarden.tables import EVIDENCE, check
 
 _ROUNDING = 1e-6  # of an eigenvalue

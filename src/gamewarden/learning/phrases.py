@@ -7,6 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gamewarden.errors import ConfigError
+from gamewarden.phrases import OTHER_TOPIC, Phrase
+from gamewarden.phrases.chunks import TOPICS
+from gamewarden.phrases.days import PHRASES
+from gamewarden.phrases.sessions import PHRASES as SESSION_PHRASES
 from gamewarden.spans import parse_span, span_text
 
 RARE = 0.10  # what at most one human in ten reaches is more than nearly all humans have
@@ -17,61 +21,9 @@ _PLACE = re.compile(r"\{(\w+)\}")
 _WINDOWS = {"1s": "second", "1m": "minute", "1h": "hour", "1d": "day"}
 
 
-@dataclass(frozen=True)
-class Phrase:
-    """The words for one feature; `{window}` is the time unit, `{value}` the number, `{period}` the period's minutes."""
-
-    more: str  # more than {humans}
-    usual: str
-    less: str  # less than {humans}
-    shows: str  # the number behind it, where the lead does not give it
-    unseen: str  # why there is no number
-    decimals: int = 0
-    has: str = "a typical human has"
-    striking: str = ""  # stronger words for more than nearly all humans
-
-
 # Features of one topic measure nearly the same, and a regression shares a weight out among such features almost at
 # will, some above and some below zero: only their sum says which way the topic points.
-TOPICS: Mapping[str, tuple[str, ...]] = {
-    "How it repeats itself": ("self_sim", "cosim_mode"),
-    "How much it plays": (
-        "total_use_time_min",
-        "cosim_count",
-        "cosim_uniq_count",
-        "cosim_zero_count",
-        "total_log_count",
-        "log_count_per_min",
-    ),
-    "What it hunts": ("npc_kill_count", "main_char_level"),
-    "What it trades and stores": ("trade_get_count", "trade_give_count", "retrieve_count", "deposit_count"),
-    "How it moves": (
-        "move_dx",
-        "move_dy",
-        "move_distance",
-        "move_gap_ms",
-        "turn_mean_deg",
-        "turn_circular_variance",
-        "turn_back_share",
-    ),
-    "How it fights and loots": (
-        "take_gap_ms",
-        "turn_to_take_ms",
-        "attack_to_take_ms",
-        "continuous_attacks_per_s",
-        "once_attacks_per_s",
-    ),
-    "How much it sends": ("packets_per_s",),
-}
-OTHER_TOPIC = "What else it does"
-# Numbers of a chunk of play, by how their names begin.
-_TOPIC_OF_CHUNKS = {
-    "a_": "What it does",
-    "done_": "What it does",
-    "i_": "How long it waits",
-    "m_": "How regularly it acts",
-    "d_": "How regularly it acts",
-}
+_TOPICS = {name: phrase.topic for name, phrase in {**PHRASES, **SESSION_PHRASES}.items()}
 
 
 @dataclass(frozen=True)
@@ -89,14 +41,13 @@ class Seen:
 
 def topic_of(feature: str) -> str:
     """The topic a feature belongs to."""
-    named = next((topic for topic, features in TOPICS.items() if feature in features), None)
-    begins = next((topic for start, topic in _TOPIC_OF_CHUNKS.items() if feature.startswith(start)), OTHER_TOPIC)
-    return named or begins
+    begins = next((topic for start, topic in TOPICS.items() if feature.startswith(start)), OTHER_TOPIC)
+    return _TOPICS.get(feature, begins)
 
 
 def says(seen: Seen, phrase: Phrase | None = None) -> str:
     """One sentence: what it means, then the number, then the typical human; in these words or in plain ones."""
-    phrase = phrase or plain(_name(seen.feature))
+    phrase = phrase or Phrase.plain(seen.feature)
     words = {"window": seen.window, "Window": seen.window.capitalize(), "period": _number(seen.period, 0)}
     if seen.value is None:
         return _filled(_unseen(seen, phrase), words)
@@ -161,18 +112,6 @@ def _number(value: float, decimals: int) -> str:
 def _filled(text: str, words: Mapping[str, str]) -> str:
     """The text with our words in it; whatever else stands in braces was written by somebody else and stays."""
     return _PLACE.sub(lambda place: words.get(place[1], place[0]), text)
-
-
-def plain(name: str) -> Phrase:
-    """The words for a number of which only the name is known."""
-    return Phrase(
-        f"{name} is higher than with {{humans}}",
-        f"{name} is as usual",
-        f"{name} is lower than with {{humans}}",
-        "{value}",
-        f"{name} was not measured.",
-        2,
-    )
 
 
 def _name(feature: str) -> str:

@@ -59,7 +59,7 @@ def backtest(question: Question, run: RunOptions = USUAL, progress: Progress = n
     """
     old, new = (_model(path) for path in question.models)
     events = WatchedEvents(question.source.events(question.since, question.until), progress)
-    styles = _styles(days_like(feature_of(old.feature)).measure(events), question.styles)
+    styles = _styles(days_like(old.feature).measure(events), question.styles)
     listed = (
         _listed(old, events, run, question.prevalence),
         _listed(new, events, run, question.prevalence),

@@ -13,15 +13,15 @@ import polars as pl
 
 from gamewarden.clock import Clock
 from gamewarden.config import Config
-from gamewarden.contracts import Model, Progress, Source, no_progress
+from gamewarden.contracts import Feature, Model, Notes, Progress, Source, Vocabulary, no_progress
 from gamewarden.coverage import Coverage
 from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import ModelError
-from gamewarden.features.self_similarity.recipe import SelfSimilarity, Usage
+from gamewarden.features.folding import Measured, folded
 from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.judging import Judgement, Rules, fusion_of, judge, judged, rules_of
 from gamewarden.pipeline.likeness import Likeness
-from gamewarden.pipeline.measuring import feature_of
+from gamewarden.pipeline.measuring import feature_of, least_measured
 from gamewarden.pipeline.meeting import caveats_of, meeting_of
 from gamewarden.pipeline.reaching import beside_the_list, reach_of
 from gamewarden.pipeline.scoring import load_models, models_for, zone_notes
@@ -32,7 +32,7 @@ from gamewarden.store.stretches import Stretches
 from gamewarden.streams import WatchedEvents
 from gamewarden.tables import TIME, VERDICTS
 from gamewarden.verdicts.compact import Compact
-from gamewarden.verdicts.meeting import Far, Limits, Meeting, Partly, least_of_row, said_once, whole_enough
+from gamewarden.verdicts.meeting import Far, Limits, Meeting, Partly, said_once, whole_enough
 from gamewarden.verdicts.points import Points
 from gamewarden.verdicts.prevalence import Prevalence
 
@@ -70,14 +70,7 @@ def judge_lean(
 
 def _separable(models: Sequence[Model], cut: Clock) -> bool:
     """Whether each period can be measured without the others."""
-    recipes = [feature_of(model.feature) for model in models]
-    return all(
-        isinstance(one, SelfSimilarity)
-        and one.vocabulary is not None
-        and cut.every % one.every == 0
-        and (one.time_zone or "UTC") == cut.time_zone
-        for one in recipes
-    )
+    return all(feature_of(model.feature).divides.by(cut) for model in models)
 
 
 def periods_of_stretches(stretches: Stretches, cut: Clock) -> list[Span]:
@@ -199,17 +192,19 @@ class _Glass:
     limits: Limits
 
     @cached_property
-    def recipes(self) -> dict[str, SelfSimilarity]:
+    def recipes(self) -> dict[str, Feature]:
         """The features, each once."""
-        found = {repr(model.feature): feature_of(model.feature) for model in self.models}
-        return {key: one for key, one in found.items() if isinstance(one, SelfSimilarity)}
+        return {repr(model.feature): feature_of(model.feature) for model in self.models}
 
     @cached_property
     def likeness(self) -> dict[str, Likeness | None]:
         """In which periods the whole lake speaks as the features' vocabularies; None where nobody counted kinds."""
-        asked = {key: one for key, one in self.recipes.items() if one.shares is not None}
-        known = {key: Likeness.of(one, self.events, self.limits) for key, one in asked.items()}
-        return {key: known.get(key) for key in self.recipes}
+        return {key: self._likeness(one.learned) for key, one in self.recipes.items()}
+
+    def _likeness(self, learned: Vocabulary | None) -> Likeness | None:
+        if learned is None or learned.shares is None:
+            return None
+        return Likeness.of(learned, self.events, self.limits)
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -228,17 +223,17 @@ class _Glass:
 
     def features(self, span: Span, actors: Sequence[str] | None = None) -> dict[str, pl.DataFrame]:
         """FEATURES of a period by the model's id, of everybody or of these actors."""
-        tables = {key: self.told(key, self.measured(key, span, actors)[0]).frame for key in self.recipes}
+        tables = {key: self.told(key, self.measured(key, span, actors).frame).frame for key in self.recipes}
         return {model.card.id: tables[repr(model.feature)] for model in self.models}
 
     def measured(
         self, key: str, span: Span, actors: Sequence[str] | None = None, progress: Progress = no_progress
-    ) -> tuple[pl.DataFrame, Usage]:
+    ) -> Measured:
         """What a feature measures in a period."""
         recipe, part = self.recipes[key], self.events.between(*span)
-        if actors is not None and recipe.by == "account":
+        if actors is not None and recipe.entity == "actor" and recipe.divides.actors:
             part = part.of(actors)
-        return recipe.measure_with_usage(WatchedEvents(part, progress))
+        return folded(recipe, WatchedEvents(part, progress))
 
     def told(self, key: str, frame: pl.DataFrame) -> Table:
         """FEATURES with the share that is covered of each row's time, without what the lake did not show."""
@@ -258,7 +253,7 @@ class _Run:
     verdicts: Compact = field(default_factory=Compact)
     far: dict[str, Far] = field(default_factory=dict)
     partly: dict[str, Partly] = field(default_factory=dict)
-    usage: dict[str, Usage] = field(default_factory=dict)
+    usage: dict[str, Notes] = field(default_factory=dict)
     said: dict[str, list[str]] = field(default_factory=dict)  # of periods that are not measured, by feature
     unranked: dict[str, str] = field(default_factory=dict)
     spans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema={"since": TIME, "until": TIME}))
@@ -269,7 +264,6 @@ class _Run:
     def __post_init__(self) -> None:
         self.far = {model.card.id: Far() for model in self.glass.models}
         self.partly = {model.card.id: Partly() for model in self.glass.models}
-        self.usage = {key: Usage() for key in self.glass.recipes}
         self.said = {key: [] for key in self.glass.recipes}
 
     def take(self, span: Span, progress: Progress) -> None:
@@ -291,19 +285,22 @@ class _Run:
         lines = (
             line
             for key, recipe in self.glass.recipes.items()
-            for line in (*getattr(recipe, "warnings", ()), *self.usage[key].sentences(), *self.said[key], *zones)
+            for line in (*recipe.warnings, *self._used(key), *self.said[key], *zones)
         )
         return tuple(dict.fromkeys(lines))
 
     def _table(self, key: str, span: Span, progress: Progress) -> pl.DataFrame:
-        frame, usage = self.glass.measured(key, span, progress=progress)
-        told = self.glass.told(key, frame)
-        self.usage[key] += usage
+        found = self.glass.measured(key, span, progress=progress)
+        told = self.glass.told(key, found.frame)
+        self.usage[key] = self.usage[key] + found.notes if key in self.usage else found.notes
         self.said[key] += told.notes
         return told.frame
 
+    def _used(self, key: str) -> tuple[str, ...]:
+        return self.usage[key].sentences() if key in self.usage else ()
+
     def _weigh(self, model: Model, rows: pl.DataFrame) -> None:
-        least = least_of_row(model.feature.name, model.card.training, self.glass.limits)
+        least = least_measured(model, self.glass.limits)
         told = model.score(rows)
         self.partly[model.card.id] += Partly.of(told, least)
         self.far[model.card.id] += Far.of(whole_enough(told, least))

@@ -58,7 +58,7 @@ def explain(
         return _row_story(actor, source, model, prevalence, run=run, progress=progress)
     model = event_model(models, model.card.detector)
     feature = feature_of(model.feature)
-    by = "character" if getattr(feature, "by", "account") == "character" else "actor"
+    by = feature.entity
     alone = only(WatchedEvents(source.events(), progress), by, actor)
     shown = measured(feature, alone, run.limits)
     if not shown.frame.height:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 
@@ -37,7 +37,7 @@ def detector_recipe(name: str, feature: Feature, options: Mapping[str, Any]) -> 
 
 def trace_recipe(name: str, options: Mapping[str, Any]) -> Detector:
     """The recipe of a detector that learns from whole packet traces."""
-    return detector_recipe(name, cast("Feature", TrafficDetails()), options)
+    return detector_recipe(name, TrafficDetails(), options)
 
 
 def fit(

@@ -15,6 +15,7 @@ from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import ModelError
 from gamewarden.features import load as load_feature
 from gamewarden.pipeline.doubting import doubted
+from gamewarden.pipeline.measuring import least_measured
 from gamewarden.pipeline.prevalence import at_share
 from gamewarden.pipeline.reaching import beside_the_list, reach_of
 from gamewarden.pipeline.scoring import hear, load_models, models_for
@@ -26,8 +27,17 @@ from gamewarden.store import models as stored_models
 from gamewarden.tables import EVIDENCE, VERDICTS, check
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.combining import combine
-from gamewarden.verdicts.meeting import Limits, least_covered, least_of_row, only_covered, whole_enough
-from gamewarden.verdicts.periods import KEY, Clock, ModelInfo, marks_of, periods_of, played, roll_up, side_by_side
+from gamewarden.verdicts.meeting import Limits, least_covered, only_covered, whole_enough
+from gamewarden.verdicts.periods import (
+    KEY,
+    Clock,
+    ModelInfo,
+    marks_of,
+    periods_of,
+    played,
+    roll_up,
+    side_by_side,
+)
 from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.words import counted
@@ -164,7 +174,7 @@ def _of_whole_periods(parts: pl.DataFrame, marks: pl.DataFrame, models: Sequence
 
 def _whole_scores(model: Model, features: pl.DataFrame, covered: float) -> pl.DataFrame:
     """SCORES of the periods that are covered as well as those that the model learned from."""
-    least = least_of_row(model.feature.name, model.card.training, Limits(covered=covered))
+    least = least_measured(model, Limits(covered=covered))
     return whole_enough(model.score(features), least)
 
 

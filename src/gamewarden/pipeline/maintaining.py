@@ -222,9 +222,7 @@ def _stretches(task: Upkept) -> Stretches:
 
 
 def _calendar(task: Upkept, model: Model) -> Clock:
-    return Clock(
-        parse_span(task.config.maintain.period), getattr(feature_of(model.feature), "time_zone", None) or "UTC"
-    )
+    return Clock(parse_span(task.config.maintain.period), feature_of(model.feature).time_zone or "UTC")
 
 
 def _begun(history: History) -> Period | None:

@@ -9,17 +9,25 @@ import polars as pl
 
 from gamewarden import features
 from gamewarden.config import Config
-from gamewarden.contracts import EventStream, Feature, Progress, Recipe, Source, Stream, no_progress
+from gamewarden.contracts import (
+    EventStream,
+    Feature,
+    Model,
+    Progress,
+    Recipe,
+    Source,
+    Stream,
+    no_progress,
+)
 from gamewarden.errors import ModelError
-from gamewarden.features.account_table.recipe import AccountTable
-from gamewarden.features.actions.recipe import Actions
-from gamewarden.features.self_similarity.recipe import SelfSimilarity
+from gamewarden.features.folding import folded
+from gamewarden.features.self_similarity.recipe import By, SelfSimilarity
 from gamewarden.pipeline.likeness import only_alike
 from gamewarden.pipeline.sources import Table, given_to, stream_for
 from gamewarden.readers.logs.operator_tables import read_vocabulary
 from gamewarden.spans import parse_span
 from gamewarden.streams import Unquestioned
-from gamewarden.verdicts.meeting import Limits
+from gamewarden.verdicts.meeting import Limits, least_of_row
 
 
 def feature_recipe(name: str, options: Mapping[str, Any], config: Config, time_zone: str | None = None) -> Feature:
@@ -69,34 +77,34 @@ def measured(feature: Feature, stream: Stream, limits: Limits | None = None) -> 
 
     Where a vocabulary was learned, periods of another vocabulary than its own, by `limits`, are not measured.
     """
-    warnings: tuple[str, ...] = getattr(feature, "warnings", ())
-    events = given_to(stream)
-    if isinstance(feature, SelfSimilarity):
-        frame, usage = feature.measure_with_usage(events)
-        told = Table(frame, (*warnings, *stream.notes, *usage.sentences()))
-        return only_alike(_sighted(told, events), feature, events, limits or Limits())
-    frame = feature.measure(events)
-    said = feature.remarks_on(frame) if isinstance(feature, AccountTable) else ()
-    told = Table(frame, (*warnings, *stream.notes, *said))
+    found = folded(feature, stream)
+    told = Table(found.frame, (*feature.warnings, *stream.notes, *found.notes.sentences()))
     if feature.input != "events":
         return told
-    if not isinstance(feature, Actions):
-        return _sighted(told, events)
-    return only_alike(_sighted(told, events, by_day=True), feature, events, limits or Limits())
+    events = given_to(stream)
+    return only_alike(_sighted(told, feature, events), feature, events, limits or Limits())
 
 
-def _sighted(told: Table, events: EventStream, *, by_day: bool = False) -> Table:
+def _sighted(told: Table, feature: Feature, events: EventStream) -> Table:
     """FEATURES with the share that the source covers of each row's time, or of its day, and what it can show."""
     coverage = events.coverage
     if coverage is None:
         return replace(told, shows=events.shows)
     day = (pl.col("until") - pl.duration(microseconds=1)).dt.truncate("1d")
-    times = told.frame.select(day.alias("since"), day.dt.offset_by("1d").alias("until")) if by_day else told.frame
-    return replace(told, frame=told.frame.with_columns(coverage.of(times)), shows=events.shows)
+    days = told.frame.select(day.alias("since"), day.dt.offset_by("1d").alias("until"))
+    covered = coverage.of(days if feature.part_of_day else told.frame)
+    return replace(told, frame=told.frame.with_columns(covered), shows=events.shows)
 
 
-def days_like(feature: Feature) -> SelfSimilarity:
+def least_measured(model: Model, limits: Limits) -> float:
+    """How much of the period of one row must be covered before a model scores it."""
+    return least_of_row(model.card.training, limits, part_of_day=features.load(model.feature.name).part_of_day)
+
+
+def days_like(recipe: Recipe) -> SelfSimilarity:
     """The recipe that shows a player's days and windows to people, whatever the detector looked at."""
-    if isinstance(feature, SelfSimilarity):
-        return feature
-    return SelfSimilarity(by=getattr(feature, "by", "account"), time_zone=getattr(feature, "time_zone", None))
+    if recipe.name == SelfSimilarity.name:
+        return SelfSimilarity.from_dict(recipe.options)
+    feature = feature_of(recipe)
+    by: By = "character" if feature.entity == "character" else "account"
+    return SelfSimilarity(by=by, time_zone=feature.time_zone)

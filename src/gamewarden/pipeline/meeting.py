@@ -6,10 +6,7 @@ import polars as pl
 
 from gamewarden.contracts import Model
 from gamewarden.coverage import COVERED
-from gamewarden.features.actions.recipe import Actions
-from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.pipeline.likeness import learned_by
-from gamewarden.pipeline.measuring import feature_of
+from gamewarden.pipeline.measuring import feature_of, least_measured
 from gamewarden.pipeline.prevalence import at_share
 from gamewarden.pipeline.sources import Table
 from gamewarden.verdicts.chunks import prior_of
@@ -19,7 +16,6 @@ from gamewarden.verdicts.meeting import (
     Meeting,
     Partly,
     coverage_notes,
-    least_of_row,
     only_covered,
     origin_notes,
     whole_enough,
@@ -46,7 +42,7 @@ def say(model: Model, shown: Table, limits: Limits) -> Said:
     name, met = model.card.id, meeting_of(model, shown)
     if met is not None and (refusal := met.refusal(limits)):
         return Said(model, model.score(shown.frame.clear()), refusal=refusal)
-    told, least = model.score(shown.frame), least_of_row(model.feature.name, model.card.training, limits)
+    told, least = model.score(shown.frame), least_measured(model, limits)
     scores = whole_enough(told, least)
     far = Far.of(scores)
     if refusal := far.refusal(name, limits):
@@ -66,10 +62,10 @@ def caveats_of(model: Model, met: Meeting | None, partly: Partly, far: Far) -> t
 
 def meeting_of(model: Model, shown: Table) -> Meeting | None:
     """A model's vocabulary beside what the source can show; None where one of both has no kinds."""
-    feature = feature_of(model.feature)
-    if shown.shows is None or not isinstance(feature, SelfSimilarity | Actions) or feature.vocabulary is None:
+    learned = feature_of(model.feature).learned
+    if shown.shows is None or learned is None or learned.kinds is None:
         return None
-    return Meeting(model.card.id, learned_by(feature), shown.shows)
+    return Meeting(model.card.id, learned, shown.shows)
 
 
 def only_whole(seen: Table, limits: Limits) -> Table:

@@ -152,7 +152,7 @@ def rank(
     suspects = listed.filter(pl.col("probability") >= wishes.probability)
     listing = suspects.head(wishes.top) if wishes.top else suspects
     listing = listing.join(best_points(verdicts, rules.points), on="actor", how="left", maintain_order="left")
-    if hasattr(feature, "chunk"):
+    if feature.part_of_day:
         listing = _with_time_to_detection(listing, scores, replace(wishes.patience, prior=wishes.prevalence.bots))
     periods = _judged(shown.frame, scores).join(listing.select("actor"), on="actor", how="semi")
     hidden = suspects.height - listing.height

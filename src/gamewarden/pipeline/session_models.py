@@ -11,7 +11,7 @@ from gamewarden.errors import FitError, ReadError
 from gamewarden.pipeline.fitting import Fitted, kept
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.prevalence import scored
-from gamewarden.pipeline.sources import USUAL, RunOptions, Table, as_strict
+from gamewarden.pipeline.sources import USUAL, RunOptions, Table
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.streams import WatchedMessages
 from gamewarden.tables import LABELS, SESSIONS, check
@@ -21,7 +21,7 @@ from gamewarden.words import counted
 # Folders whose name says what stands in them, as the thesis' own tool had them.
 LABEL_FOLDERS: Mapping[str, bool | None] = {"players": False, "bots": True, "unknown": None}
 FOLDER = "folder"  # the source of a label that a folder's name gives
-_SAME = ("actor", "since", "until", "packets")  # a session that comes twice: as a stream and in a capture
+_SAME = ("actor", "since", "until", "events")  # a session that comes twice: as a stream and in a capture
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class FittedSessions:
 class Gathered:
     """Sessions that can be judged, each once, with the label its folder gives, and what has to be said of them."""
 
-    rows: pl.DataFrame  # SESSIONS with events, and folder_says: true, false or null
+    rows: pl.DataFrame  # SESSIONS, and folder_says: true, false or null
     notes: tuple[str, ...]
 
 
@@ -81,7 +81,7 @@ def _gather(feature: Feature, sources: Sequence[Source], progress: Progress) -> 
     parts: list[pl.DataFrame] = []
     streams: dict[str, MessageStream] = {}
     for source in sources:
-        stream = streams[source.name] = source.messages(strict=as_strict(feature))
+        stream = streams[source.name] = source.messages(strict=feature.strict)
         told = measured(feature, WatchedMessages(stream, progress))
         parts.append(_named(check(told.frame, SESSIONS, source.name), Path(source.name)))
     rows = pl.concat(parts)
@@ -94,7 +94,6 @@ def _named(sessions: pl.DataFrame, file: Path) -> pl.DataFrame:
     """Who was there before any connect message goes by the file's name."""
     return sessions.with_columns(
         pl.col("actor").fill_null(file.name.partition(".")[0]),
-        events=pl.col("packets"),
         folder_says=pl.lit(folder_label(file), pl.Boolean),
     )
 

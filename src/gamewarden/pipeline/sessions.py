@@ -37,7 +37,7 @@ class SummedUp:
 
     def sessions(self) -> pl.DataFrame:
         """SESSIONS of what has passed, in the order they began."""
-        return self._fold.frame()
+        return self._fold.sessions()
 
 
 def character_names(path: Path) -> dict[str, str]:

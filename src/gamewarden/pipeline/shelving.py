@@ -92,7 +92,7 @@ def needs_of(recipe: Recipe) -> dict[str, Any]:
     if recipe.name == Scores.name:
         return {"scores of": list(recipe.options["models"])}
     feature = features.load(recipe.name)
-    columns = list(getattr(feature_of(recipe), "own_needs", feature.requires))
+    columns = list(feature_of(recipe).own_needs)
     better = [f"{seen} (else {column} stays empty)" for seen, column in feature.optional.items()]
     return {"a stream of": feature.input, "columns": columns, **({"better_with": better} if better else {})}
 

@@ -20,7 +20,6 @@ from gamewarden.contracts import (
     no_progress,
 )
 from gamewarden.errors import ReadError
-from gamewarden.features.session.recipe import Sessions
 from gamewarden.readers.files import OneFile
 from gamewarden.readers.logs.lint import Lint, Needs, lint_events
 from gamewarden.readers.logs.lint import lint as lint_file
@@ -74,16 +73,11 @@ def stream_for(feature: Feature, source: Source, progress: Progress = no_progres
         case "packets":
             return WatchedPackets(source.packets(), progress)
         case "messages":
-            return WatchedMessages(source.messages(strict=as_strict(feature)), progress)
+            return WatchedMessages(source.messages(strict=feature.strict), progress)
         case "table":
             return WatchedRows(source.rows(), progress)
         case "scores":
             raise ReadError(f"{source.name}: {feature.name} is what other models say, and is measured from no source")
-
-
-def as_strict(feature: Feature) -> bool:
-    """As published also means as strict: the published reader gives a file up at the first id it does not know."""
-    return isinstance(feature, Sessions) and feature.paper_mode
 
 
 def given_to(stream: Stream) -> EventStream:

@@ -59,8 +59,7 @@ def compare_splits(
     Raises:
         FitError: a split cannot be made, or a feature knows the future.
     """
-    by_character = getattr(seeing[0].feature, "by", "account") == "character"
-    seen = seen_in(events, "character" if by_character else "actor")
+    seen = seen_in(events, seeing[0].feature.entity)
     telling = sanction_kinds(seen.kinds["kind"].unique())
     stream: EventStream = without(events, telling) if telling else events
     frozen = seeing[0].feature.learn(stream)

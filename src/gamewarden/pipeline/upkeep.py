@@ -21,7 +21,7 @@ from gamewarden.drift.flow import Retrained, Signal
 from gamewarden.drift.seeing import seen_in
 from gamewarden.errors import FitError, MeasureError, ReadError
 from gamewarden.notices import Notices
-from gamewarden.pipeline.measuring import feature_of, measured
+from gamewarden.pipeline.measuring import feature_of, least_measured, measured
 from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.sources import Table
 from gamewarden.readers.logs.operator_tables import read_labels
@@ -31,7 +31,7 @@ from gamewarden.store import models as stored_models
 from gamewarden.store.lake import Lake
 from gamewarden.store.stretches import Stretches
 from gamewarden.store.upkeep import Upkeep
-from gamewarden.verdicts.meeting import Limits, least_of_row, whole_enough
+from gamewarden.verdicts.meeting import Limits, whole_enough
 
 BY = "gamewarden maintain"
 _REMEMBERED = 8  # periods before this one that say what is usual
@@ -170,7 +170,7 @@ class LakeHands:
         return self._scored(model, rows.join(held.select("actor"), on="actor", how="semi"))
 
     def _fit(self, model: str, periods: Sequence[Period], labels: pl.DataFrame) -> Model:
-        feature = _unfrozen(self._feature(model))
+        feature = self._feature(model).unlearned()
         since, until = periods[-1].since, periods[0].until
         frozen = feature.learn(self.lake.events(since, until))
         rows = pl.concat([measured(frozen, self.lake.events(one.since, one.until)).frame for one in periods])
@@ -286,7 +286,7 @@ class LakeHands:
     def _scored(self, model: str, rows: pl.DataFrame) -> pl.DataFrame:
         """SCORES, without the numbers of periods that the lake covers too little of."""
         fitted = self._model(model)
-        least = least_of_row(fitted.feature.name, fitted.card.training, self.limits)
+        least = least_measured(fitted, self.limits)
         return whole_enough(fitted.score(rows), least)
 
     def _measured(self, period: Period, model: str) -> pl.DataFrame:
@@ -334,20 +334,13 @@ def recipe_like(model: Model, feature: Feature) -> Detector:
 
 def _known_kinds(feature: Feature, kinds: tuple[str, ...]) -> frozenset[str]:
     """Kinds that are not new to a recipe: those of its vocabulary, and those it would leave out anyway."""
-    vocabulary = frozenset(getattr(feature, "vocabulary", None) or ())
-    fresh: Any = _unfrozen(feature)
-    if not vocabulary or not hasattr(fresh, "speaking"):
-        return vocabulary
-    return vocabulary | (frozenset(kinds) - frozenset(fresh.speaking(kinds).vocabulary))
+    learned = feature.learned
+    if learned is None or not learned.kinds:
+        return frozenset()
+    return frozenset(learned.kinds) | {kind for kind in kinds if not learned.counts(kind)}
 
 
 def _shares(feature: Feature) -> dict[str, float]:
     """How common each kind was in training, where the recipe has kept it."""
-    kinds, shares = (getattr(feature, name, None) or () for name in ("vocabulary", "shares"))
-    return dict(zip(kinds, shares, strict=False))
-
-
-def _unfrozen(feature: Feature) -> Feature:
-    """The recipe before it learned a vocabulary, so that it can learn that of now."""
-    recipe: Any = feature
-    return cast("Feature", replace(recipe, vocabulary=None)) if hasattr(feature, "vocabulary") else feature
+    learned = feature.learned
+    return {} if learned is None or learned.shares is None else learned.common

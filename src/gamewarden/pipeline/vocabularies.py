@@ -1,19 +1,19 @@
 """Over which kinds a self-similarity is: another vocabulary gives another number, so every command says its own."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from gamewarden import detectors
-from gamewarden.contracts import Feature, Model, Progress, Source, canonical_json, digest, no_progress
+from gamewarden.contracts import Feature, Model, Progress, Source, Vocabulary, canonical_json, digest, no_progress
 from gamewarden.coverage import COVERED
 from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.measuring import days_like, feature_of, measured, unquestioned
 from gamewarden.pipeline.scoring import load_models
-from gamewarden.pipeline.sources import Table, given_to, stream_for
+from gamewarden.pipeline.sources import Table, stream_for
 from gamewarden.spans import span_text
 from gamewarden.store import model_registry
 from gamewarden.words import counted
@@ -30,7 +30,7 @@ class Days:
         """Over which kinds the self-similarities of a source are, and the command that gives the same numbers."""
         options = self._options(models)
         command = shlex.join(("gamewarden", "measure", "self-similarity", source.name, *options, *source.flags))
-        return f"Self-similarity is {_over(self.recipe, self.model)}; `{command}` gives the same numbers."
+        return f"Self-similarity is {_over(self.recipe.learned, self.model)}; `{command}` gives the same numbers."
 
     def _options(self, models: Path) -> tuple[str, ...]:
         if self.model is not None:
@@ -46,14 +46,14 @@ def days_of(model: Model, models: Path) -> Days:
 
     So that an account has one self-similarity, whichever detector of a shelf is asked.
     """
-    feature = feature_of(model.feature)
-    if isinstance(feature, SelfSimilarity):
-        return Days(feature, model)
-    plain = days_like(feature)
+    own = days_like(model.feature)
+    if model.feature.name == SelfSimilarity.name:
+        return Days(own, model)
     beside = _model_of_days(models)
-    recipe = None if beside is None else feature_of(beside.feature)
-    fits = isinstance(recipe, SelfSimilarity) and recipe.by == plain.by
-    return Days(cast("SelfSimilarity", recipe), beside) if fits else Days(plain, None)
+    if beside is None:
+        return Days(own, None)
+    recipe = days_like(beside.feature)
+    return Days(recipe, beside) if recipe.by == own.by else Days(own, None)
 
 
 def _model_of_days(models: Path) -> Model | None:
@@ -89,19 +89,21 @@ def measure_told(
     """
     opened = stream_for(feature, source, progress)
     stream = unquestioned(feature, opened) if model is None else opened
-    if not isinstance(feature, SelfSimilarity):
-        told = measured(feature, stream)
-        return replace(told, frame=told.frame.drop(COVERED, strict=False))
-    frame, usage = feature.measure_with_usage(given_to(stream))
-    own = feature.vocabulary is None
-    over = f"over the {counted(len(usage.vocabulary), 'kind')} of this source" if own else _over(feature, model)
-    said = f"Self-similarity is {over}; another vocabulary gives other numbers."
-    return Table(frame, (*stream.notes, *usage.sentences(), said))
+    told = measured(feature, stream)
+    frame = told.frame.drop(COVERED, strict=False)
+    return replace(told, frame=frame, notes=(*told.notes, *_said_over(feature, model)))
 
 
-def _over(recipe: SelfSimilarity, model: Model | None) -> str:
-    if recipe.vocabulary is None:
+def _said_over(feature: Feature, model: Model | None) -> Iterator[str]:
+    """Over which kinds a number is that is another one over others."""
+    learned = feature.learned
+    if learned is not None and learned.kinds is not None and learned.number:
+        yield f"{learned.number} is {_over(learned, model)}; another vocabulary gives other numbers."
+
+
+def _over(learned: Vocabulary, model: Model | None) -> str:
+    if learned.kinds is None:
         return "over the kinds of this source"
     whose = "given" if model is None else f"that {model.card.id} learned"
-    named = digest(canonical_json(list(recipe.vocabulary)))
-    return f"over the {counted(len(recipe.vocabulary), 'kind')} {whose} (vocabulary {named})"
+    named = digest(canonical_json(list(learned.kinds)))
+    return f"over the {counted(len(learned.kinds), 'kind')} {whose} (vocabulary {named})"

@@ -97,7 +97,7 @@ def session_sentences(sessions: "pl.DataFrame", names: Mapping[str, str]) -> lis
 
 def _paragraph(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     sentences = [
-        f"{who(row['actor'], row['character'], names)}: {counted(row['packets'], 'message')}{_duration(row)}.",
+        f"{who(row['actor'], row['character'], names)}: {counted(row['events'], 'message')}{_duration(row)}.",
         *(text.format(**row) for needed, text in _SAYS if all(row[name] is not None for name in needed)),
         _judgement(row),
     ]

@@ -166,7 +166,7 @@ def _run(world: Ragnarok, progress: Progress) -> Run:
     tables: dict[str, pl.DataFrame] = {}
     asked = pl.DataFrame()
     for name, method in METHODS.items():
-        table: Any = method.feature.measure(messages)  # type: ignore[arg-type]  # a stream of messages, as it takes
+        table = method.feature.measure(messages)
         rows = method.rows(table, labels)
         told = _left_out(method, rows).with_columns(
             pl.lit(name).alias("method"), persona=pl.col("actor").replace_strict(truth)

@@ -8,12 +8,11 @@ so, no more. Further tables speak of what the paper left open: experience, place
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import Feature, Progress, no_progress
+from gamewarden.contracts import Progress, no_progress
 from gamewarden.detectors.traffic.recipe import TrafficDetector
 from gamewarden.evaluation.trends import Trend, trend
 from gamewarden.features.traffic.details import TrafficDetails
@@ -148,7 +147,7 @@ def _corpus_rows(seed: int, hours: int) -> list[dict[str, object]]:
             _row(setting, answer, seed, judged.height, _measures(judged[answer], judged["truth"])) for answer in ANSWERS
         ]
     details = TrafficDetails()
-    model = TrafficDetector(cast("Feature", details)).fit(details.measure(FramePackets(client)), _LABELS)
+    model = TrafficDetector(details).fit(details.measure(FramePackets(client)), _LABELS)
     held_out = model.validation
     found = Measures(*(held_out[name] or 0.0 for name in ("accuracy", "false_alarm", "recall", "fpr")))
     windows = sum(trace["windows"] for trace in held_out["traces"].values())

@@ -4,17 +4,17 @@ A model knows the log it learned from. How much of another log it knows, how muc
 how many of its rows lie near those it learned from are measured; below stated limits the model does not judge.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import polars as pl
 
+from gamewarden.contracts import Vocabulary
 from gamewarden.coverage import COVERED
 
 SIMULATED = "simulation"  # who labelled the accounts of a synthetic world
 ONLINE = ("session.login", "session.logout")  # kinds that decide when somebody was online at all
-CHUNKS = "actions"  # the feature whose rows are parts of a day
 CROWD = 10  # actors: of fewer, each that lies far is said to, and the others are judged
 EXPECTED = 10  # events of a kind: where fewer would be expected, their absence is no surprise
 _NAMED = 3
@@ -33,22 +33,6 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Learned:
-    """What a model's feature learned its vocabulary from."""
-
-    vocabulary: Sequence[str]
-    shares: Sequence[float] | None  # of the training events, by kind; None: nobody counted
-    counts: Callable[[str], bool]  # which kinds the feature looks at
-    online: bool = False  # whether log-ins decide what it measures
-
-    @property
-    def common(self) -> dict[str, float]:
-        """How common each kind was in training; all alike where nobody counted."""
-        alike = [1 / len(self.vocabulary)] * len(self.vocabulary) if self.vocabulary else []
-        return dict(zip(self.vocabulary, alike if self.shares is None else self.shares, strict=True))
-
-
-@dataclass(frozen=True)
 class Spell:
     """One period of a source beside what a model learned: how much of it is known, and what went missing in it."""
 
@@ -59,7 +43,7 @@ class Spell:
     missing: Mapping[str, float]  # kinds that should have occurred and never did, by their share of training
 
     @classmethod
-    def of(cls, since: datetime, until: datetime, counts: Mapping[str, int], learned: Learned) -> "Spell":
+    def of(cls, since: datetime, until: datetime, counts: Mapping[str, int], learned: Vocabulary) -> "Spell":
         """From how often each kind occurred in the period."""
         counted = {kind: n for kind, n in counts.items() if learned.counts(kind)}
         total, common = sum(counted.values()), learned.common
@@ -86,7 +70,7 @@ class Meeting:
     """A model's vocabulary beside what a source can show."""
 
     model: str
-    learned: Learned
+    learned: Vocabulary
     shows: Mapping[str, int]
 
     @property
@@ -224,9 +208,9 @@ def least_covered(training: Mapping[str, object], limits: Limits) -> float:
     return limits.covered * (float(learned) if isinstance(learned, int | float) else 1.0)
 
 
-def least_of_row(feature: str, training: Mapping[str, object], limits: Limits) -> float:
+def least_of_row(training: Mapping[str, object], limits: Limits, *, part_of_day: bool) -> float:
     """How much must be covered of the period of one row; a chunk is whole whatever is missing of its day."""
-    return 0.0 if feature == CHUNKS else least_covered(training, limits)
+    return 0.0 if part_of_day else least_covered(training, limits)
 
 
 def whole_enough(scores: pl.DataFrame, least: float) -> pl.DataFrame:

@@ -14,10 +14,11 @@ from gamewarden.learning.columns import checked
 from gamewarden.learning.fitted import CalibratedModel
 from gamewarden.learning.ladders import LEAST
 from gamewarden.learning.peers import Peers
-from gamewarden.learning.phrases import Seen, median, plain, says
+from gamewarden.learning.phrases import Seen, median, says
 from gamewarden.learning.promises import ACCOUNT, told
 from gamewarden.learning.ranges import spread_out
 from gamewarden.learning.validation import NotNegative, Percentiles, Positive, Rule, Text, finite
+from gamewarden.phrases import Phrase
 from gamewarden.tables import EVIDENCE, check
 
 IMPOSSIBLE = "impossible"  # the column that says which values of a row cannot be true
@@ -267,7 +268,7 @@ class AccountTableModel(CalibratedModel):
             if found is not None:
                 because = self._because(column.name)
                 return f"{_plainly(column.name)} cannot be true: {_plainly(found)}{because}; it counts as missing."
-        return says(Seen(column.name, value, column.percentiles), plain(_plainly(column.name)))
+        return says(Seen(column.name, value, column.percentiles), Phrase.plain(_plainly(column.name)))
 
     def _because(self, name: str) -> str:
         columns = self.feature.options.get("columns") or []

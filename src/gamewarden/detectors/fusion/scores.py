@@ -6,12 +6,15 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from gamewarden.contracts import EventStream, Progress, StreamKind, no_progress
+from gamewarden.contracts import Divides, Entity, Fold, Progress, Sight, Stream, StreamKind, Vocabulary, no_progress
 from gamewarden.errors import MeasureError
 from gamewarden.learning.model_info import ModelInfo
+from gamewarden.phrases import Phrase
 from gamewarden.spans import DAY
+from gamewarden.tables import DataType
 
 SCORES_OF = "scores"
+_ANY = Sight()
 
 
 @dataclass(frozen=True)
@@ -28,24 +31,50 @@ class Scores:
     time_zone: str = "UTC"
     discount: float = 0.3  # how much of what repeats counts
 
+    part_of_day: ClassVar[bool] = False
+    phrases: ClassVar[Mapping[str, Phrase]] = {}  # the models speak for themselves
+    entity: ClassVar[Entity] = "actor"
+    divides: ClassVar[Divides] = Divides(actors=False)
+    strict: ClassVar[bool] = False
+    warnings: ClassVar[tuple[str, ...]] = ()
+    own_needs: ClassVar[tuple[str, ...]] = ()
+    learned: ClassVar[Vocabulary | None] = None
+
+    @property
+    def schema(self) -> Mapping[str, DataType]:
+        """One number per model."""
+        return dict.fromkeys(self.names, pl.Float64())
+
     @property
     def names(self) -> tuple[str, ...]:
         """The models, by name."""
         return tuple(sorted(self.models))
 
-    def learn(self, events: EventStream, progress: Progress = no_progress) -> Self:
+    def learn(self, stream: Stream, progress: Progress = no_progress) -> Self:
         """Itself: there is nothing to learn."""
-        del events, progress
+        del stream, progress
         return self
 
-    def measure(self, events: EventStream, progress: Progress = no_progress) -> pl.DataFrame:
+    def unlearned(self) -> Self:
+        """Itself."""
+        return self
+
+    def fold(self, sight: Sight = _ANY) -> Fold:
         """Nothing: no source shows scores; they are laid side by side after the models have spoken.
 
         Raises:
             MeasureError: always.
         """
-        del events, progress
-        raise MeasureError("scores: they are measured from no source; score it with the models first")
+        raise MeasureError(f"scores: {sight.name} shows none; score it with the models first")
+
+    def measure(self, stream: Stream, progress: Progress = no_progress) -> pl.DataFrame:
+        """As `fold`.
+
+        Raises:
+            MeasureError: always.
+        """
+        del stream, progress
+        return self.fold().frame()
 
     def to_dict(self) -> dict[str, Any]:
         """The recipe as JSON values; what the models are stands in the fusion that hears them."""

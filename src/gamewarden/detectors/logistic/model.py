@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import polars as pl
 
-from gamewarden.detectors.logistic.sentences import PHRASES
 from gamewarden.learning.logistic_model import Column, ColumnModel
 from gamewarden.learning.phrases import Seen, says, window_word
+from gamewarden.phrases.days import PHRASES
 
 __all__ = ["COUNTS", "SELF_SIM", "Column", "LogisticModel"]
 

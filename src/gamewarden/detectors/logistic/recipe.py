@@ -11,8 +11,8 @@ import polars as pl
 
 from gamewarden.detectors.logistic.model import COUNTS, SELF_SIM, LogisticModel
 from gamewarden.learning.logistic import EACH_ONCE, LogisticRecipe
-from gamewarden.learning.phrases import Phrase
 from gamewarden.learning.recipe import ByStyle, option
+from gamewarden.phrases import Phrase
 
 FOURTEEN = (
     SELF_SIM,

@@ -4,24 +4,27 @@ What a column holds, what cannot be true in it, and which columns name rows inst
 when a model is fitted, and frozen.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import polars as pl
+import pyarrow as pa
 
-from gamewarden.contracts import Progress, RowStream, StreamKind, no_progress
+from gamewarden.contracts import Progress, Sight, Stream, StreamKind, no_progress, sight_of
 from gamewarden.errors import MeasureError
 from gamewarden.features.account_table.columns import TableColumn, understood
 from gamewarden.features.account_table.identifiers import why_identifier
-from gamewarden.tables import TIME
+from gamewarden.features.folding import Lines, OnePass
+from gamewarden.features.plain import ANY_SIGHT, PlainFeature
+from gamewarden.tables import TIME, DataType, FrameRows
 
 IMPOSSIBLE = "impossible"  # the column that says which values of a row cannot be true
 _AN_IDENTIFIER = "it looks like an identifier: "
 
 
 @dataclass(frozen=True)
-class AccountTable:
+class AccountTable(PlainFeature):
     """One row an actor: the numbers of an operator's own table."""
 
     actor: str = field(default="actor", metadata={"also": ("character",), "says": "Column that names the row."})
@@ -42,9 +45,9 @@ class AccountTable:
     optional: ClassVar[Mapping[str, str]] = {}
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The feature columns after actor, since, until and events."""
-        return (*(name for column in self.columns or () for name in column.names), IMPOSSIBLE)
+    def schema(self) -> Mapping[str, DataType]:
+        """The columns after actor, since, until and events."""
+        return {name: pl.Float64 for column in self.columns or () for name in column.names} | {IMPOSSIBLE: pl.String}
 
     @property
     def own_needs(self) -> tuple[str, ...]:
@@ -61,7 +64,7 @@ class AccountTable:
         """The columns that were left out because they look like identifiers."""
         return tuple(name for name, why in self.left_out.items() if why.startswith(_AN_IDENTIFIER))
 
-    def learn(self, rows: RowStream, progress: Progress = no_progress) -> Self:
+    def learn(self, stream: Stream, progress: Progress = no_progress) -> Self:
         """The recipe with its columns: what each holds, and why some are left out.
 
         Raises:
@@ -69,41 +72,53 @@ class AccountTable:
         """
         if self.columns is not None:
             return self
-        self._refuse_missing(rows, (*self._names_of_rows, *self.drop, *self.keep))
-        frame = whole(rows, rows.columns, progress).unique(self.actor, keep="first", maintain_order=True)
+        table = sight_of(self.input, stream)
+        names = table.columns or ()
+        self._refuse_missing(names, table.name, (*self._names_of_rows, *self.drop, *self.keep))
+        frame = whole(stream, names, progress).unique(self.actor, keep="first", maintain_order=True)
         groups = None if self.group is None else frame[self.group].cast(pl.String)
         columns, left_out = [], {}
-        for name in rows.columns:
+        for name in names:
             found = self._look_at(frame[name], groups)
             if isinstance(found, TableColumn):
                 columns.append(found)
             elif found:
                 left_out[name] = found
         if not columns:
-            raise MeasureError(f"account-table: {rows.name} has no column to learn from ({_listed(left_out)})")
+            raise MeasureError(f"account-table: {table.name} has no column to learn from ({_listed(left_out)})")
         return replace(self, columns=tuple(columns), left_out=left_out)
 
-    def measure(self, rows: RowStream, progress: Progress = no_progress) -> pl.DataFrame:
-        """FEATURES without times: one row an actor, sorted by actor; a row that stands twice counts once.
+    def unlearned(self) -> Self:
+        """The recipe before it looked at a table."""
+        return replace(self, columns=None, left_out={})
+
+    def fold(self, sight: Sight = ANY_SIGHT) -> "TableFold":
+        """All rows of the table, one per actor.
 
         Raises:
-            MeasureError: a column is missing, a row has no actor, or an actor has two rows that differ.
+            MeasureError: a column is missing.
         """
-        if self.columns is None:
-            return self.learn(rows, progress).measure(rows, progress)
-        self._refuse_missing(rows, self.own_needs)
-        frame = whole(rows, tuple(dict.fromkeys(self.own_needs)), progress)
-        parts = [(column, *column.numbers(frame[column.name])) for column in self.columns]
+        if self.columns is not None and sight.columns is not None:
+            self._refuse_missing(sight.columns, sight.name, self.own_needs)
+        return TableFold(self, sight)
+
+    def numbers_of(self, frame: pl.DataFrame, table: str) -> pl.DataFrame:
+        """FEATURES without times: one row per actor, sorted by actor; a row that stands twice counts once.
+
+        Raises:
+            MeasureError: a row has no actor, or an actor has two rows that differ.
+        """
+        parts = [(column, *column.numbers(frame[column.name])) for column in self.columns or ()]
         told = [text.alias(str(place)) for place, (_, _, text) in enumerate(parts)]
         wrong = pl.DataFrame(told).select(pl.concat_str(pl.all(), separator="; ", ignore_nulls=True)).to_series()
         heads = [
-            self._named(frame[self.actor], rows.name),
+            self._named(frame[self.actor], table),
             *(pl.Series(name, [None] * frame.height, dtype=TIME) for name in ("since", "until")),
             pl.Series("events", [None] * frame.height, dtype=pl.Int64),
         ]
         numbers = [series for _, found, _ in parts for series in found]
         said = pl.select(pl.when(wrong != "").then(wrong)).to_series().alias(IMPOSSIBLE)
-        return _one_row_an_actor(pl.DataFrame([*heads, *numbers, said]), rows.name)
+        return _one_row_an_actor(pl.DataFrame([*heads, *numbers, said]), table)
 
     def _named(self, actors: pl.Series, table: str) -> pl.Series:
         """Who each row is about."""
@@ -159,22 +174,57 @@ class AccountTable:
         why = None if column.name in self.keep else why_identifier(column, groups)
         return understood(column) if why is None else _AN_IDENTIFIER + why
 
-    def _refuse_missing(self, rows: RowStream, names: tuple[str, ...]) -> None:
-        missing = [name for name in dict.fromkeys(names) if name not in rows.columns]
+    @staticmethod
+    def _refuse_missing(columns: tuple[str, ...], table: str, names: tuple[str, ...]) -> None:
+        missing = [name for name in dict.fromkeys(names) if name not in columns]
         if missing:
             raise MeasureError(
-                f"account-table: {rows.name} has no column {', '.join(missing)}; it has {', '.join(rows.columns)}"
+                f"account-table: {table} has no column {', '.join(missing)}; it has {', '.join(columns)}"
             )
 
 
-def whole(rows: RowStream, columns: list[str] | tuple[str, ...], progress: Progress = no_progress) -> pl.DataFrame:
-    """These columns of a table, in memory."""
-    import pyarrow as pa
+class TableFold(OnePass):
+    """The rows of a table in memory; a recipe that has not learned its columns learns them from these rows."""
 
+    def __init__(self, recipe: AccountTable, sight: Sight) -> None:
+        fresh = recipe.columns is None and sight.columns is not None
+        self.columns = tuple(dict.fromkeys(sight.columns or () if fresh else recipe.own_needs))
+        self._recipe = recipe
+        self._name = sight.name
+        self._batches: list[pa.RecordBatch] = []
+        self._measured: tuple[AccountTable, pl.DataFrame] | None = None
+
+    def push(self, batch: pa.RecordBatch) -> None:
+        """Keep the rows."""
+        self._batches.append(batch)
+
+    def frame(self) -> pl.DataFrame:
+        """FEATURES without times."""
+        return self._found()[1]
+
+    def notes(self) -> Lines:
+        """What of the values cannot be true."""
+        recipe, frame = self._found()
+        return Lines(recipe.remarks_on(frame))
+
+    def _found(self) -> tuple[AccountTable, pl.DataFrame]:
+        if self._measured is None:
+            frame = _joined(self._batches, self.columns)
+            recipe = self._recipe.learn(FrameRows(frame, self._name))
+            self._measured = recipe, recipe.numbers_of(frame, self._name)
+        return self._measured
+
+
+def whole(rows: Stream, columns: list[str] | tuple[str, ...], progress: Progress = no_progress) -> pl.DataFrame:
+    """These columns of a table, in memory."""
     batches = []
     for batch in rows.batches(columns):
         batches.append(batch)
         progress(batch.num_rows)
+    return _joined(batches, columns)
+
+
+def _joined(batches: Sequence[pa.RecordBatch], columns: Sequence[str]) -> pl.DataFrame:
     if not batches:
         return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
     return pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches)))

@@ -6,19 +6,23 @@ frequent one (equation 7), and of how often each length of interval occurred, ag
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import polars as pl
 
-from gamewarden.contracts import EventStream, Progress, StreamKind, no_progress
+from gamewarden.clock import Clock
+from gamewarden.contracts import Entity, Progress, Sight, Stream, StreamKind, Vocabulary, no_progress
 from gamewarden.errors import MeasureError
+from gamewarden.features.plain import ANY_SIGHT, PlainFeature
 from gamewarden.features.vocabulary import refuse_other_shares, shares_of
-from gamewarden.spans import HOUR, MINUTE, span_text
-from gamewarden.tables import TIME
+from gamewarden.phrases import Phrase
+from gamewarden.phrases.chunks import phrase_of
+from gamewarden.spans import DAY, HOUR, MINUTE, span_text
+from gamewarden.tables import TIME, DataType
 
 if TYPE_CHECKING:
-    from gamewarden.features.actions.stream import Chunks
+    from gamewarden.features.actions.stream import ActionFold, Chunks
 
 By = Literal["account", "character"]
 MAX_FREQ = "max_freq"
@@ -28,7 +32,7 @@ _NOT_ACTIONS = ("move", "session.*")  # walking and being there are not what a p
 
 
 @dataclass(frozen=True)
-class Actions:
+class Actions(PlainFeature):
     """One row a chunk of play: which actions were done, how often, and at what intervals."""
 
     chunk: int = field(
@@ -75,6 +79,7 @@ class Actions:
     input: ClassVar[StreamKind] = "events"
     requires: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
     optional: ClassVar[Mapping[str, str]] = {}
+    part_of_day: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check every option.
@@ -121,15 +126,44 @@ class Actions:
         return tuple(kind for kind in self.vocabulary or () if self.is_action(kind))
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The feature columns after actor, since, until and events."""
+    def schema(self) -> Mapping[str, DataType]:
+        """The columns after actor, since, until and events."""
         kinds = self.action_kinds()
         own = [f"{part}_{kind}" for kind in kinds for part in ("m", "d")] if self.own_intervals else []
         most = [MAX_FREQ] if self.max_freq else []
-        return (*(f"a_{kind}" for kind in kinds), *(f"i_{gap}" for gap in range(self.t + 1)), *own, *most)
+        names = (*(f"a_{kind}" for kind in kinds), *(f"i_{gap}" for gap in range(self.t + 1)), *own, *most)
+        return dict.fromkeys(names, pl.Float64)
 
-    def learn(self, events: EventStream, progress: Progress = no_progress) -> Self:
-        """The recipe with a vocabulary: its own, or the actions of `events`.
+    @property
+    def phrases(self) -> Mapping[str, Phrase]:
+        """The words for actions and intervals."""
+        return {name: phrase_of(name, self.t) for name in self.schema if name != MAX_FREQ} | (
+            {MAX_FREQ: Phrase.plain(MAX_FREQ)} if self.max_freq else {}
+        )
+
+    @property
+    def entity(self) -> Entity:
+        """As `by` says."""
+        return "character" if self.by == "character" else "actor"
+
+    @property
+    def learned(self) -> Vocabulary:
+        """Its actions: chunks of a day of another vocabulary are left out."""
+        return Vocabulary(
+            self.vocabulary,
+            self.shares,
+            counts=self.is_action,
+            clock=Clock(DAY),
+            columns={kind: f"a_{kind}" for kind in self.action_kinds()},
+            unmeasured=(),
+        )
+
+    def unlearned(self) -> Self:
+        """The recipe without a vocabulary."""
+        return replace(self, vocabulary=None)
+
+    def learn(self, stream: Stream, progress: Progress = no_progress) -> Self:
+        """The recipe with a vocabulary: its own, or the actions of the stream.
 
         Raises:
             MeasureError: there is no action to learn from.
@@ -138,7 +172,7 @@ class Actions:
 
         if self.vocabulary is not None:
             return self
-        counts = kinds_of(events, self.name, progress)
+        counts = kinds_of(stream, self.name, progress)
         spoken = self.speaking(tuple(counts))
         return type(self)(**{**_values(spoken), "shares": shares_of(counts, spoken.vocabulary or ())})
 
@@ -153,21 +187,11 @@ class Actions:
             raise MeasureError("actions: the source has no action, so there is no vocabulary to learn")
         return type(self)(**{**_values(self), "vocabulary": vocabulary})
 
-    def measure(self, events: EventStream, progress: Progress = no_progress) -> pl.DataFrame:
-        """FEATURES: one row a chunk, sorted by actor, then since."""
-        from gamewarden.features.actions.stream import measure
+    def fold(self, sight: Sight = ANY_SIGHT) -> "ActionFold":
+        """Chunks, closed as events come."""
+        from gamewarden.features.actions.stream import ActionFold
 
-        chunks = measure(self, events, progress)
-        return _frame(self, chunks, self._unseen(events) if self.vocabulary is not None else ())
-
-    def _unseen(self, events: EventStream) -> tuple[str, ...]:
-        """The actions of the vocabulary that the source behind the events cannot show."""
-        shown = events.shows
-        return () if shown is None else tuple(kind for kind in self.action_kinds() if kind not in shown)
-
-    def counts_kind(self, kind: str) -> bool:
-        """Whether events of this kind count."""
-        return self.is_action(kind)
+        return ActionFold(self, sight)
 
     def to_dict(self) -> dict[str, Any]:
         """The recipe as JSON values."""
@@ -201,7 +225,8 @@ def _matches(kind: str, patterns: tuple[str, ...]) -> bool:
     return kind in patterns or (family in patterns and "." in kind)
 
 
-def _frame(recipe: Actions, chunks: "Chunks", unseen: tuple[str, ...]) -> pl.DataFrame:
+def frame_of(recipe: Actions, chunks: "Chunks", unseen: tuple[str, ...]) -> pl.DataFrame:
+    """FEATURES of finished chunks; actions that the source cannot show are null."""
     times = [
         pl.Series(name, values).cast(pl.Datetime("us")).dt.replace_time_zone("UTC").cast(TIME)
         for name, values in (("since", chunks.since), ("until", chunks.since + recipe.chunk))

@@ -1,6 +1,6 @@
 """Feeding the kernel of the action chunks: batches to numbers, room for what it remembers, the table at the end."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +9,10 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gamewarden.contracts import EventStream, Progress, no_progress
+from gamewarden.contracts import Sight
 from gamewarden.features.actions import kernel
+from gamewarden.features.actions.recipe import frame_of
+from gamewarden.features.folding import Lines
 from gamewarden.features.slots import BUDGET, Slots, added, chosen, frozen, grown, parts
 from gamewarden.features.text_columns import Names
 from gamewarden.spans import SECOND
@@ -18,6 +20,7 @@ from gamewarden.spans import SECOND
 if TYPE_CHECKING:
     from gamewarden.features.actions.recipe import Actions
 
+Pieces = tuple[NDArray[Any], ...]  # columns of rows that wait to be sorted
 _STRIDE = 1 << 12  # rows a call of the kernel, each of which may finish two chunks
 _BLOCK_BYTES = 1 << 24  # of finished chunks
 _BYTES_A_ROW = 64  # of the second pass: a row's numbers, and as much again while they are sorted
@@ -36,27 +39,68 @@ class Chunks:
     columns: dict[str, pa.Array]
 
 
-def measure(
-    recipe: "Actions", events: EventStream, progress: Progress = no_progress, *, budget: int = BUDGET
-) -> Chunks:
-    """The chunks of all events; at most about `budget` bytes hold what has to be sorted."""
-    table = ActionTable(recipe, events)
-    stream = Stream(recipe, table)
-    for rows in table.rows(progress):
-        stream.feed(rows)
-    disordered = stream.take_disordered()
-    for slots in parts(disordered, stream.rows_of(disordered), max(1, budget // _BYTES_A_ROW)):
-        stream.reset(slots)
-        stream.feed(table.collect(slots))
-    frozen_recipe = recipe if recipe.vocabulary is not None or not table.kinds_seen() else table.speaking()
-    return stream.chunks(frozen_recipe)
+class ActionFold:
+    """Chunks under way; actors whose rows came out of order are sorted in further passes.
+
+    At most about `budget` bytes hold what has to be sorted.
+    """
+
+    def __init__(self, recipe: "Actions", sight: Sight, *, budget: int = BUDGET) -> None:
+        self._recipe = recipe
+        self._sight = sight
+        self._table = ActionTable(recipe, sight)
+        self._stream = Stream(recipe, self._table)
+        self._budget = max(1, budget // _BYTES_A_ROW)
+        self._late: Iterator[NDArray[np.int64]] | None = None  # actors to be sorted, a part in each further pass
+        self._sorting: NDArray[np.int64] | None = None
+        self._pieces: list[Pieces] = []
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of EVENTS that are needed."""
+        return self._table.slots.columns
+
+    def push(self, batch: pa.RecordBatch) -> None:
+        """Take in a batch, or put aside what of it is to be sorted."""
+        rows = self._table.rows(batch)
+        if self._sorting is None:
+            self._stream.feed(rows)
+        else:
+            self._pieces.append(self._table.of_slots(rows, self._sorting))
+
+    def again(self) -> bool:
+        """While there are actors to be sorted."""
+        if self._late is None:
+            disordered = self._stream.take_disordered()
+            self._late = parts(disordered, self._stream.rows_of(disordered), self._budget)
+        elif self._sorting is not None:
+            self._stream.reset(self._sorting)
+            self._stream.feed(_in_order(self._pieces))
+            self._pieces = []
+        self._sorting = next(self._late, None)
+        return self._sorting is not None
+
+    def chunks(self) -> Chunks:
+        """The finished chunks."""
+        learned = self._recipe.vocabulary is not None or not self._table.kinds_seen()
+        return self._stream.chunks(self._recipe if learned else self._table.speaking())
+
+    def frame(self) -> pl.DataFrame:
+        """FEATURES: one row per chunk; an action that the source cannot show is null."""
+        shown = None if self._recipe.vocabulary is None else self._sight.shows()
+        unseen = () if shown is None else tuple(kind for kind in self._recipe.action_kinds() if kind not in shown)
+        return frame_of(self._recipe, self.chunks(), unseen)
+
+    def notes(self) -> Lines:
+        """Nothing."""
+        return Lines()
 
 
 class ActionTable:
     """Events as numbers: slots for actors, and for each kind the place where it is counted."""
 
-    def __init__(self, recipe: "Actions", events: EventStream) -> None:
-        self.slots = Slots(events, ("at", "kind"), recipe.by, recipe.name)
+    def __init__(self, recipe: "Actions", sight: Sight) -> None:
+        self.slots = Slots(sight, ("at", "kind"), recipe.by, recipe.name)
         self.kinds = Names(recipe.vocabulary or ())
         self.place = np.zeros(0, np.int32)
         self.actions = 0  # kinds that are counted
@@ -64,22 +108,20 @@ class ActionTable:
         self._tally = np.zeros(0, np.int64)
         self._place_new_kinds()
 
-    def rows(self, progress: Progress = no_progress) -> Iterator[kernel.Rows]:
-        """All rows, batch by batch."""
-        for columns, slot in self.slots.batches(progress):
-            kind = self.kinds.numbers(self.slots.whole(columns, "kind"))
-            self._tally = added(self._tally, np.bincount(kind, minlength=self.kinds.count))
-            self._place_new_kinds()
-            yield kernel.Rows(frozen(self.slots.whole(columns, "at").view(pa.int64()).to_numpy()), slot, kind)
+    def rows(self, batch: pa.RecordBatch) -> kernel.Rows:
+        """A batch."""
+        columns, slot = self.slots.of(batch)
+        kind = self.kinds.numbers(self.slots.whole(columns, "kind"))
+        self._tally = added(self._tally, np.bincount(kind, minlength=self.kinds.count))
+        self._place_new_kinds()
+        return kernel.Rows(frozen(self.slots.whole(columns, "at").view(pa.int64()).to_numpy()), slot, kind)
 
-    def collect(self, slots: NDArray[np.int64]) -> kernel.Rows:
-        """The rows of some actors, sorted by slot and time."""
+    def of_slots(self, rows: kernel.Rows, slots: NDArray[np.int64]) -> Pieces:
+        """The rows of some actors."""
         wanted = np.zeros(self.slots.actors.count, np.bool_)
         wanted[slots] = True
-        pieces = [tuple(column[chosen(rows.slot, wanted)] for column in rows) for rows in self.rows()]
-        at, slot, kind = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
-        order = np.lexsort((at, slot))
-        return kernel.Rows(frozen(at[order]), slot[order], kind[order])
+        mine = chosen(rows.slot, wanted)
+        return tuple(column[mine] for column in rows)
 
     def kinds_seen(self) -> tuple[str, ...]:
         """The different actions of the source, sorted."""
@@ -226,6 +268,13 @@ class Stream:
         used = int(state.counters[kernel.DONE_USED])
         self._blocks.append((state.done[:used].copy(), state.done_counts[:used].copy(), state.done_own[:used].copy()))
         state.counters[kernel.DONE_USED] = 0
+
+
+def _in_order(pieces: Sequence[Pieces]) -> kernel.Rows:
+    """Rows sorted by slot and time."""
+    at, slot, kind = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+    order = np.lexsort((at, slot))
+    return kernel.Rows(frozen(at[order]), slot[order], kind[order])
 
 
 def _order(actors: pa.Array, done: NDArray[Any]) -> NDArray[np.int64]:

@@ -11,14 +11,29 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import EventStream, Progress, StreamKind, no_progress
+from gamewarden.clock import Clock
+from gamewarden.contracts import (
+    Divides,
+    Entity,
+    EventStream,
+    Progress,
+    Sight,
+    Stream,
+    StreamKind,
+    Vocabulary,
+    no_progress,
+)
 from gamewarden.errors import ConfigError, MeasureError
+from gamewarden.features.plain import ANY_SIGHT, PlainFeature
 from gamewarden.features.vocabulary import refuse_other_shares, shares_of
+from gamewarden.phrases import Phrase
+from gamewarden.phrases.days import PHRASES
 from gamewarden.spans import DAY, HOUR, LONGEST_PERIOD, MINUTE, parse_zone, span_text
-from gamewarden.tables import TIME
+from gamewarden.tables import FEATURES, TIME, DataType
+from gamewarden.words import counted
 
 if TYPE_CHECKING:
-    from gamewarden.features.self_similarity.stream import Finished
+    from gamewarden.features.self_similarity.stream import Finished, SimilarityFold
 
 Empty = Literal["online", "gap", "active"]
 By = Literal["account", "character"]
@@ -33,12 +48,16 @@ ROLES = {
     "retrieve_count": "storage.withdraw",
     "deposit_count": "storage.deposit",
 }
-_COUNTS = ("events", "windows", "cosim_count", "cosim_uniq_count", "cosim_zero_count", "cosim_mode", "total_log_count")
-_ORDER = (
-    *("actor", "since", "until", "events", "windows", "self_sim"),
-    *("cosim_count", "cosim_uniq_count", "cosim_zero_count", "cosim_mode", "total_log_count"),
-    *("main_char_level", "total_use_time_min", *ROLES, "log_count_per_min"),
-)
+_SCHEMA: Mapping[str, DataType] = {
+    "windows": pl.Int64,
+    "self_sim": pl.Float64,
+    **dict.fromkeys(("cosim_count", "cosim_uniq_count", "cosim_zero_count", "cosim_mode", "total_log_count"), pl.Int64),
+    "main_char_level": pl.Int16,
+    "total_use_time_min": pl.Float64,
+    **dict.fromkeys(ROLES, pl.Int64),
+    "log_count_per_min": pl.Float64,
+}
+_ORDER = {**FEATURES.columns, **_SCHEMA}
 _EXAMPLES = 3
 _LISTS = ("vocabulary", "shares")
 _MOST_WINDOWS = 1 << 30  # a window's number in its period is a 32-bit number
@@ -56,6 +75,7 @@ class Usage:
     told: bool = False  # the source said itself what it can show
     disordered: int = 0  # actors whose rows came out of order and were sorted first
     vocabulary: tuple[str, ...] = ()  # the kinds that counted
+    own: bool = False  # no vocabulary was given: those of the source counted
 
     def __add__(self, other: "Usage") -> "Usage":
         """Both together, of two parts of one source; whoever came out of order in both counts twice."""
@@ -69,6 +89,7 @@ class Usage:
             told=self.told or other.told,
             disordered=self.disordered + other.disordered,
             vocabulary=self.vocabulary or other.vocabulary,
+            own=self.own or other.own,
         )
 
     def sentences(self) -> tuple[str, ...]:
@@ -76,16 +97,18 @@ class Usage:
         some = ", ".join(self.other_kinds[:_EXAMPLES]) + (", …" if len(self.other_kinds) > _EXAMPLES else "")
         outside = f"{len(self.other_kinds):,} kinds outside the vocabulary ({some})"
         silent = () if self.told else self.absent
+        over = f"over the {counted(len(self.vocabulary), 'kind')} of this source"
         lines = {
             f"{self.nameless:,} of {self.rows:,} rows name no character and could not be counted.": self.nameless,
             f"{self.other:,} of {self.rows:,} events are of {outside} and counted as OTHER.": self.other,
             f"This log never shows {', '.join(silent)}, which the vocabulary has: 0 for everybody.": len(silent),
+            f"Self-similarity is {over}; another vocabulary gives other numbers.": self.own,
         }
         return tuple(line for line, count in lines.items() if count)
 
 
 @dataclass(frozen=True)
-class SelfSimilarity:
+class SelfSimilarity(PlainFeature):
     """One row an actor and period: how alike its windows are, and what it did."""
 
     unit: int = field(
@@ -187,12 +210,46 @@ class SelfSimilarity:
         refuse_other_shares(self.name, self.vocabulary, self.shares)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The feature columns after actor, since, until and events."""
-        return _ORDER[4:]
+    def schema(self) -> Mapping[str, DataType]:
+        """The columns after actor, since, until and events."""
+        return _SCHEMA
 
-    def learn(self, events: EventStream, progress: Progress = no_progress) -> Self:
-        """The recipe with a vocabulary: its own, or the kinds of `events`.
+    @property
+    def phrases(self) -> Mapping[str, Phrase]:
+        """Its own words, and plain ones for the number of windows."""
+        return {**super().phrases, **PHRASES}
+
+    @property
+    def entity(self) -> Entity:
+        """As `by` says."""
+        return "character" if self.by == "character" else "actor"
+
+    @property
+    def clock(self) -> Clock:
+        """Its periods."""
+        return Clock(self.every, self.time_zone or "UTC")
+
+    @property
+    def divides(self) -> Divides:
+        """With a vocabulary a period is measured without the others; else the kinds of all of them count."""
+        return Divides(None if self.vocabulary is None else self.clock)
+
+    @property
+    def learned(self) -> Vocabulary:
+        """Its kinds: a day of another vocabulary stays, without a self-similarity, and so without a score."""
+        return Vocabulary(
+            self.vocabulary,
+            self.shares,
+            counts=_any_kind,
+            clock=self.clock,
+            columns={kind: column for column, kind in ROLES.items()},
+            unmeasured=("self_sim", *ROLES),
+            online=True,
+            number="Self-similarity",
+        )
+
+    def learn(self, stream: Stream, progress: Progress = no_progress) -> Self:
+        """The recipe with a vocabulary: its own, or the kinds of the stream.
 
         Raises:
             MeasureError: there is no event to learn from.
@@ -201,23 +258,21 @@ class SelfSimilarity:
 
         if self.vocabulary is not None:
             return self
-        counts = kinds_of(events, self.name, progress)
+        counts = kinds_of(stream, self.name, progress)
         if not counts:
             raise MeasureError("self-similarity: the source has no events, so there is no vocabulary to learn")
         vocabulary = tuple(counts)
         return type(self)(**{**_values(self), "vocabulary": vocabulary, "shares": shares_of(counts, vocabulary)})
 
-    def measure(self, events: EventStream, progress: Progress = no_progress) -> pl.DataFrame:
-        """FEATURES: one row an actor and period, sorted by actor, then since."""
-        return self.measure_with_usage(events, progress)[0]
+    def unlearned(self) -> Self:
+        """The recipe without a vocabulary."""
+        return replace(self, vocabulary=None)
 
-    def measure_with_usage(self, events: EventStream, progress: Progress = no_progress) -> tuple[pl.DataFrame, Usage]:
-        """The rows of `measure`, and what became of the rows of the source."""
-        from gamewarden.features.self_similarity.stream import measure
+    def fold(self, sight: Sight = ANY_SIGHT) -> "SimilarityFold":
+        """Windows, closed as events come."""
+        from gamewarden.features.self_similarity.stream import SimilarityFold
 
-        finished = measure(self, events, progress)
-        shown = events.shows if self.vocabulary is not None else None
-        return _frame(self, finished, shown), replace(finished.usage, told=shown is not None)
+        return SimilarityFold(self, sight)
 
     def windows(self, events: EventStream, actor: str) -> pl.DataFrame:
         """One row a window of one actor: since, until, events, kinds, cosine, top_kind; empty windows included."""
@@ -249,17 +304,18 @@ class SelfSimilarity:
         listed = {name: None if values.get(name) is None else tuple(values[name]) for name in _LISTS}
         return cls(**{**values, **listed})
 
-    def counts_kind(self, kind: str) -> bool:
-        """Whether events of this kind count: all do."""
-        del kind
-        return True
+
+def _any_kind(_kind: str) -> bool:
+    """Events of every kind count."""
+    return True
 
 
 def _values(recipe: SelfSimilarity) -> dict[str, Any]:
     return {option.name: getattr(recipe, option.name) for option in fields(recipe)}
 
 
-def _frame(recipe: SelfSimilarity, finished: "Finished", shown: Mapping[str, int] | None = None) -> pl.DataFrame:
+def frame_of(recipe: SelfSimilarity, finished: "Finished", shown: Mapping[str, int] | None = None) -> pl.DataFrame:
+    """FEATURES of what the kernel found; kinds that the source cannot show have no count."""
     done = finished.rows
     windows = done["windows"].astype(np.int64) + done["empty"]
     minutes = done["online"] / MINUTE
@@ -305,11 +361,9 @@ def _typed(name: str, finished: "Finished", shown: Mapping[str, int] | None) -> 
     column = pl.col(name)
     if name in {"since", "until"}:
         return column.cast(pl.Int64).cast(pl.Datetime("us")).dt.replace_time_zone("UTC").cast(TIME)
-    if name in _COUNTS:
-        return column.cast(pl.Int64)
     if name in ROLES:
         seen = ROLES[name] in finished.vocabulary and (shown is None or ROLES[name] in shown)
         return column.cast(pl.Int64) if seen else pl.lit(None, pl.Int64).alias(name)
     if name == "main_char_level":
         return pl.when(column != NO_LEVEL).then(column).cast(pl.Int16).alias(name)
-    return column.fill_nan(None) if name in {"self_sim", "log_count_per_min"} else column
+    return column.fill_nan(None) if name in {"self_sim", "log_count_per_min"} else column.cast(_ORDER[name])

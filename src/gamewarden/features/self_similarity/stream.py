@@ -1,23 +1,25 @@
 """Feeding the self-similarity kernel: batches of events to numbers, room for what it remembers, the second pass."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from gamewarden.clock import Clock
-from gamewarden.contracts import EventStream, Progress, no_progress
+from gamewarden.contracts import Sight
 from gamewarden.features.self_similarity import kernel
-from gamewarden.features.self_similarity.recipe import EMPTY, ROLES, Usage
+from gamewarden.features.self_similarity.recipe import EMPTY, ROLES, Usage, frame_of
 from gamewarden.features.slots import BUDGET, Slots, added, chosen, frozen, grown, parts
 from gamewarden.features.text_columns import Names
 
 if TYPE_CHECKING:
     from gamewarden.features.self_similarity.recipe import SelfSimilarity
 
+Pieces = tuple[NDArray[Any], ...]  # columns of rows that wait to be sorted
 KINDS_A_PLAYER = 16  # with the rest of a player's record, 320 bytes
 _STRIDE = 1 << 14  # rows a call of the kernel
 _GROWTH = 1.0625  # blocks grow in small steps: memory that is not used yet is memory that somebody else needs
@@ -32,58 +34,110 @@ class Finished:
     rows: NDArray[Any]
     actors: pa.Array
     vocabulary: tuple[str, ...]
-    usage: Usage
 
 
-def measure(
-    recipe: "SelfSimilarity",
-    events: EventStream,
-    progress: Progress = no_progress,
-    *,
-    kinds_a_player: int = KINDS_A_PLAYER,
-    budget: int = BUDGET,
-) -> Finished:
-    """Measure all events with a recipe; at most about `budget` bytes hold what has to be sorted."""
-    table = EventTable(recipe, events)
-    stream = Stream(recipe, table, kinds_a_player)
-    for rows in table.rows(progress):
-        stream.feed(rows)
-    stream.finish(np.arange(table.actors.count))
-    disordered = stream.take_disordered()
-    for slots in parts(disordered, stream.rows_of(disordered), max(1, budget // _BYTES_A_ROW)):
-        stream.reset(slots)
-        stream.feed(table.collect(slots), tallied=True)
-        stream.finish(slots)
-    return Finished(stream.done(), table.actors.texts(), stream.vocabulary(), stream.usage(len(disordered)))
+class SimilarityFold:
+    """Self-similarity under way; actors whose rows came out of order are sorted in further passes.
+
+    At most about `budget` bytes hold what has to be sorted.
+    """
+
+    def __init__(
+        self,
+        recipe: "SelfSimilarity",
+        sight: Sight,
+        *,
+        kinds_a_player: int = KINDS_A_PLAYER,
+        budget: int = BUDGET,
+    ) -> None:
+        self._recipe = recipe
+        self._sight = sight
+        self._table = EventTable(recipe, sight)
+        self._stream = Stream(recipe, self._table, kinds_a_player)
+        self._budget = max(1, budget // _BYTES_A_ROW)
+        self._disordered = 0
+        self._late: Iterator[NDArray[np.int64]] | None = None  # actors to be sorted, a part in each further pass
+        self._sorting: NDArray[np.int64] | None = None
+        self._pieces: list[Pieces] = []
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of EVENTS that the source has."""
+        return self._table.columns
+
+    def push(self, batch: pa.RecordBatch) -> None:
+        """Take in a batch, or put aside what of it is to be sorted."""
+        rows = self._table.rows(batch)
+        if self._sorting is None:
+            self._stream.feed(rows)
+        else:
+            self._pieces.append(self._table.of_slots(rows, self._sorting))
+
+    def again(self) -> bool:
+        """While there are actors to be sorted."""
+        if self._late is None:
+            self._late = self._end_of_first()
+        elif self._sorting is not None:
+            self._stream.reset(self._sorting)
+            self._stream.feed(self._table.in_order(self._pieces), tallied=True)
+            self._stream.finish(self._sorting)
+            self._pieces = []
+        self._sorting = next(self._late, None)
+        if self._sorting is not None:
+            self._table.slots.restart()
+        return self._sorting is not None
+
+    def _end_of_first(self) -> Iterator[NDArray[np.int64]]:
+        self._stream.finish(np.arange(self._table.actors.count))
+        disordered = self._stream.take_disordered()
+        self._disordered = len(disordered)
+        return parts(disordered, self._stream.rows_of(disordered), self._budget)
+
+    def finished(self) -> Finished:
+        """What the kernel found."""
+        return Finished(self._stream.done(), self._table.actors.texts(), self._stream.vocabulary())
+
+    def frame(self) -> pl.DataFrame:
+        """FEATURES: one row per actor and period."""
+        return frame_of(self._recipe, self.finished(), self._shown())
+
+    def notes(self) -> Usage:
+        """What became of the rows."""
+        return replace(self._stream.usage(self._disordered), told=self._shown() is not None)
+
+    def _shown(self) -> Mapping[str, int] | None:
+        """The kinds that the source can show, where a vocabulary says which kinds there are."""
+        return None if self._recipe.vocabulary is None else self._sight.shows()
 
 
 class EventTable:
     """Events as numbers: slots for actors, kinds, characters and session keys, the same in every pass."""
 
-    def __init__(self, recipe: "SelfSimilarity", events: EventStream) -> None:
-        optional = [name for name in ("seq", "character", "level", "session") if name in events.columns]
-        self.slots = Slots(events, ("at", "kind", *optional), recipe.by, recipe.name)
+    def __init__(self, recipe: "SelfSimilarity", sight: Sight) -> None:
+        optional = [name for name in ("seq", "character", "level", "session") if sight.has(name)]
+        self.slots = Slots(sight, ("at", "kind", *optional), recipe.by, recipe.name)
+        self.columns = self.slots.columns
         self.actors = self.slots.actors
         self.kinds = Names(recipe.vocabulary or ())
         self.characters = Names()
-        self.tally = np.zeros(0, np.int64)  # events a kind, of the rows that `collect` went through
+        self.tally = np.zeros(0, np.int64)  # events a kind, of the rows that `of_slots` went through
         self._sessions = Names()
         self._by_character = recipe.by == "character"
         self._session_kinds = np.zeros(0, np.int8)
 
-    def rows(self, progress: Progress = no_progress) -> Iterator[kernel.Rows]:
-        """All rows, batch by batch, rows that have no actor with slot -1."""
-        for columns, slot in self.slots.batches(progress):
-            yield self._numbers(columns, slot)
+    def rows(self, batch: pa.RecordBatch) -> kernel.Rows:
+        """A batch, rows that have no actor with slot -1."""
+        return self._numbers(*self.slots.of(batch))
 
-    def collect(self, slots: NDArray[np.int64]) -> kernel.Rows:
-        """The rows of some actors, sorted by slot, at and their order in the source."""
+    def of_slots(self, rows: kernel.Rows, slots: NDArray[np.int64]) -> Pieces:
+        """The rows of some actors."""
         wanted = np.zeros(self.actors.count, np.bool_)
         wanted[slots] = True
-        pieces = []
-        for rows in self.rows():
-            self.tally = added(self.tally, np.bincount(rows.kind, minlength=self.kinds.count))
-            pieces.append(_only(rows, wanted, self.session_kinds()))
+        self.tally = added(self.tally, np.bincount(rows.kind, minlength=self.kinds.count))
+        return _only(rows, wanted, self.session_kinds())
+
+    def in_order(self, pieces: Sequence[Pieces]) -> kernel.Rows:
+        """Rows sorted by slot, at and their order in the source."""
         return _sorted([np.concatenate(columns) for columns in zip(*pieces, strict=True)], self.session_kinds())
 
     def session_kinds(self) -> NDArray[np.int8]:
@@ -213,6 +267,7 @@ class Stream:
             absent=self._absent(),
             disordered=disordered,
             vocabulary=self.vocabulary(),
+            own=self._recipe.vocabulary is None,
         )
 
     def _absent(self) -> tuple[str, ...]:
@@ -298,7 +353,7 @@ def _scattered(count: int) -> NDArray[np.uint64]:
     return value ^ (value >> np.uint64(31))
 
 
-def _only(rows: kernel.Rows, wanted: NDArray[np.bool_], session_kinds: NDArray[np.int8]) -> tuple[NDArray[Any], ...]:
+def _only(rows: kernel.Rows, wanted: NDArray[np.bool_], session_kinds: NDArray[np.int8]) -> Pieces:
     mine = chosen(rows.slot, wanted)
     session = np.zeros(len(rows.at), np.int64)
     session[session_kinds[rows.kind] != kernel.NO_SESSION] = rows.session

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gamewarden.clock import Clock, Offsets
-from gamewarden.contracts import EventStream
+from gamewarden.contracts import EventStream, sight_of
 from gamewarden.errors import MeasureError
 from gamewarden.features.self_similarity import kernel
 from gamewarden.features.self_similarity.recipe import OTHER
@@ -44,9 +44,10 @@ def windows_of(recipe: "SelfSimilarity", events: EventStream, actors: Sequence[s
     """
     if not actors:
         return {}
-    table = EventTable(recipe, events)
+    table = EventTable(recipe, sight_of("events", events))
     table.actors.numbers(pa.array(actors, pa.string()))
-    rows = table.collect(np.arange(len(actors)))
+    slots = np.arange(len(actors))
+    rows = table.in_order([table.of_slots(table.rows(batch), slots) for batch in events.batches(table.columns)])
     ends = np.searchsorted(rows.slot, np.arange(len(actors) + 1))
     places = {actor: slice(int(one), int(other)) for actor, (one, other) in zip(actors, pairwise(ends), strict=True)}
     missing = next((actor for actor, part in places.items() if part.start == part.stop), None)

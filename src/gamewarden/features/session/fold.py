@@ -5,6 +5,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from gamewarden.features.folding import OnePass
 from gamewarden.features.session import kernel
 from gamewarden.features.session.recipe import PUBLISHED_SCALE, Sessions
 from gamewarden.tables import SESSIONS, TIME
@@ -23,7 +24,7 @@ _WHO = ("stream", "actor", "character")
 _COLUMN = {"account": "actor", "character": "character"}  # of MESSAGES, whose values stand in `actor`
 
 
-class SessionFold:
+class SessionFold(OnePass):
     """The counters of every session seen so far."""
 
     columns = ("session", "stream", "actor", "character", "at", "function", "x", "y", "action")
@@ -67,6 +68,10 @@ class SessionFold:
             values.append(batch.column(name)[row].as_py())
 
     def frame(self) -> pl.DataFrame:
+        """SESSIONS sorted by actor, then since; sessions of nobody known come first."""
+        return self.sessions().sort("actor", "since", maintain_order=True)
+
+    def sessions(self) -> pl.DataFrame:
         """SESSIONS in the order they began."""
         states = self._states[: len(self._slots)]
         until, ended = self._ends(states)
@@ -77,7 +82,7 @@ class SessionFold:
             "character": pl.Series(self._who["character"], dtype=pl.String),
             "since": _or_null(since, timed).cast(TIME),
             "until": _or_null(until, ended).cast(TIME),
-            "packets": pl.Series(states["packets"]),
+            "events": pl.Series(states["packets"]),
             "valid": pl.Series(lasted > TEN_MINUTES),
             "enough": pl.Series(self._enough(states)),
             **self._rates(states, lasted),

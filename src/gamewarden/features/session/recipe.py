@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
-import polars as pl
-
-from gamewarden.contracts import MessageStream, Progress, StreamKind, no_progress
+from gamewarden.contracts import Entity, Sight, StreamKind
 from gamewarden.errors import MeasureError
-from gamewarden.tables import SESSIONS
+from gamewarden.features.plain import ANY_SIGHT, PlainFeature
+from gamewarden.phrases import Phrase
+from gamewarden.phrases.sessions import PHRASES
+from gamewarden.tables import FEATURES, SESSIONS, DataType
 
 if TYPE_CHECKING:
     from gamewarden.features.session.fold import SessionFold
@@ -34,7 +35,7 @@ PROPOSED = ("turn_mean_deg", "turn_circular_variance", "turn_back_share", "once_
 
 
 @dataclass(frozen=True)
-class Sessions:
+class Sessions(PlainFeature):
     """One row a play session: packets a second, steps, gaps, attacks and turns (Cornelissen).
 
     A session lasts from one connect message to the next. It is valid above ten minutes, and there is enough of it when
@@ -73,24 +74,28 @@ class Sessions:
                 raise MeasureError(f"session: {name} is {getattr(self, name)}; it must be 0 or more")
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The columns after actor, character, since and until."""
-        return tuple(SESSIONS.columns)[4:]
+    def schema(self) -> Mapping[str, DataType]:
+        """The columns after actor, since, until and events."""
+        return {name: dtype for name, dtype in SESSIONS.columns.items() if name not in FEATURES.columns}
 
-    def learn(self, _records: MessageStream, _progress: Progress = no_progress) -> Self:
-        """Itself: there is nothing to learn."""
-        return self
+    @property
+    def phrases(self) -> Mapping[str, Phrase]:
+        """The words for the numbers of a session."""
+        return PHRASES
 
-    def measure(self, messages: MessageStream, progress: Progress = no_progress) -> pl.DataFrame:
-        """SESSIONS: one row a session, sorted by actor, then since; sessions of nobody known come first."""
-        fold = self.fold()
-        for batch in messages.batches(fold.columns):
-            fold.push(batch)
-            progress(batch.num_rows)
-        return fold.frame().sort("actor", "since", maintain_order=True)
+    @property
+    def entity(self) -> Entity:
+        """As `by` says."""
+        return "character" if self.by == "character" else "actor"
 
-    def fold(self) -> "SessionFold":
-        """The same as messages come: a fold that holds a row of counters a session."""
+    @property
+    def strict(self) -> bool:
+        """As published also means as strict: that reader gives a file up at the first id it does not know."""
+        return self.paper_mode
+
+    def fold(self, sight: Sight = ANY_SIGHT) -> "SessionFold":
+        """A row of counters per session."""
+        del sight
         from gamewarden.features.session.fold import SessionFold
 
         return SessionFold(self)

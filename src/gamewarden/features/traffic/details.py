@@ -10,21 +10,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from gamewarden.contracts import PacketStream, Progress, StreamKind, no_progress
+from gamewarden.contracts import PACKET_COLUMNS, Sight, StreamKind
 from gamewarden.errors import MeasureError
+from gamewarden.features.folding import OnePass
+from gamewarden.features.plain import ANY_SIGHT, PlainFeature
 from gamewarden.features.traffic.recipe import TrafficTest
-from gamewarden.tables import TIME, DataType
+from gamewarden.tables import FEATURES, TIME, DataType
 
 Layout = tuple[int, int]  # acn, acv
 # Sub-windows of the paper, and others of about 100 packets with an odd number of votes.
 LAYOUTS: tuple[Layout, ...] = ((19, 5), (9, 9), (9, 11), (13, 7), (33, 3))
 _SCHEMA: dict[str, DataType] = {
-    "actor": pl.String,
-    "since": TIME,
-    "until": TIME,
-    "events": pl.Int64,
     "acn": pl.Int64,
     "acv": pl.Int64,
     "window": pl.Int64,
@@ -35,12 +34,12 @@ _SCHEMA: dict[str, DataType] = {
 
 
 @dataclass(frozen=True)
-class TrafficDetails:
+class TrafficDetails(PlainFeature):
     """One row an actor, layout of sub-windows and completed window, with all that is in it."""
 
     name: ClassVar[str] = "traffic-details"
     input: ClassVar[StreamKind] = "packets"
-    requires: ClassVar[tuple[str, ...]] = ("actor", "at", "up", "size")
+    requires: ClassVar[tuple[str, ...]] = PACKET_COLUMNS
     optional: ClassVar[Mapping[str, str]] = {}
 
     start: TrafficTest = field(
@@ -64,30 +63,25 @@ class TrafficDetails:
             self._test(layout)
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def schema(self) -> Mapping[str, DataType]:
         """The columns after actor, since, until and events."""
-        return tuple(_SCHEMA)[4:]
+        return _SCHEMA
 
-    def learn(self, _packets: PacketStream, _progress: Progress = no_progress) -> Self:
-        """The recipe itself: nothing in it is learned from packets."""
-        return self
+    def fold(self, sight: Sight = ANY_SIGHT) -> "_DetailsFold":
+        """The client packets of all players, kept until all have come."""
+        del sight
+        return _DetailsFold(self)
 
-    def measure(self, packets: PacketStream, progress: Progress = no_progress) -> pl.DataFrame:
-        """FEATURES: one row an actor, layout and window, sorted by actor, then layout as given, then window."""
-        columns: list[pl.DataFrame] = []
-        for batch in packets.batches():
-            mine = pl.DataFrame(batch).filter("up")
-            columns.append(mine.select(pl.col("actor").cast(pl.String), pl.col("at").cast(pl.Int64), "size"))
-            progress(batch.num_rows)
-        if not columns:
-            return pl.DataFrame(schema=_SCHEMA)
+    def windows_of(self, packets: pl.DataFrame) -> pl.DataFrame:
+        """One row per actor, layout and window of client packets, by actor, then layout as given, then window."""
         rows: list[dict[str, Any]] = []
-        for (actor,), part in pl.concat(columns).group_by(["actor"], maintain_order=True):
+        for (actor,), part in packets.group_by(["actor"], maintain_order=True):
             at, size = part["at"].to_numpy(), part["size"].to_numpy().astype(np.int64)
             rows += [{"actor": actor, **row} for layout in self.layouts for row in self._windows(at, size, layout)]
         order = {layout: place for place, layout in enumerate(self.layouts)}
         rows.sort(key=lambda row: (row["actor"], order[row["acn"], row["acv"]], row["window"]))
-        plain: dict[str, DataType] = {name: pl.Int64 if kind == TIME else kind for name, kind in _SCHEMA.items()}
+        whole = {**FEATURES.columns, **_SCHEMA}
+        plain: dict[str, DataType] = {name: pl.Int64 if kind == TIME else kind for name, kind in whole.items()}
         return pl.DataFrame(rows, schema=plain).with_columns(pl.col("since", "until").cast(TIME))
 
     def _windows(self, at: NDArray[np.int64], size: NDArray[np.int64], layout: Layout) -> Iterator[dict[str, Any]]:
@@ -134,6 +128,26 @@ class TrafficDetails:
             return cls(TrafficTest.from_dict(values["start"]), layouts)
         except (KeyError, TypeError, ValueError) as error:
             raise MeasureError(f"traffic-details: {values!r} are not a start and layouts of (acn, acv)") from error
+
+
+class _DetailsFold(OnePass):
+    """Client packets, kept until all have come."""
+
+    columns = PACKET_COLUMNS
+
+    def __init__(self, recipe: TrafficDetails) -> None:
+        self._recipe = recipe
+        self._parts: list[pl.DataFrame] = []
+
+    def push(self, batch: pa.RecordBatch) -> None:
+        """Keep what clients sent."""
+        mine = pl.DataFrame(pl.from_arrow(batch)).filter("up")
+        self._parts.append(mine.select(pl.col("actor").cast(pl.String), pl.col("at").cast(pl.Int64), "size"))
+
+    def frame(self) -> pl.DataFrame:
+        """FEATURES: one row per actor, layout and window."""
+        nobody = pl.DataFrame(schema={"actor": pl.String, "at": pl.Int64, "size": pl.Int32})
+        return self._recipe.windows_of(pl.concat([nobody, *self._parts]))
 
 
 def _correlations(sizes: NDArray[np.int64]) -> list[float | None]:

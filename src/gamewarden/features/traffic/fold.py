@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from gamewarden.contracts import canonical_json
+from gamewarden.contracts import PACKET_COLUMNS, canonical_json
 from gamewarden.errors import MeasureError, ReadError
+from gamewarden.features.folding import OnePass
 from gamewarden.features.traffic.kernel import (
     DONE,
     PLAYER,
@@ -89,6 +90,7 @@ class Windows:
             "actor": pl.Series(self.fold.names(done["player"])),
             "since": done["since"],
             "until": done["until"],
+            "events": np.full(len(done), self.fold.test.win, np.int64),
             "autocorrelation": (autocorrelation == 1).set(autocorrelation < 0, None),
             "interarrival": done["regular"] | done["peak"],
             **whole,
@@ -272,6 +274,29 @@ class Fold:
         self._text = _grown(self._text, int(self._starts[players]), text)
         if 2 * most > len(self._table):
             self._table = spread(self._starts, self._text, players, _places(most))
+
+
+class WindowFold(OnePass):
+    """The test over a stream that ends: every player's state, and all windows that were completed."""
+
+    columns = PACKET_COLUMNS
+
+    def __init__(self, test: "TrafficTest") -> None:
+        self._fold = Fold(test)
+        self._parts = [pl.DataFrame(schema=dict(TRAFFIC.columns))]
+
+    def push(self, batch: pa.RecordBatch) -> None:
+        """Take the packets of a batch in.
+
+        Raises:
+            MeasureError: a packet lacks a value or has a size that no payload has.
+        """
+        if windows := self._fold.push(batch):
+            self._parts.append(windows.frame())
+
+    def frame(self) -> pl.DataFrame:
+        """TRAFFIC: one row per completed window, sorted by actor, then since."""
+        return pl.concat(self._parts).sort("actor", "since", "window")
 
 
 def _with_types(batch: pa.RecordBatch) -> pa.RecordBatch:

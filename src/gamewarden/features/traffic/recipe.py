@@ -8,16 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import polars as pl
-
-from gamewarden.contracts import PacketStream, Progress, StreamKind, no_progress
+from gamewarden.contracts import PACKET_COLUMNS, Sight, StreamKind
 from gamewarden.errors import ConfigError, MeasureError
+from gamewarden.features.plain import ANY_SIGHT, PlainFeature
 from gamewarden.spans import MINUTE, SECOND, span_text
-from gamewarden.tables import TRAFFIC
+from gamewarden.tables import FEATURES, TRAFFIC, DataType
 from gamewarden.trees import NAMED, Tree
 
 if TYPE_CHECKING:
-    from gamewarden.features.traffic.fold import Fold
+    from gamewarden.features.traffic.fold import Fold, WindowFold
     from gamewarden.features.traffic.kernel import Limits
 
 ABSTAIN_AS = ("abstain", "human", "bot")
@@ -36,12 +35,12 @@ def _option(default: object, says: str, *also: object, written: str | None = Non
 
 
 @dataclass(frozen=True)
-class TrafficTest:
+class TrafficTest(PlainFeature):
     """One row a completed window of client packets: what the three tests and the tree say; by default Table II."""
 
     name: ClassVar[str] = "traffic"
     input: ClassVar[StreamKind] = "packets"
-    requires: ClassVar[tuple[str, ...]] = ("actor", "at", "up", "size")
+    requires: ClassVar[tuple[str, ...]] = PACKET_COLUMNS
     optional: ClassVar[Mapping[str, str]] = {}
     tied: ClassVar[tuple[Mapping[str, int], ...]] = ({"win": 110, "acn": 9, "acv": 11},)  # what changes together
 
@@ -113,36 +112,24 @@ class TrafficTest:
         return tuple(doubts)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The columns after actor, since and until."""
-        return tuple(TRAFFIC.columns)[3:]
+    def schema(self) -> Mapping[str, DataType]:
+        """The columns after actor, since, until and events."""
+        return {name: dtype for name, dtype in TRAFFIC.columns.items() if name not in FEATURES.columns}
 
     @property
     def longest(self) -> int:
         """The longest payload in bytes with which all sums stay exact."""
         return _EXACT // self.acn
 
-    def learn(self, _packets: PacketStream, _progress: Progress = no_progress) -> Self:
-        """The profile itself: it learns nothing from packets here."""
-        return self
+    def fold(self, sight: Sight = ANY_SIGHT) -> "WindowFold":
+        """Every player's state, and the windows that were completed."""
+        from gamewarden.features.traffic.fold import WindowFold
 
-    def measure(self, packets: PacketStream, progress: Progress = no_progress) -> pl.DataFrame:
-        """TRAFFIC: one row a completed window, sorted by actor, then since.
+        del sight
+        return WindowFold(self)
 
-        Raises:
-            MeasureError: a packet's size is not one of a payload.
-        """
-        fold = self.fold()
-        parts = []
-        for batch in packets.batches():
-            if windows := fold.push(batch):
-                parts.append(windows.frame())
-            progress(batch.num_rows)
-        done = pl.concat(parts) if parts else pl.DataFrame(schema=dict(TRAFFIC.columns))
-        return done.sort("actor", "since", "window")
-
-    def fold(self) -> "Fold":
-        """The same test live: a fold that takes batches as they come and has every player's state."""
+    def live(self) -> "Fold":
+        """The same test live: every player's state, which gives each window when it is completed and keeps none."""
         from gamewarden.features.traffic.fold import Fold
 
         return Fold(self)

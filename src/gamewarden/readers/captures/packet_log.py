@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gamewarden.contracts import Bounds
+from gamewarden.contracts import PACKET_COLUMNS, Bounds
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.outside import visible
 from gamewarden.readers.byte_sources import Origin
@@ -195,7 +195,7 @@ class TableStream:
         """What the latest reading has counted so far, in words."""
         return self.report.counts
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str] = PACKET_COLUMNS) -> Iterator[pa.RecordBatch]:
         """All packets in the source's order.
 
         Raises:
@@ -209,7 +209,7 @@ class TableStream:
             report.read += frame.height
             report.delivered += good.height
             if good.height:
-                yield _batch(good, _Actors() if self._bounded else actors)
+                yield _batch(good, _Actors() if self._bounded else actors).select(columns)
         if report.examples and not report.delivered:
             raise ReadError(f"{self._origin.name}: no row can be read; {'; '.join(report.lines()[1:])}")
 

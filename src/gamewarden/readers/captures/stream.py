@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gamewarden.contracts import Bounds
+from gamewarden.contracts import PACKET_COLUMNS, Bounds
 from gamewarden.errors import ConfigError
 from gamewarden.readers.byte_sources import ByteSource, Origin, Window
 from gamewarden.readers.captures import counts, kernel
@@ -133,14 +133,15 @@ class CaptureStream:
         """Packets so far of sources that have not proven to be there, or for which there was no place."""
         return self.report.withheld
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str] = PACKET_COLUMNS) -> Iterator[pa.RecordBatch]:
         """All packets in the source's order; damage ends them and is told by `report`."""
         self.report = CaptureReport()
         with self._origin.opened() as source:
             reading = CaptureReading(
                 source, self._origin.name, self._rules, self._accounts, self.report, bounds=self._bounds
             )
-            yield from reading.batches()
+            for batch in reading.batches():
+                yield batch.select(columns)
 
 
 def segment_reading(

@@ -1,8 +1,13 @@
-"""The words for the numbers of an account's day."""
+"""The words for the numbers of a day: how alike its windows are, and what was done in it."""
 
 from collections.abc import Mapping
 
-from gamewarden.learning.phrases import Phrase
+from gamewarden.phrases import Phrase
+
+REPEATS = "How it repeats itself"
+PLAYS = "How much it plays"
+HUNTS = "What it hunts"
+TRADES = "What it trades and stores"
 
 PHRASES: Mapping[str, Phrase] = {
     "self_sim": Phrase(
@@ -13,6 +18,7 @@ PHRASES: Mapping[str, Phrase] = {
         "Too little play to judge: self-similarity was not measured.",
         4,
         striking="Every {window} looks almost like every other",
+        topic=REPEATS,
     ),
     "cosim_count": Phrase(
         "Active in more {window}s than {humans}",
@@ -20,6 +26,7 @@ PHRASES: Mapping[str, Phrase] = {
         "Active in fewer {window}s than {humans}",
         "{value}",
         "Active {window}s were not counted.",
+        topic=PLAYS,
     ),
     "cosim_uniq_count": Phrase(
         "More different {window}s than {humans}",
@@ -27,6 +34,7 @@ PHRASES: Mapping[str, Phrase] = {
         "Fewer different {window}s than {humans}",
         "{value}",
         "Different {window}s were not counted.",
+        topic=PLAYS,
     ),
     "cosim_zero_count": Phrase(
         "More idle {window}s online than {humans}",
@@ -34,6 +42,7 @@ PHRASES: Mapping[str, Phrase] = {
         "Fewer idle {window}s online than {humans}",
         "{value}",
         "Idle {window}s were not counted.",
+        topic=PLAYS,
     ),
     "cosim_mode": Phrase(
         "One and the same {window} comes back more often than with {humans}",
@@ -41,6 +50,7 @@ PHRASES: Mapping[str, Phrase] = {
         "{Window}s repeat exactly less often than with {humans}",
         "the most frequent one counts {value}",
         "Repeated {window}s were not counted.",
+        topic=REPEATS,
     ),
     "total_log_count": Phrase(
         "More actions than {humans}",
@@ -48,6 +58,7 @@ PHRASES: Mapping[str, Phrase] = {
         "Fewer actions than {humans}",
         "{value} log entries",
         "Log entries were not counted.",
+        topic=PLAYS,
     ),
     "main_char_level": Phrase(
         "A higher main character than {humans}",
@@ -55,6 +66,7 @@ PHRASES: Mapping[str, Phrase] = {
         "A lower main character than {humans}",
         "level {value}",
         "This log does not show levels.",
+        topic=HUNTS,
     ),
     "total_use_time_min": Phrase(
         "Online longer than {humans}",
@@ -63,6 +75,7 @@ PHRASES: Mapping[str, Phrase] = {
         "{value} of {period} minutes",
         "Play time was not measured.",
         has="a typical human plays",
+        topic=PLAYS,
     ),
     "npc_kill_count": Phrase(
         "Kills more monsters than {humans}",
@@ -70,6 +83,7 @@ PHRASES: Mapping[str, Phrase] = {
         "Kills fewer monsters than {humans}",
         "{value}",
         "This log does not show monster kills.",
+        topic=HUNTS,
     ),
     "trade_get_count": Phrase(
         "Receives in more trades than {humans}",
@@ -77,6 +91,7 @@ PHRASES: Mapping[str, Phrase] = {
         "Receives in fewer trades than {humans}",
         "{value}",
         "This log does not show what is received in trades.",
+        topic=TRADES,
     ),
     "trade_give_count": Phrase(
         "Gives in more trades than {humans}",
@@ -84,6 +99,7 @@ PHRASES: Mapping[str, Phrase] = {
         "Gives in fewer trades than {humans}",
         "{value}",
         "This log does not show what is given in trades.",
+        topic=TRADES,
     ),
     "retrieve_count": Phrase(
         "Takes out of storage more often than {humans}",
@@ -91,6 +107,7 @@ PHRASES: Mapping[str, Phrase] = {
         "Takes out of storage less often than {humans}",
         "{value}",
         "This log does not show visits to storage to take something out.",
+        topic=TRADES,
     ),
     "deposit_count": Phrase(
         "Puts into storage more often than {humans}",
@@ -98,6 +115,7 @@ PHRASES: Mapping[str, Phrase] = {
         "Puts into storage less often than {humans}",
         "{value}",
         "This log does not show visits to storage to put something in.",
+        topic=TRADES,
     ),
     "log_count_per_min": Phrase(
         "Acts faster than {humans}",
@@ -106,5 +124,6 @@ PHRASES: Mapping[str, Phrase] = {
         "{value} log entries a minute",
         "No play time was measured, so there is no pace.",
         1,
+        topic=PLAYS,
     ),
 }
