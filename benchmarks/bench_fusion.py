@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from gamewarden.core.durations import DAY
 from gamewarden.detectors import feature_of, load
 from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
+from gamewarden.lab.studies.thawonmas_cast import RESOURCES
+from gamewarden.lab.world import World
 from gamewarden.pipeline.fusing import fuse
 from gamewarden.pipeline.judging import infos_of
-from gamewarden.spans import DAY
-from gamewarden.studies.thawonmas_cast import RESOURCES
 from gamewarden.verdicts.combining import combine
 from gamewarden.verdicts.periods import KEY, Clock, played, roll_up, side_by_side
-from gamewarden.world import World
 
 DETECTORS = ("account-day", "self-similarity", "actions-interval", "actions-frequency", "actions-two-stage")
 LEARNED_FROM = 1200  # chunks the machines learn from: a linear machine gains little from more

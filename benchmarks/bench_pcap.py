@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from gamewarden.lab.world.pcap import write_pcap
 from gamewarden.readers.captures.packets import open_packets
-from gamewarden.world.pcap import write_pcap
 
 BARS = {"dpkt": 100.0, "tshark": 200.0}
 WITHIN_OF_CAT = 4.0

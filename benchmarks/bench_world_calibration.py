@@ -14,9 +14,9 @@ from gamewarden.detectors.logistic.recipe import AccountDay, SelfSimilarityAlone
 from gamewarden.evaluation.cross_validation import evaluate
 from gamewarden.evaluation.metrics import auc
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.studies.lee import PUBLISHED
-from gamewarden.world import World
-from gamewarden.world.personas import BOTS, HUMANS
+from gamewarden.lab.studies.lee import PUBLISHED
+from gamewarden.lab.world import World
+from gamewarden.lab.world.personas import BOTS, HUMANS
 
 QUARTILES = {  # Lee et al., Figure 9, read off to ±0.0003
     "lineage": ((0.9975, 0.9981, 0.9985), (0.9950, 0.9965, 0.9974)),

@@ -24,17 +24,17 @@ import polars as pl
 
 from figures import record
 from gamewarden import readers
-from gamewarden.binomial import lower_bound, upper_bound
+from gamewarden.core.binomial import lower_bound, upper_bound
 from gamewarden.detectors import load
 from gamewarden.detectors.account_table.model import AccountTableModel
 from gamewarden.evaluation.alarms import PROMISES
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
+from gamewarden.lab.world import World
 from gamewarden.learning import folds
 from gamewarden.learning.peers import reference_of
 from gamewarden.pipeline import Asked, fit_table, score
 from gamewarden.tables import FrameRows
-from gamewarden.world import World
 
 DETECTORS = ("account-day", "self-similarity")
 ALL_DAY = 16 * 3600

@@ -19,12 +19,12 @@ import polars as pl
 
 from figures import Figure, record
 from gamewarden import readers
+from gamewarden.core.durations import SECOND
 from gamewarden.detectors import load
 from gamewarden.evaluation.cross_validation import evaluate
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.readers.options import LogOptions, SourceOptions
-from gamewarden.spans import SECOND
 
 MAPPING = """\
 [columns]

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from figures import Figure, record
-from gamewarden.binomial import upper_bound
+from gamewarden.core.binomial import upper_bound
 
 Table = tuple[Mapping[str, Figure], tuple[str, ...]]
 _EVENINGS, _BOTS = 10, 25

@@ -5,7 +5,7 @@ from functools import cache
 import polars as pl
 
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.world import World
+from gamewarden.lab.world import World
 
 GAME = "lineage"
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
+from gamewarden.core.durations import MINUTE
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.plain import PlainFeature
-from gamewarden.spans import MINUTE
 from gamewarden.tables import FrameEvents
 
 DAY = timedelta(days=1)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamewarden.binomial import chance_beside, chance_of_at_most, lower_bound, upper_bound
+from gamewarden.core.binomial import chance_beside, chance_of_at_most, lower_bound, upper_bound
 
 
 def test_chances_are_those_of_the_binomial():

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.binomial import chance_of_at_most
+from gamewarden.core.binomial import chance_of_at_most
 from gamewarden.learning.exposure import People
 from gamewarden.learning.reference import Reference, StyleReferences, people_of
 from gamewarden.learning.styles import STYLES, Styles

@@ -108,7 +108,7 @@ def test_every_command_stands_in_the_documents():
 def test_every_study_offers_what_reproduce_asks_of_it():
     from inspect import signature
 
-    from gamewarden import studies
+    from gamewarden.lab import studies
 
     for name in studies.NAMES:
         study = studies.load(name)

@@ -12,10 +12,10 @@ import pytest
 
 from commands import apart, done, run
 from gamewarden.features.traffic.recipe import TrafficTest
+from gamewarden.lab.world.pcap import write_pcap
+from gamewarden.lab.world.sending import dice_for, packets_of
+from gamewarden.lab.world.traffic import TRACES
 from gamewarden.tables import FramePackets
-from gamewarden.world.pcap import write_pcap
-from gamewarden.world.sending import dice_for, packets_of
-from gamewarden.world.traffic import TRACES
 from packets_made_up import START
 
 MEASURED = (

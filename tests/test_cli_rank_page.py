@@ -9,7 +9,7 @@ from typed import done
 
 from gamewarden import pipeline
 from gamewarden.config import Config
-from gamewarden.outside import escape
+from gamewarden.core.outside import escape
 from gamewarden.pipeline import cards as cards_of
 from gamewarden.presentation.rank_page import caption, one_in, rank_page
 from gamewarden.verdicts.prevalence import Prevalence

@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from gamewarden.cli import root
 from gamewarden.errors import GamewardenError
-from gamewarden.world.ragnarok import Ragnarok
-from gamewarden.world.ragnarok_wire import packetstream
+from gamewarden.lab.world.ragnarok import Ragnarok
+from gamewarden.lab.world.ragnarok_wire import packetstream
 
 QUICK = ("--epochs", "300")
 

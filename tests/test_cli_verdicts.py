@@ -8,8 +8,8 @@ import pytest
 from commands import done, run
 from gamewarden import pipeline, readers
 from gamewarden.config import Config, Verdict
+from gamewarden.core.durations import HOUR
 from gamewarden.pipeline.prevalence import scored
-from gamewarden.spans import HOUR
 from gamewarden.tables import EVIDENCE, VERDICTS, check
 from gamewarden.verdicts.points import Points
 from gamewarden.verdicts.prevalence import SUPPOSED

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.clock import Clock
+from gamewarden.core.clock import Clock
+from gamewarden.core.durations import DAY, HOUR, MINUTE, parse_span, to_micros
 from gamewarden.features.self_similarity import kernel
-from gamewarden.spans import DAY, HOUR, MINUTE, parse_span, to_micros
 from gamewarden.tables import TIME
 
 ZONES = (

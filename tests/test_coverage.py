@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamewarden import readers
-from gamewarden.coverage import Coverage, Pulse
+from gamewarden.core.coverage import Coverage, Pulse
+from gamewarden.core.durations import DAY, HOUR, to_micros
 from gamewarden.pipeline import read
 from gamewarden.readers.options import LogOptions, SourceOptions
-from gamewarden.spans import DAY, HOUR, to_micros
 from gamewarden.store.lake import Lake
 from gamewarden.tables import FrameEvents
 

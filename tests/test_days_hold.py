@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.binomial import chance_of_at_most
+from gamewarden.core.binomial import chance_of_at_most
+from gamewarden.core.durations import DAY
 from gamewarden.errors import ModelError
 from gamewarden.learning.days import Days
 from gamewarden.learning.model_json import dump, load_part
 from gamewarden.learning.reference import Reference, plain_json, sigmoid
-from gamewarden.spans import DAY
 from gamewarden.verdicts.combining import by_family, combine
 from gamewarden.verdicts.periods import Clock, ModelInfo, roll_up
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import backpropagation_reference
 from gamewarden import detectors
-from gamewarden.binomial import chance_of_at_most
+from gamewarden.core.binomial import chance_of_at_most
 from gamewarden.detectors.session.backpropagation import alternating, train
 from gamewarden.detectors.session.classifiers import Neighbours, cosines
 from gamewarden.detectors.session.recipe import SessionAngle, SessionNetwork

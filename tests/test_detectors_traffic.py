@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from gamewarden.core.trees import MONOTONE, TESTS, Tree
 from gamewarden.detectors.traffic.model import TrafficModel
 from gamewarden.detectors.traffic.recipe import TrafficDetector, _layouts
 from gamewarden.detectors.traffic.search import Search, answers, cells, verdicts
@@ -14,7 +15,6 @@ from gamewarden.errors import ConfigError, FitError, ModelError, TableError
 from gamewarden.features.traffic.details import TrafficDetails
 from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.tables import EVIDENCE, SCORES, FramePackets, check
-from gamewarden.trees import MONOTONE, TESTS, Tree
 from packets_made_up import client, mixture
 from traces_made_up import BOTS, HUMANS, trace_labels, traces
 

@@ -11,11 +11,11 @@ import pytest
 
 from gamewarden.detectors.logistic.recipe import AccountDay
 from gamewarden.errors import FitError
+from gamewarden.evaluation.account_links import NO_TIES, seen_in, ties_of
 from gamewarden.evaluation.baselines import Constant
+from gamewarden.evaluation.compare_splits import compare
 from gamewarden.evaluation.leaks import refuse_future, sanction_kinds
-from gamewarden.evaluation.plans import Ground
-from gamewarden.evaluation.side_by_side import compare
-from gamewarden.evaluation.ties import NO_TIES, seen_in, ties_of
+from gamewarden.evaluation.split_schemes import Ground
 from gamewarden.pipeline.splitting import Splitting, compare_splits
 from gamewarden.tables import LABELS, FrameEvents, check
 from made_up import DAY, START, GivenNumbers, account_days, labels_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gamewarden.extras import LIBRARIES
+from gamewarden.core.extras import LIBRARIES
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

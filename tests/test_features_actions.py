@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from actions_reference import frequencies, measured
 from gamewarden.contracts import sight_of
+from gamewarden.core.durations import HOUR, MINUTE, SECOND
 from gamewarden.errors import MeasureError, TableError
 from gamewarden.features import load
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.actions.stream import ActionFold
 from gamewarden.features.folding import feed
-from gamewarden.spans import HOUR, MINUTE, SECOND
 from gamewarden.streams import PlainEvents
 from gamewarden.tables import EVENTS, FrameEvents, check
 

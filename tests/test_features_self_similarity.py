@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gamewarden.contracts import canonical_json, sight_of
+from gamewarden.core.durations import DAY, HOUR, MINUTE, SECOND
 from gamewarden.errors import MeasureError, TableError
 from gamewarden.features import load
 from gamewarden.features.folding import feed, folded
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.features.self_similarity.stream import SimilarityFold
-from gamewarden.spans import DAY, HOUR, MINUTE, SECOND
 from gamewarden.streams import PlainEvents
 from gamewarden.tables import EVENTS, FrameEvents, check
 from self_similarity_reference import measured

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gamewarden.core.durations import MINUTE, SECOND
+from gamewarden.core.trees import Tree
 from gamewarden.errors import MeasureError
 from gamewarden.features.traffic.kernel import PLAYER, Dictionary, Known, _hash, _meet
 from gamewarden.features.traffic.recipe import TrafficTest
-from gamewarden.spans import MINUTE, SECOND
 from gamewarden.tables import TRAFFIC, FramePackets, csv_text
-from gamewarden.trees import Tree
 from packets_made_up import START, client, mixture, packet_frame
 from traffic_reference import correlation, windows_as_they_complete
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from gamewarden.core.files import names_kept_together, whole_file, write_text
 from gamewarden.errors import WriteError
-from gamewarden.files import names_kept_together, whole_file, write_text
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from gamewarden.files import whole_file
+from gamewarden.core.files import whole_file
 
 with whole_file(Path(sys.argv[1])) as draft:
     draft.write_text("half")
@@ -22,16 +22,19 @@ with whole_file(Path(sys.argv[1])) as draft:
 WRITING = """
 import sys
 from pathlib import Path
-from gamewarden.files import whole_file
+from gamewarden.core.files import whole_file
 
 with whole_file(Path(sys.argv[1])) as draft:
     draft.write_text("whole")
     print("writing", flush=True)
     sys.stdin.readline()
 """
-WRITES = (
-    "import sys; from pathlib import Path; from gamewarden.files import write_text; write_text(Path(sys.argv[1]), 'b')"
-)
+WRITES = """
+import sys
+from pathlib import Path
+from gamewarden.core.files import write_text
+write_text(Path(sys.argv[1]), "b")
+"""
 
 
 def run(script, path):

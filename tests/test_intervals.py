@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamewarden.binomial import chance_of_at_most
-from gamewarden.intervals import auc_interval, share_interval, student
+from gamewarden.core.binomial import chance_of_at_most
+from gamewarden.core.intervals import auc_interval, share_interval, student
 
 DRAWS = 120
 LEAST = 0.93

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gamewarden import caches
-from gamewarden.caches import places_of
+from gamewarden.core import caches
+from gamewarden.core.caches import places_of
 
 ROOT = Path(__file__).parents[1]
 COMPILING = "Compiling once, about half a minute\n"
@@ -89,7 +89,7 @@ def loop(tmp_path):
     """A program with one kernel; what it says and answers."""
     program = tmp_path / "loop.py"
     program.write_text(
-        "from gamewarden.kernels import kernel\n@kernel\ndef more(x):\n    return x + 1\nprint(more(1))\n"
+        "from gamewarden.core.kernels import kernel\n@kernel\ndef more(x):\n    return x + 1\nprint(more(1))\n"
     )
 
     def run():

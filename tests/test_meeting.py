@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from gamewarden import pipeline, readers
+from gamewarden.core.durations import MINUTE
 from gamewarden.errors import ModelError
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.self_similarity.recipe import ROLES, SelfSimilarity
 from gamewarden.pipeline import Grounds, Wishes, measuring, scoring
 from gamewarden.readers.options import LogOptions, SourceOptions
-from gamewarden.spans import MINUTE
 from gamewarden.store import verdicts
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from commands import done, run
 from gamewarden.cli import root, show
-from gamewarden.outside import cut, escape, plain_json, visible
+from gamewarden.core.outside import cut, escape, plain_json, visible
+from gamewarden.core.spreadsheets import harmless, restored
 from gamewarden.readers.logs.operator_tables import read_labels
-from gamewarden.spreadsheets import harmless, restored
 from gamewarden.tables import csv_text, json_lines, json_text, write_table
 from tables_made_up import account_table
 from test_cli import all_commands

@@ -9,15 +9,15 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from gamewarden import pipeline, readers
-from gamewarden.clock import Clock
 from gamewarden.config import Config
+from gamewarden.core.clock import Clock
+from gamewarden.core.durations import DAY, HOUR
 from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.errors import ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline import by_period
 from gamewarden.pipeline.by_period import Lean, periods_of_stretches
 from gamewarden.pipeline.judging import judgement_in_short, judgement_summary
-from gamewarden.spans import DAY, HOUR
 from gamewarden.store.lake import Lake
 from gamewarden.tables import VERDICTS, write_table
 from gamewarden.verdicts.compact import Compact

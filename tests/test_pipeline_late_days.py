@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from gamewarden import pipeline, readers
-from gamewarden.clock import Clock, Period
+from gamewarden.core.clock import Clock, Period
+from gamewarden.core.durations import DAY, HOUR, to_micros
 from gamewarden.pipeline.maintaining import maintain, told
-from gamewarden.spans import DAY, HOUR, to_micros
 from gamewarden.store.append_log import AppendLog
 from gamewarden.store.lake import Lake
 from gamewarden.store.upkeep import Upkeep

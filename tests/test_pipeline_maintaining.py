@@ -14,12 +14,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from gamewarden import detectors, pipeline, readers
+from gamewarden.core.durations import MINUTE
 from gamewarden.drift.flow import STEPS
 from gamewarden.errors import ReadError, WriteError
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.pipeline.maintaining import maintain, table_of, told
 from gamewarden.pipeline.upkeep import recipe_like
-from gamewarden.spans import MINUTE
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
 from gamewarden.store.upkeep import Upkeep

@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from gamewarden import detectors, pipeline, readers
 from gamewarden.cli import root
 from gamewarden.contracts import Recipe
+from gamewarden.core.durations import MINUTE
 from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline import RunOptions
 from gamewarden.pipeline.prevalence import scored
-from gamewarden.spans import MINUTE
 from gamewarden.store import models
 from gamewarden.verdicts.prevalence import SUPPOSED
 from made_up import action_log, labels_of

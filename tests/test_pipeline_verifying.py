@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from gamewarden import pipeline, readers
 from gamewarden.cli import root
 from gamewarden.config import Config
+from gamewarden.core.durations import MINUTE
 from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.errors import GamewardenError, VerdictError
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline import Grounds
-from gamewarden.spans import MINUTE
 from gamewarden.store import models, sealed, verdicts
 from gamewarden.tables import TIME
 from limits import limited

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from gamewarden.detectors.logistic.recipe import AccountDay, SelfSimilarityAlone
-from gamewarden.evaluation.plans import Ground
-from gamewarden.evaluation.side_by_side import compare
-from gamewarden.evaluation.ties import NO_TIES
+from gamewarden.evaluation.account_links import NO_TIES
+from gamewarden.evaluation.compare_splits import compare
+from gamewarden.evaluation.split_schemes import Ground
 from gamewarden.presentation.evaluation_page import evaluation_page
-from gamewarden.presentation.headlines import headlines, is_synthetic
+from gamewarden.presentation.findings import headlines, is_synthetic
 from gamewarden.presentation.report_plots import splits_compared
 from gamewarden.tables import LABELS, check
 from made_up import GivenNumbers, account_days, labels_of

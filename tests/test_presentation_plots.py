@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from gamewarden.core.outside import visible
 from gamewarden.detectors.logistic.recipe import AccountDay, SelfSimilarityAlone
 from gamewarden.errors import Remark, TableError, WriteError
 from gamewarden.evaluation.cross_validation import evaluate
-from gamewarden.outside import visible
 from gamewarden.presentation import lettering, report_plots
 from gamewarden.presentation.plots import (
     _broken,

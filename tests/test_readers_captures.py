@@ -41,10 +41,10 @@ from capture_bytes import (
     up,
 )
 from gamewarden.errors import ConfigError, ReadError
+from gamewarden.lab.world.pcap import write_pcap
 from gamewarden.readers.captures import counts, kernel
 from gamewarden.readers.captures import flows as flow_table
 from gamewarden.readers.captures.packets import open_packets
-from gamewarden.world.pcap import write_pcap
 
 
 def read(tmp_path, data, name="a.pcap", **options):

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from gamewarden import kernels, readers
+from gamewarden import readers
+from gamewarden.core import kernels
 
 ROOM = Path(readers.__file__).parent
 MODULES = [

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamewarden.errors import ConfigError, ReadError, WriteError
+from gamewarden.lab.world.pcap import write_pcap
 from gamewarden.readers.byte_sources import Gunzipped
 from gamewarden.readers.captures.packet_log import PacketMapping
 from gamewarden.readers.captures.packets import open_packets
 from gamewarden.readers.row_blocks import LONGEST_ROW, RowBlocks
-from gamewarden.world.pcap import write_pcap
 
 DATA = os.environ.get("GAMEWARDEN_DATA")
 needs_data = pytest.mark.skipif(not DATA, reason="GAMEWARDEN_DATA is not set: real packets are not at hand")

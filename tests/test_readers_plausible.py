@@ -8,10 +8,10 @@ import pytest
 
 from commands import done
 from gamewarden.config import Read, config_from
+from gamewarden.core.durations import to_micros
 from gamewarden.errors import ConfigError
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
 from gamewarden.readers.logs.tables import EventFile
-from gamewarden.spans import to_micros
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 GOOD = [f"a{row % 7},2026-02-28T{row % 24:02d}:00:00Z,move" for row in range(500)]

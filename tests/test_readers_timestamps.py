@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gamewarden.core.durations import to_micros
 from gamewarden.errors import ConfigError, GamewardenError
 from gamewarden.readers.timestamps import NO_ZONE, OUT_OF_RANGE, REPEATED, SKIPPED, UNREADABLE, TimeReader, layout
-from gamewarden.spans import to_micros
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

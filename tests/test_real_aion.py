@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gamewarden.binomial import chance_beside, lower_bound, upper_bound
+from gamewarden.core.binomial import chance_beside, lower_bound, upper_bound
 from gamewarden.detectors.account_table.recipe import AccountTableDetector
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr
 from gamewarden.features.account_table.recipe import AccountTable

@@ -1,8 +1,8 @@
 import polars as pl
 import pytest
 
-from gamewarden.studies import cornelissen
-from gamewarden.studies.ragnarok_traffic import recorded_windows, windows_by_role
+from gamewarden.lab.studies import cornelissen
+from gamewarden.lab.studies.ragnarok_traffic import recorded_windows, windows_by_role
 
 
 @pytest.fixture(scope="module")

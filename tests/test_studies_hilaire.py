@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from gamewarden.studies import hilaire
+from gamewarden.lab.studies import hilaire
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from gamewarden.studies import maintenance
-from gamewarden.studies.watchers import other_watchers
+from gamewarden.lab.studies import maintenance
+from gamewarden.lab.studies.watchers import other_watchers
 
 HAPPENINGS = {"new bot family": 14, "patch": 26}
 

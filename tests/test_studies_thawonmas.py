@@ -2,19 +2,19 @@ import numpy as np
 import polars as pl
 import pytest
 
+from gamewarden.core.durations import HOUR, MINUTE
 from gamewarden.detectors.actions.recipe import Frequency, Interval, TwoStage
 from gamewarden.errors import ConfigError
 from gamewarden.evaluation.leave_pair_out import leave_pair_out
 from gamewarden.features.actions.recipe import Actions
+from gamewarden.lab.studies import load
+from gamewarden.lab.studies import thawonmas as study
+from gamewarden.lab.studies import thawonmas_cast as casting
+from gamewarden.lab.studies import thawonmas_evaders as hiding
+from gamewarden.lab.studies import thawonmas_folds as folds
+from gamewarden.lab.world import World
 from gamewarden.presentation.plots import plot_curves
-from gamewarden.spans import HOUR, MINUTE
-from gamewarden.studies import load
-from gamewarden.studies import thawonmas as study
-from gamewarden.studies import thawonmas_cast as casting
-from gamewarden.studies import thawonmas_evaders as hiding
-from gamewarden.studies import thawonmas_folds as folds
 from gamewarden.tables import FrameEvents
-from gamewarden.world import World
 
 
 @pytest.fixture(scope="module")

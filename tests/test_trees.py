@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
+from gamewarden.core.trees import MONOTONE, NAMED, TESTS, Tree, cell
 from gamewarden.errors import ConfigError
-from gamewarden.trees import MONOTONE, NAMED, TESTS, Tree, cell
 
 ANSWERS = [dict(zip(TESTS, answers, strict=True)) for answers in product((False, True), repeat=3)]
 

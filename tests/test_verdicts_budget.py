@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gamewarden.binomial import chance_of_at_most, chance_of_mean_at_most
+from gamewarden.core.binomial import chance_of_at_most, chance_of_mean_at_most
 from gamewarden.errors import ConfigError
 from gamewarden.verdicts.budget import Budget, Humans, cost_threshold, threshold
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gamewarden.core.durations import DAY, HOUR
 from gamewarden.detectors.fusion.model import FusionModel, decide
 from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.detectors.fusion.scores import Scores
@@ -19,7 +20,6 @@ from gamewarden.evaluation.alarms import realised
 from gamewarden.evaluation.metrics import auc
 from gamewarden.learning.styles import Styles
 from gamewarden.presentation.card import card_markdown
-from gamewarden.spans import DAY, HOUR
 from gamewarden.store import models as stored_models
 from gamewarden.tables import VERDICTS, check
 from gamewarden.verdicts.combining import by_family, combine

@@ -5,8 +5,8 @@ import pytest
 
 from gamewarden.evaluation.metrics import auc
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.world import World
-from gamewarden.world.games import GAMES
+from gamewarden.lab.world import World
+from gamewarden.lab.world.games import GAMES
 
 PUBLISHED = {"lineage": 0.8967, "aion": 0.9557, "blade-and-soul": 0.8280}  # Lee et al., model 1
 FEATURES = [name for name in SelfSimilarity().names if name != "windows"]

@@ -4,12 +4,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from gamewarden.core.trees import TESTS
 from gamewarden.features.traffic.recipe import TrafficTest
+from gamewarden.lab.world.personas import PERSONAS
+from gamewarden.lab.world.sending import dice_for, over_the_network, packets_of, with_replies
+from gamewarden.lab.world.traffic import TRACES, hiding, jittering, padding, person, program, sender_like
 from gamewarden.tables import PACKETS, FramePackets, check
-from gamewarden.trees import TESTS
-from gamewarden.world.personas import PERSONAS
-from gamewarden.world.sending import dice_for, over_the_network, packets_of, with_replies
-from gamewarden.world.traffic import TRACES, hiding, jittering, padding, person, program, sender_like
 from packets_made_up import START
 
 HOUR = 3600

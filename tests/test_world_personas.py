@@ -5,11 +5,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from gamewarden.lab.world import World
+from gamewarden.lab.world.games import GAMES
+from gamewarden.lab.world.personas import BOTS, HUMANS
+from gamewarden.lab.world.play import QUICKEST_KILL, RUN
 from gamewarden.tables import EVENTS
-from gamewarden.world import World
-from gamewarden.world.games import GAMES
-from gamewarden.world.personas import BOTS, HUMANS
-from gamewarden.world.play import QUICKEST_KILL, RUN
 
 WEEK = World("blade-and-soul", accounts=120, days=7, seed=21)
 

@@ -8,12 +8,12 @@ from polars.testing import assert_frame_equal
 
 from gamewarden.errors import ConfigError, WriteError
 from gamewarden.features.session.recipe import Sessions
+from gamewarden.lab.world.pcap import write_pcap
+from gamewarden.lab.world.ragnarok import Ragnarok, sent_packets, write_ragnarok
+from gamewarden.lab.world.ragnarok_cast import BOTS, PLAYERS, STYLES
+from gamewarden.lab.world.ragnarok_wire import Message, encode, packed_position, packetstream
 from gamewarden.readers.ragnarok.messages import open_messages
 from gamewarden.tables import MESSAGES, FrameMessages
-from gamewarden.world.pcap import write_pcap
-from gamewarden.world.ragnarok import Ragnarok, sent_packets, write_ragnarok
-from gamewarden.world.ragnarok_cast import BOTS, PLAYERS, STYLES
-from gamewarden.world.ragnarok_wire import Message, encode, packed_position, packetstream
 
 SMALL = Ragnarok(sessions=5, seed=3, longest=14)
 

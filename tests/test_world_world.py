@@ -7,10 +7,10 @@ import pytest
 
 from gamewarden.contracts import frame_digest
 from gamewarden.errors import ConfigError, WriteError
+from gamewarden.lab.world import World, write
+from gamewarden.lab.world.games import GAMES
+from gamewarden.lab.world.personas import PERSONAS
 from gamewarden.tables import EVENTS, LABELS, PROFILES, check
-from gamewarden.world import World, write
-from gamewarden.world.games import GAMES
-from gamewarden.world.personas import PERSONAS
 
 GAME_NAMES = [game.name for game in GAMES]
 

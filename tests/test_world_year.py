@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from gamewarden.errors import ConfigError
-from gamewarden.world.personas import PERSONAS
-from gamewarden.world.tabling import actor_id
-from gamewarden.world.writing import write_year
-from gamewarden.world.year import NOBODY, Script, Year
+from gamewarden.lab.world.personas import PERSONAS
+from gamewarden.lab.world.tabling import actor_id
+from gamewarden.lab.world.writing import write_year
+from gamewarden.lab.world.year import NOBODY, Script, Year
 
 YEAR = Year(accounts=100, seed=5)
 SCRIPT = YEAR.script
@@ -101,7 +101,7 @@ def test_a_newcomer_is_judged_two_weeks_after_it_came():
 
 
 def test_a_year_is_written_a_file_a_week(tmp_path, monkeypatch):
-    monkeypatch.setattr("gamewarden.world.writing.WEEKS", 2)
+    monkeypatch.setattr("gamewarden.lab.world.writing.WEEKS", 2)
     write_year(YEAR, tmp_path)
 
     written = pl.read_parquet(tmp_path / "events-week-01.parquet")

@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from gamewarden.core.durations import parse_span, parse_zone
 from gamewarden.errors import ConfigError, short
-from gamewarden.spans import parse_span, parse_zone
 
 FILE_NAME = "warden.toml"
 

@@ -12,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gamewarden.clock import Clock
-from gamewarden.coverage import Coverage
+from gamewarden.core.clock import Clock
+from gamewarden.core.coverage import Coverage
 from gamewarden.phrases import Phrase
 from gamewarden.tables import DataType
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from gamewarden.config import Notify
-from gamewarden.files import write_text
-from gamewarden.outside import visible
-from gamewarden.spans import parse_span
+from gamewarden.core.durations import parse_span
+from gamewarden.core.files import write_text
+from gamewarden.core.outside import visible
 
 TITLE = "gamewarden"
 _DAY = timedelta(days=1)

@@ -17,8 +17,8 @@ from gamewarden.contracts import (
     Progress,
     RowStream,
 )
-from gamewarden.coverage import Coverage
-from gamewarden.spans import to_micros
+from gamewarden.core.coverage import Coverage
+from gamewarden.core.durations import to_micros
 
 Batches = Iterator[pa.RecordBatch]
 _EVER = 1 << 62

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from gamewarden.coverage import Coverage
+from gamewarden.core.coverage import Coverage
+from gamewarden.core.files import bad_ending, whole_file
+from gamewarden.core.outside import plain_json
+from gamewarden.core.spreadsheets import harmless
 from gamewarden.errors import ReadError, TableError
-from gamewarden.files import bad_ending, whole_file
-from gamewarden.outside import plain_json
-from gamewarden.spreadsheets import harmless
 
 DataType = pl.DataType | type[pl.DataType]
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")  # how Polars tells that the system refused a file operation

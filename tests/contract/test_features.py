@@ -16,12 +16,12 @@ from polars.testing import assert_frame_equal
 
 import plugins
 from gamewarden import features, pipeline
-from gamewarden.clock import Clock
 from gamewarden.contracts import sight_of
+from gamewarden.core.clock import Clock
+from gamewarden.core.durations import DAY
 from gamewarden.errors import GamewardenError
 from gamewarden.features.folding import folded
 from gamewarden.phrases import Phrase
-from gamewarden.spans import DAY
 from gamewarden.tables import FEATURES, FrameEvents, FrameMessages, FramePackets, FrameRows, check
 from messages_made_up import mixture as mixture_of_messages
 from packets_made_up import mixture

@@ -23,8 +23,8 @@ from gamewarden.cli import (
 from gamewarden.cli.asides import asides_as_remarks
 from gamewarden.cli.show import complain, fall_silent, say_usage
 from gamewarden.cli.volume import with_volume
+from gamewarden.core.outside import cut
 from gamewarden.errors import GamewardenError
-from gamewarden.outside import cut
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Start here": (worlds.demo, worlds.world),

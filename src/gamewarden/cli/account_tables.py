@@ -8,7 +8,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import progress, say, show_page
-from gamewarden.extras import need
+from gamewarden.core.extras import need
 
 
 def fit_account_table(name: str) -> click.Command:

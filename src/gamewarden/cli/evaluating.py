@@ -9,7 +9,7 @@ from gamewarden.cli import options
 from gamewarden.cli.registry import LateOptions
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say
-from gamewarden.extras import need
+from gamewarden.core.extras import need
 
 if TYPE_CHECKING:
     from gamewarden.readers.options import SourceOptions

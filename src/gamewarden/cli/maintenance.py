@@ -9,7 +9,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, complain, progress, say, tell
-from gamewarden.extras import need
+from gamewarden.core.extras import need
 
 if TYPE_CHECKING:
     from gamewarden.pipeline.maintaining import Maintained, Upkept
@@ -74,7 +74,7 @@ def _need_all(task: "Upkept", plot: Path | None, report: Path | None) -> None:
 
 
 def _show(task: "Upkept", result: "Maintained", plot: Path | None, report: Path | None, present: Presentation) -> None:
-    from gamewarden.files import write_text
+    from gamewarden.core.files import write_text
     from gamewarden.pipeline import maintaining
 
     title = f"{result.detector}: the likeness of its scores from period to period"

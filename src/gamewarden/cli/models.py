@@ -10,9 +10,9 @@ from gamewarden.cli import options, ragnarok, sessions
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, show_page, tell, width_here
-from gamewarden.extras import need
+from gamewarden.core.extras import need
+from gamewarden.core.text import counted
 from gamewarden.presentation.listing import Layout
-from gamewarden.words import counted
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Source
@@ -205,7 +205,7 @@ def rank(
 
 def _write_page(told: "Ranked", page: Path, source: "Source", models: Path) -> None:
     from gamewarden import pipeline
-    from gamewarden.files import write_text
+    from gamewarden.core.files import write_text
     from gamewarden.presentation.rank_page import rank_page
 
     with progress("drawing") as done:

@@ -12,8 +12,8 @@ import click
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation
 from gamewarden.config import moment_of
+from gamewarden.core.durations import parse_span, parse_zone
 from gamewarden.errors import ConfigError
-from gamewarden.spans import parse_span, parse_zone
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Source
@@ -104,7 +104,7 @@ class TreeName(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401  click's signature
         """The tree."""
-        from gamewarden.trees import Tree
+        from gamewarden.core.trees import Tree
 
         try:
             return value if isinstance(value, Tree) else Tree.named(value)

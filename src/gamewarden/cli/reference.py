@@ -12,7 +12,7 @@ from gamewarden.cli import SECTIONS, root
 from gamewarden.cli.show import say
 from gamewarden.config import SECTIONS as SETTINGS
 from gamewarden.config import allowed, settings, written
-from gamewarden.files import write_text
+from gamewarden.core.files import write_text
 
 PROGRAM = "gamewarden"
 _GUIDES = "how-to"

@@ -8,7 +8,7 @@ import click
 from gamewarden.cli import options, ragnarok
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, show_page
-from gamewarden.extras import need
+from gamewarden.core.extras import need
 
 if TYPE_CHECKING:
     from gamewarden.readers.options import SourceOptions

@@ -16,10 +16,10 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from gamewarden.files import TABLE_ENDINGS, refuse_bad_place, write_text
-from gamewarden.outside import cut, plain_json, visible
+from gamewarden.core.files import TABLE_ENDINGS, refuse_bad_place, write_text
+from gamewarden.core.outside import cut, plain_json, visible
+from gamewarden.core.text import counted
 from gamewarden.presentation.widths import wrapped
-from gamewarden.words import counted
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,7 +8,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, lay_out, most_rows, progress, say, show_page, tell
-from gamewarden.extras import need
+from gamewarden.core.extras import need
 from gamewarden.presentation.listing import Layout
 
 if TYPE_CHECKING:

@@ -26,10 +26,10 @@ def walk(place: Path, accounts: int, seed: int) -> None:
 
     from gamewarden import pipeline, readers
     from gamewarden.features.self_similarity.recipe import SelfSimilarity
+    from gamewarden.lab.world import World, write
     from gamewarden.tables import write_table
     from gamewarden.verdicts.filters import parse_filter
     from gamewarden.verdicts.prevalence import Prevalence
-    from gamewarden.world import World, write
 
     world = World(_GAME, accounts, days=_DAYS, seed=seed)
     log, lake, models = place / "world" / "events.parquet", place / "lake", place / "models"

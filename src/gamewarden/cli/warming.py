@@ -7,9 +7,9 @@ from tempfile import TemporaryDirectory
 import click
 
 from gamewarden.cli.show import progress, quietly, say, tell
+from gamewarden.core.extras import installed
+from gamewarden.core.text import counted
 from gamewarden.errors import WriteError
-from gamewarden.extras import installed
-from gamewarden.words import counted
 
 
 @click.command
@@ -19,7 +19,7 @@ def warm() -> None:
     Compiled code is kept beside the installation, or in NUMBA_CACHE_DIR; it suits this kind of processor, and is found
     by every user who may read it. A second time there is nothing to do.
     """
-    from gamewarden.kernels import SO_FAR
+    from gamewarden.core.kernels import SO_FAR
 
     can_fit = installed("sklearn") and installed("lightgbm")
     root = click.get_current_context().find_root().command

@@ -8,11 +8,11 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.show import Presentation, progress, say
-from gamewarden.extras import need
-from gamewarden.words import counted
+from gamewarden.core.extras import need
+from gamewarden.core.text import counted
 
 if TYPE_CHECKING:
-    from gamewarden.studies import Number
+    from gamewarden.lab.studies import Number
 
 GAMES = ("lineage", "aion", "blade-and-soul")
 
@@ -67,7 +67,7 @@ def world(
     if ragnarok:
         _write_ragnarok(directory, sessions, seed)
         return
-    from gamewarden.world import World, write, write_packets
+    from gamewarden.lab.world import World, write, write_packets
 
     if year:
         _write_year(directory, accounts, seed, game)
@@ -83,7 +83,7 @@ def world(
 
 
 def _write_year(directory: Path, accounts: int, seed: int, game: str) -> None:
-    from gamewarden.world import Year, write_year
+    from gamewarden.lab.world import Year, write_year
 
     made = Year(accounts, seed, game)
     with progress("playing weeks", 52) as done:
@@ -93,7 +93,7 @@ def _write_year(directory: Path, accounts: int, seed: int, game: str) -> None:
 
 
 def _write_ragnarok(directory: Path, sessions: int, seed: int) -> None:
-    from gamewarden.world.ragnarok import Ragnarok, write_ragnarok
+    from gamewarden.lab.world.ragnarok import Ragnarok, write_ragnarok
 
     made = Ragnarok(sessions, seed)
     with progress("playing", len(made.cast)) as done:
@@ -104,7 +104,7 @@ def _write_ragnarok(directory: Path, sessions: int, seed: int) -> None:
 
 
 def _reproduce_command(name: str) -> click.Command:
-    from gamewarden import studies
+    from gamewarden.lab import studies
 
     study = studies.load(name)
 
@@ -137,7 +137,7 @@ def _reproduce_command(name: str) -> click.Command:
 def _write_report(study: Any, result: Any, path: Path) -> None:  # noqa: ANN401  see studies.load
     from tempfile import TemporaryDirectory
 
-    from gamewarden.files import write_text
+    from gamewarden.core.files import write_text
     from gamewarden.presentation.report import html_page
 
     with TemporaryDirectory() as place:
@@ -157,7 +157,7 @@ def _number_option(number: "Number") -> options.Decorator:
 
 
 def _study_names() -> tuple[str, ...]:
-    from gamewarden import studies
+    from gamewarden.lab import studies
 
     return studies.NAMES
 

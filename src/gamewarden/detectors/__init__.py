@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gamewarden.core.registry import Registry
 from gamewarden.errors import ConfigError, ModelError
-from gamewarden.registry import Registry
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Detector, Model

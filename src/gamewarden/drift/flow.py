@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from polars.exceptions import PolarsError
 
-from gamewarden.clock import Period
+from gamewarden.core.clock import Period
 from gamewarden.drift.causes import Cause
 from gamewarden.drift.doubts import Doubt
 from gamewarden.drift.ewma import Chart, Point

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from gamewarden.binomial import chance_beside, lower_bound, upper_bound
+from gamewarden.core.binomial import chance_beside, lower_bound, upper_bound
 
 PROMISES = (0.01, 0.001)
 _ROUNDING = 1e-9  # an alarm is a quotient of counts

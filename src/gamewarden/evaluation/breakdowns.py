@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from gamewarden.core.intervals import share_interval
 from gamewarden.evaluation.baselines import BASELINES
 from gamewarden.evaluation.metrics import Flags, Floats, Ranked
-from gamewarden.intervals import share_interval
 
 FPR = 0.01  # the share of held-out people flagged at which families, groups and times are compared
 PROMISES = (0.1, 0.05, 0.01, 0.001)

@@ -12,7 +12,7 @@ from math import sqrt
 
 import polars as pl
 
-from gamewarden.binomial import lower_bound, upper_bound
+from gamewarden.core.binomial import lower_bound, upper_bound
 from gamewarden.evaluation.breakdowns import thresholds
 from gamewarden.evaluation.cross_validation import by_actor
 from gamewarden.evaluation.metrics import auc

@@ -3,9 +3,9 @@
 import numpy as np
 import polars as pl
 
+from gamewarden.core.intervals import LEAST_GROUPS, LEVEL, Interval, auc_interval, share_interval
 from gamewarden.evaluation.baselines import BASELINES
 from gamewarden.evaluation.metrics import Confusion, Flags, Ranked, brier, precision_at
-from gamewarden.intervals import LEAST_GROUPS, LEVEL, Interval, auc_interval, share_interval
 from gamewarden.learning.labels import Labelled
 
 FPRS = {"1pct": 0.01, "0_1pct": 0.001}

@@ -1,8 +1,8 @@
 """Events, packets, messages and tables to numbers: one family of features a package or file, named in REGISTRY."""
 
 from gamewarden.contracts import Feature
+from gamewarden.core.registry import Registry
 from gamewarden.errors import MeasureError
-from gamewarden.registry import Registry
 
 # A family's name, and where its recipe lives. Recipes are imported when asked for: --help must not pay for them.
 REGISTRY = Registry(

@@ -12,12 +12,12 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gamewarden.clock import Clock
 from gamewarden.contracts import Divides, Entity, Fold, Sight, StreamKind
+from gamewarden.core.clock import Clock
+from gamewarden.core.durations import DAY, HOUR, LONGEST_PERIOD, span_text
 from gamewarden.errors import MeasureError
 from gamewarden.features.folding import OnePass, typed
 from gamewarden.features.plain import ANY_SIGHT, PlainFeature
-from gamewarden.spans import DAY, HOUR, LONGEST_PERIOD, span_text
 from gamewarden.tables import TIME, DataType
 
 _PERIOD = ("actor", "since", "until")

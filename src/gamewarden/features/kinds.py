@@ -3,8 +3,8 @@
 import numpy as np
 import polars as pl
 
-from gamewarden.clock import Clock
 from gamewarden.contracts import Stream
+from gamewarden.core.clock import Clock
 from gamewarden.features.activity import borders_of
 from gamewarden.tables import TIME, DataType
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gamewarden.kernels import kernel
+from gamewarden.core.kernels import kernel
 
 _BLOCK = 256  # look-ups made together, so that their cache misses overlap
 _STRIDE = 1 << 14  # rows a call of the kernel, which bounds how many new texts one call can bring

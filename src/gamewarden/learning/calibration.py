@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 
 from gamewarden.contracts import canonical_json, digest
-from gamewarden.coverage import COVERED
+from gamewarden.core.coverage import COVERED
+from gamewarden.core.durations import span_text
 from gamewarden.learning.days import Days
 from gamewarden.learning.reference import (
     Comparison,
@@ -25,7 +26,6 @@ from gamewarden.learning.reference import (
     sigmoid,
     validation_of,
 )
-from gamewarden.spans import span_text
 from gamewarden.tables import SCORES, check
 
 __all__ = [  # what a method needs for its two numbers stands in one place, wherever it lives

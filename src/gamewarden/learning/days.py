@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gamewarden.clock import LAST_MOMENT, Clock
+from gamewarden.core.clock import LAST_MOMENT, Clock
+from gamewarden.core.durations import DAY, LONGEST_PERIOD
 from gamewarden.learning.exposure import People
 from gamewarden.learning.reference import Floats, Reference
 from gamewarden.learning.validation import Natural, Rule, TimeZone
-from gamewarden.spans import DAY, LONGEST_PERIOD
 
 EDGE = 1e-6  # probabilities closer to certainty than a millionth say no more than that
 LEAST_SHARE = 0.2  # of the reference humans: the longest days are those of a fifth of them at least

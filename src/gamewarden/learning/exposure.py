@@ -6,8 +6,8 @@ from typing import Annotated, Self
 
 import polars as pl
 
+from gamewarden.core.durations import DAY
 from gamewarden.learning.validation import Rising, Rule
-from gamewarden.spans import DAY
 
 _Alarms = Annotated[
     Rising, Rule(lambda v: bool(v) and 0 < v[0] <= v[-1] <= 1, "a row of rising numbers above 0, at most 1")

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import frame_digest
+from gamewarden.core.extras import need
 from gamewarden.errors import FitError
-from gamewarden.extras import need
 from gamewarden.learning.abstaining import HeldOut
 from gamewarden.learning.calibration import KEY, Flags, Floats
 from gamewarden.learning.columns import checked, measured, values

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from gamewarden.contracts import digest, frame_digest
-from gamewarden.coverage import COVERED
+from gamewarden.core.coverage import COVERED
 from gamewarden.errors import FitError
 from gamewarden.learning.folds import assign_folds, max_folds
 from gamewarden.learning.reference import Flags, Floats

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gamewarden.core.durations import parse_span, span_text
 from gamewarden.errors import ConfigError
 from gamewarden.phrases import OTHER_TOPIC, Phrase
 from gamewarden.phrases.chunks import TOPICS
 from gamewarden.phrases.days import PHRASES
 from gamewarden.phrases.sessions import PHRASES as SESSION_PHRASES
-from gamewarden.spans import parse_span, span_text
 
 RARE = 0.10  # what at most one human in ten reaches is more than nearly all humans have
 UNCOMMON = 1 / 3  # what at most one in three reaches is more than most have; all else is usual

@@ -15,8 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from gamewarden.contracts import canonical_json
-from gamewarden.extras import need
-from gamewarden.intervals import auc_interval
+from gamewarden.core.extras import need
+from gamewarden.core.intervals import auc_interval
 from gamewarden.learning.exposure import People
 from gamewarden.learning.styles import STYLES, Styles
 from gamewarden.learning.validation import Natural, Rising, Rule, adds_up

@@ -10,8 +10,8 @@ from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
+from gamewarden.core.durations import parse_zone
 from gamewarden.errors import ConfigError, short
-from gamewarden.spans import parse_zone
 
 LARGEST, SMALLEST = 1e15, 1e-15  # no number of a real model is beyond; sums and quotients of these stay finite
 PERCENTILES = 101

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 from gamewarden.contracts import PacketStream
+from gamewarden.core.files import whole_file
 from gamewarden.features.traffic.fold import Tally
-from gamewarden.files import whole_file
 
 _SECONDS = 10.0
 

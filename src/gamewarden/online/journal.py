@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
+from gamewarden.core.files import make_directory, sync_name, unwritable, whole_file
 from gamewarden.errors import ReadError, WriteError
 from gamewarden.features.traffic.fold import MOST_PLAYERS, Fold
-from gamewarden.files import make_directory, sync_name, unwritable, whole_file
 
 if TYPE_CHECKING:
     from gamewarden.features.traffic.recipe import TrafficTest

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import polars as pl
 
-from gamewarden.clock import Clock
 from gamewarden.config import Config
 from gamewarden.contracts import Feature, Model, Notes, Progress, Source, Vocabulary, no_progress
-from gamewarden.coverage import Coverage
+from gamewarden.core.clock import Clock
+from gamewarden.core.coverage import Coverage
 from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import ModelError
 from gamewarden.features.folding import Measured, folded

@@ -12,12 +12,12 @@ import polars as pl
 from gamewarden import detectors, features
 from gamewarden.config import Config
 from gamewarden.contracts import Detector, Feature, Progress, Source, no_progress
+from gamewarden.core.intervals import share_interval
 from gamewarden.errors import ConfigError
+from gamewarden.evaluation.compare_splits import SideBySide
 from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, PairsHeldOut, leave_pair_out
-from gamewarden.evaluation.plans import ACTOR, FARM
-from gamewarden.evaluation.side_by_side import SideBySide
+from gamewarden.evaluation.split_schemes import ACTOR, FARM
 from gamewarden.evaluation.summaries import distinct_units
-from gamewarden.intervals import share_interval
 from gamewarden.learning.label_sources import without_model_made
 from gamewarden.pipeline.fitting import detector_recipe
 from gamewarden.pipeline.scoring import rows_to_judge
@@ -221,7 +221,7 @@ def report_evaluation(evaluated: Evaluated, source: Source, labels: Path, path: 
         ConfigError: the protocol knows decisions only.
         WriteError: the place cannot be written.
     """
-    from gamewarden.files import write_text
+    from gamewarden.core.files import write_text
     from gamewarden.presentation.evaluation_page import evaluation_page
 
     if isinstance(evaluated.result, PairsHeldOut):

@@ -10,6 +10,7 @@ import polars as pl
 from gamewarden import detectors
 from gamewarden.config import Config
 from gamewarden.contracts import Model, Progress, Source, no_progress
+from gamewarden.core.durations import parse_span
 from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.detectors.fusion.scores import Scores
@@ -24,7 +25,6 @@ from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.scoring import hear, load_models, models_for
 from gamewarden.pipeline.sources import USUAL, RunOptions
 from gamewarden.readers.logs.operator_tables import read_labels
-from gamewarden.spans import parse_span
 from gamewarden.verdicts.periods import Clock, played, roll_up, side_by_side
 
 _LEAST_MODELS = 2  # one voice needs no fusing

@@ -11,6 +11,8 @@ import polars as pl
 from gamewarden import detectors
 from gamewarden.config import Config
 from gamewarden.contracts import Model, Progress, Source, no_progress
+from gamewarden.core.durations import DAY, parse_span, span_text
+from gamewarden.core.text import counted
 from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import ModelError
 from gamewarden.features import load as load_feature
@@ -21,7 +23,6 @@ from gamewarden.pipeline.reaching import beside_the_list, reach_of
 from gamewarden.pipeline.scoring import hear, load_models, models_for
 from gamewarden.pipeline.sources import USUAL, RunOptions
 from gamewarden.pipeline.wholes import PROMISE, unranked
-from gamewarden.spans import DAY, parse_span, span_text
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
 from gamewarden.tables import EVIDENCE, VERDICTS, check
@@ -40,7 +41,6 @@ from gamewarden.verdicts.periods import (
 )
 from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
-from gamewarden.words import counted
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from gamewarden.clock import Clock, Period
 from gamewarden.config import Config, Maintain
 from gamewarden.contracts import Model
+from gamewarden.core.clock import Clock, Period
+from gamewarden.core.durations import parse_span
+from gamewarden.core.text import counted
 from gamewarden.drift import ewma
 from gamewarden.drift.flow import (
     LATE,
@@ -33,13 +35,11 @@ from gamewarden.pipeline.upkeep import BY, EPOCH, LakeHands, content_of
 from gamewarden.presentation.control_plots import NEW_MODEL, plot_control_chart
 from gamewarden.presentation.maintenance_story import story
 from gamewarden.readers.logs.plausible import Plausible
-from gamewarden.spans import parse_span
 from gamewarden.store import model_registry
 from gamewarden.store.source import LakeSource
 from gamewarden.store.stretches import Stretches
 from gamewarden.store.upkeep import Upkeep
 from gamewarden.tables import TIME
-from gamewarden.words import counted
 
 PERIODS: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "period": TIME,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from gamewarden.contracts import Model
-from gamewarden.coverage import COVERED
+from gamewarden.core.coverage import COVERED
 from gamewarden.pipeline.measuring import feature_of, least_measured
 from gamewarden.pipeline.prevalence import at_share
 from gamewarden.pipeline.sources import Table

@@ -9,7 +9,7 @@ import polars as pl
 
 from gamewarden import __version__
 from gamewarden.contracts import Fingerprint, Model, Progress, Recipe, Source, canonical_json, digest, no_progress
-from gamewarden.files import names_kept_together
+from gamewarden.core.files import names_kept_together
 from gamewarden.learning.calibration import short_options
 from gamewarden.pipeline.judging import Judgement, Rules, Verdicts, evidence_behind, rows_behind
 from gamewarden.store import verdicts

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from gamewarden.contracts import Detector, Feature, MessageStream, Model, Progress, Source, no_progress
+from gamewarden.core.text import counted
 from gamewarden.errors import FitError, ReadError
 from gamewarden.pipeline.fitting import Fitted, kept
 from gamewarden.pipeline.measuring import measured
@@ -16,7 +17,6 @@ from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.streams import WatchedMessages
 from gamewarden.tables import LABELS, SESSIONS, check
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
-from gamewarden.words import counted
 
 # Folders whose name says what stands in them, as the thesis' own tool had them.
 LABEL_FOLDERS: Mapping[str, bool | None] = {"players": False, "bots": True, "unknown": None}

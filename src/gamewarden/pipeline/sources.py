@@ -19,11 +19,11 @@ from gamewarden.contracts import (
     StreamKind,
     no_progress,
 )
+from gamewarden.core.durations import parse_span
 from gamewarden.errors import ReadError
 from gamewarden.readers.files import OneFile
 from gamewarden.readers.logs.lint import Lint, Needs, lint_events
 from gamewarden.readers.logs.lint import lint as lint_file
-from gamewarden.spans import parse_span
 from gamewarden.store.lake import Lake
 from gamewarden.streams import WatchedEvents, WatchedLog, WatchedMessages, WatchedPackets, WatchedRows
 from gamewarden.verdicts.meeting import Limits

@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 
 from gamewarden.contracts import Detector, EventStream, Feature, Progress, no_progress
-from gamewarden.coverage import COVERED
+from gamewarden.core.coverage import COVERED
 from gamewarden.errors import FitError
+from gamewarden.evaluation.account_links import NO_TIES, Seen, seen_in, ties_of
+from gamewarden.evaluation.compare_splits import ALL, SideBySide, compare
 from gamewarden.evaluation.leaks import refuse_future, sanction_kinds, telling_kinds
-from gamewarden.evaluation.plans import TIME, Ground
-from gamewarden.evaluation.side_by_side import ALL, SideBySide, compare
+from gamewarden.evaluation.split_schemes import TIME, Ground
 from gamewarden.evaluation.splits import middle_of
-from gamewarden.evaluation.ties import NO_TIES, Seen, seen_in, ties_of
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.sources import Table

@@ -9,9 +9,10 @@ from typing import Any, cast
 import polars as pl
 
 from gamewarden import detectors
-from gamewarden.clock import Clock, Period
 from gamewarden.config import Maintain
 from gamewarden.contracts import Detector, Feature, Model
+from gamewarden.core.clock import Clock, Period
+from gamewarden.core.durations import DAY, to_micros
 from gamewarden.drift import retraining, validation
 from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, silent_kinds
 from gamewarden.drift.correlation import agreement, by_actor
@@ -25,7 +26,6 @@ from gamewarden.pipeline.measuring import feature_of, least_measured, measured
 from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.sources import Table
 from gamewarden.readers.logs.operator_tables import read_labels
-from gamewarden.spans import DAY, to_micros
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
 from gamewarden.store.lake import Lake

@@ -9,6 +9,7 @@ import polars as pl
 
 from gamewarden import __version__, detectors
 from gamewarden.contracts import Model, Progress, Source, no_progress
+from gamewarden.core.durations import parse_zone
 from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import GamewardenError, ModelError, VerdictError
 from gamewarden.pipeline.judging import Rules, evidence_behind, judged, rows_behind
@@ -16,7 +17,6 @@ from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.recording import feature_name, model_values, rows_of
 from gamewarden.pipeline.scoring import rows_to_judge
 from gamewarden.pipeline.sources import USUAL, RunOptions
-from gamewarden.spans import parse_zone
 from gamewarden.store import models as stored_models
 from gamewarden.store import verdicts
 from gamewarden.tables import TIME, DataType, first_line

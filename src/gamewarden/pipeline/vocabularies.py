@@ -8,15 +8,15 @@ from typing import Any
 
 from gamewarden import detectors
 from gamewarden.contracts import Feature, Model, Progress, Source, Vocabulary, canonical_json, digest, no_progress
-from gamewarden.coverage import COVERED
+from gamewarden.core.coverage import COVERED
+from gamewarden.core.durations import span_text
+from gamewarden.core.text import counted
 from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.measuring import days_like, feature_of, measured, unquestioned
 from gamewarden.pipeline.scoring import load_models
 from gamewarden.pipeline.sources import Table, stream_for
-from gamewarden.spans import span_text
 from gamewarden.store import model_registry
-from gamewarden.words import counted
 
 
 @dataclass(frozen=True)

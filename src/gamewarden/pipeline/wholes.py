@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from gamewarden.clock import Clock
 from gamewarden.contracts import Model
-from gamewarden.spans import span_text
+from gamewarden.core.clock import Clock
+from gamewarden.core.durations import span_text
 from gamewarden.verdicts.periods import KEY, periods_of
 
 PROMISE = (

@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 
 from gamewarden.evaluation.breakdowns import detectors_in
-from gamewarden.evaluation.plans import FAMILY, SAYS
-from gamewarden.evaluation.side_by_side import Part, SideBySide
+from gamewarden.evaluation.compare_splits import Part, SideBySide
+from gamewarden.evaluation.split_schemes import FAMILY, SAYS
 from gamewarden.presentation import report_plots
-from gamewarden.presentation.headlines import DOES_NOT_SHOW, best_detector, headlines, is_synthetic
+from gamewarden.presentation.findings import DOES_NOT_SHOW, best_detector, headlines, is_synthetic
 from gamewarden.presentation.pages import Figure, figure, page, table_view
 
 _HEAD = (

@@ -7,9 +7,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gamewarden.core.outside import code_point, visible
+from gamewarden.core.text import counted
 from gamewarden.errors import Remark
-from gamewarden.outside import code_point, visible
-from gamewarden.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gamewarden.outside import cut, visible
+from gamewarden.core.outside import cut, visible
 from gamewarden.presentation.cells import UNKNOWN, cell_text
 from gamewarden.presentation.widths import cells, padded, wrapped
 

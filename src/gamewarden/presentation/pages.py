@@ -1,6 +1,6 @@
 """Pages for people: one layout for all, each a single file that fetches nothing and runs nothing.
 
-Whatever a template shows goes through `gamewarden.outside.visible` and is escaped; only pictures drawn here are markup.
+Whatever a template shows goes through `core.outside.visible` and is escaped; only pictures drawn here are markup.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from markupsafe import Markup
 
-from gamewarden.outside import visible
+from gamewarden.core.outside import visible
 from gamewarden.presentation.cells import cell_text
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from gamewarden.core.extras import need
+from gamewarden.core.files import whole_file
 from gamewarden.errors import TableError, WriteError
 from gamewarden.evaluation.baselines import BASELINES
 from gamewarden.evaluation.metrics import Flags, Floats, Ranked
-from gamewarden.extras import need
-from gamewarden.files import whole_file
 from gamewarden.learning.labels import label_periods
 from gamewarden.presentation.lettering import lettering, spelled_out
 from gamewarden.tables import FEATURES, LABELS, check

@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from gamewarden.contracts import Card
+from gamewarden.core.text import counted
 from gamewarden.presentation.cells import UNKNOWN, cell_text
 from gamewarden.presentation.pages import page
 from gamewarden.presentation.story import probability_text, rarity
-from gamewarden.words import counted
 
 _NUMBERS = {
     "self_sim": "self-similarity",

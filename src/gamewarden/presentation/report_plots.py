@@ -10,10 +10,10 @@ from warnings import catch_warnings, filterwarnings
 import numpy as np
 import polars as pl
 
+from gamewarden.core.extras import need
+from gamewarden.core.outside import visible
 from gamewarden.evaluation.breakdowns import FPR, detectors_in
 from gamewarden.evaluation.metrics import Floats, Ranked
-from gamewarden.extras import need
-from gamewarden.outside import visible
 from gamewarden.presentation.lettering import lettering
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ import math
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gamewarden.contracts import Card, Model
+from gamewarden.core.outside import visible
 from gamewarden.learning.phrases import topic_of
-from gamewarden.outside import visible
 from gamewarden.verdicts.prevalence import Prevalence
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gamewarden.words import counted
+from gamewarden.core.text import counted
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gamewarden.contracts import Source
+from gamewarden.core.registry import Registry
 from gamewarden.errors import ConfigError
-from gamewarden.registry import Registry
 
 if TYPE_CHECKING:
     from gamewarden.readers.options import SourceOptions

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gamewarden.contracts import EventStream, Fingerprint, LogSource, MessageStream, StreamKind, canonical_json
+from gamewarden.core.text import counted
 from gamewarden.errors import ReadError
 from gamewarden.readers import Locator
 from gamewarden.readers.files import Packetstream, file_digest
@@ -14,7 +15,6 @@ from gamewarden.readers.options import SourceOptions
 from gamewarden.readers.ragnarok.message_table import MessageTable
 from gamewarden.readers.ragnarok.messages import holds_messages, message_table
 from gamewarden.sources import PlainSource
-from gamewarden.words import counted
 
 
 class MessageFolder(PlainSource):

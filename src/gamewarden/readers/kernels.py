@@ -13,7 +13,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from gamewarden.kernels import kernel
+from gamewarden.core.kernels import kernel
 
 __all__ = ["Pointer", "apart", "kernel", "part", "pointer_to"]
 

@@ -17,7 +17,7 @@ from gamewarden.contracts import (
     StreamKind,
     frame_digest,
 )
-from gamewarden.coverage import Coverage, Pulse
+from gamewarden.core.coverage import Coverage, Pulse
 from gamewarden.errors import ConfigError, ReadError, TableError
 from gamewarden.readers import ArrowTable, Locator
 from gamewarden.readers.options import SourceOptions

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from gamewarden.core.durations import DAY, HOUR, MINUTE, SECOND, parse_zone, to_micros
 from gamewarden.errors import ConfigError
-from gamewarden.spans import DAY, HOUR, MINUTE, SECOND, parse_zone, to_micros
 from gamewarden.tables import TIME
 
 # So far inside what a calendar holds that the borders of any period (ten years at the most) can still be written.

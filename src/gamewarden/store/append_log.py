@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gamewarden.contracts import canonical_json, digest
+from gamewarden.core.files import make_directory, sync_name, unwritable
 from gamewarden.errors import GamewardenError, ReadError
-from gamewarden.files import make_directory, sync_name, unwritable
 
 LARGEST = 128 << 20  # bytes; a period of maintenance writes some kilobytes
 _FIRST = "0" * 12

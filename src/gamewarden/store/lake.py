@@ -20,10 +20,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from gamewarden.contracts import Content, LogSource
-from gamewarden.coverage import Coverage, Pulse
+from gamewarden.core.coverage import Coverage, Pulse
+from gamewarden.core.durations import DAY, to_micros
+from gamewarden.core.files import hold_alone, is_draft, make_directory, sweep_drafts, sync, sync_name, unwritable
 from gamewarden.errors import ReadError, WriteError
-from gamewarden.files import hold_alone, is_draft, make_directory, sweep_drafts, sync, sync_name, unwritable
-from gamewarden.spans import DAY, to_micros
 from gamewarden.store import manifest as manifests
 from gamewarden.store.manifest import MANIFEST, PART, Held, Known, Manifest, Part
 from gamewarden.store.stretches import Stretches

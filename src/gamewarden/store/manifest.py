@@ -12,11 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from gamewarden.coverage import Pulse
+from gamewarden.core.coverage import Pulse
+from gamewarden.core.durations import DAY
+from gamewarden.core.files import hold_with_others, is_alone, write_text
 from gamewarden.errors import ReadError, WriteError, short
-from gamewarden.files import hold_with_others, is_alone, write_text
 from gamewarden.learning.validation import Count, Moment, misfit
-from gamewarden.spans import DAY
 
 MANIFEST = "lake.json"
 FORMAT = 1

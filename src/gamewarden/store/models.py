@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from gamewarden.contracts import Model, Recipe, model_id
+from gamewarden.core.files import write_text
 from gamewarden.errors import ModelError, WriteError
-from gamewarden.files import write_text
 from gamewarden.store.sealed import Seal
 
 SEAL = Seal("gamewarden-model", 1, "model", "fit it again", ModelError)

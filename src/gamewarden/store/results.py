@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gamewarden.core.files import write_text
 from gamewarden.errors import ModelError
-from gamewarden.files import write_text
 from gamewarden.store.sealed import Seal
 
 SEAL = Seal("gamewarden-results", 1, "evaluation", "evaluate the model again", ModelError)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gamewarden.contracts import canonical_json, digest
-from gamewarden.spans import DAY
+from gamewarden.core.durations import DAY
 from gamewarden.store.manifest import Part
 
 

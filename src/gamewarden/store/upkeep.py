@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from gamewarden.contracts import canonical_json
+from gamewarden.core.files import hold_alone, make_directory, unwritable, whole_file, write_text
 from gamewarden.errors import ReadError
-from gamewarden.files import hold_alone, make_directory, unwritable, whole_file, write_text
 from gamewarden.learning.validation import Count, misfit
 from gamewarden.store.append_log import AppendLog
 from gamewarden.tables import PARQUET_FAULTS, SCORES, check, first_line, write_parquet

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from gamewarden.core.files import write_text
 from gamewarden.errors import VerdictError, WriteError
-from gamewarden.files import write_text
 from gamewarden.store.sealed import Seal, sha256
 from gamewarden.tables import TIME, DataType
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from gamewarden.binomial import chance_of_at_most, chance_of_mean_at_most
+from gamewarden.core.binomial import chance_of_at_most, chance_of_mean_at_most
 from gamewarden.errors import ConfigError
 
 MONTH_DAYS = 30.0

@@ -11,7 +11,7 @@ from datetime import datetime
 import polars as pl
 
 from gamewarden.contracts import Vocabulary
-from gamewarden.coverage import COVERED
+from gamewarden.core.coverage import COVERED
 
 SIMULATED = "simulation"  # who labelled the accounts of a synthetic world
 ONLINE = ("session.login", "session.logout")  # kinds that decide when somebody was online at all

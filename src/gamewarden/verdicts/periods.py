@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from gamewarden.clock import LAST_MOMENT, Clock
+from gamewarden.core.clock import LAST_MOMENT, Clock
 from gamewarden.learning.days import log_odds
 from gamewarden.learning.model_info import ModelInfo
 from gamewarden.learning.styles import Styles

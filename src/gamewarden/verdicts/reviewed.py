@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from gamewarden.binomial import upper_bound
+from gamewarden.core.binomial import upper_bound
+from gamewarden.core.text import counted
 from gamewarden.errors import ConfigError
-from gamewarden.words import counted
 
 FLAGS_SCHEMA: dict[str, type[pl.DataType]] = {
     "model": pl.String,

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from gamewarden.core.extras import need
 from gamewarden.detectors.account_table.forest import LARGEST, Forest, Tree
 from gamewarden.errors import FitError
-from gamewarden.extras import need
 from gamewarden.learning.calibration import Flags, Floats
 
 _TOLERANCE = 1e-6

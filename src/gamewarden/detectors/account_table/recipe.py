@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Feature, frame_digest
+from gamewarden.core.extras import need
 from gamewarden.detectors.account_table.boosting import SHARP, SMOOTH, grow
 from gamewarden.detectors.account_table.forest import Forest
 from gamewarden.detectors.account_table.model import (
@@ -23,7 +24,6 @@ from gamewarden.detectors.account_table.model import (
     numbers_of,
 )
 from gamewarden.errors import FitError
-from gamewarden.extras import need
 from gamewarden.learning.calibration import Flags, Floats, Reference, plain_json, validation_of
 from gamewarden.learning.columns import measured
 from gamewarden.learning.fitting import Calibrated, Learned, Learner

@@ -6,7 +6,7 @@ Each machine is the one that `actions` makes (hinge loss, free intercept, C = 1 
 
 import numpy as np
 
-from gamewarden.extras import need
+from gamewarden.core.extras import need
 from gamewarden.learning.calibration import Flags, Floats
 
 TOLERANCE = 1e-4  # how far the optimality conditions may be missed, as `actions` allows libsvm

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
+from gamewarden.core.extras import need
 from gamewarden.detectors.actions.model import ACTED, MIXED, ActionModel, Column, LinearScorer
 from gamewarden.detectors.actions.vectors import (
     DONE,
@@ -28,7 +29,6 @@ from gamewarden.detectors.actions.vectors import (
     thinned,
 )
 from gamewarden.errors import TableError
-from gamewarden.extras import need
 from gamewarden.learning.calibration import Flags, Floats
 from gamewarden.learning.fitting import Calibrated, Learned, Learner
 from gamewarden.learning.out_of_fold import bots, out_of_fold

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from gamewarden.clock import Clock
+from gamewarden.core.clock import Clock
 from gamewarden.detectors.fusion.scores import SCORES_OF
 from gamewarden.learning.fitted import CalibratedModel, evidence_table
 from gamewarden.learning.reference import Floats, StyleReferences

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import frame_digest
+from gamewarden.core.extras import need
 from gamewarden.detectors.fusion.model import LEAST_EIGENVALUE, FusionModel, FusionTerm, decide
 from gamewarden.detectors.fusion.scores import SCORES_OF, Scores
 from gamewarden.errors import FitError
-from gamewarden.extras import need
 from gamewarden.learning.calibration import KEY, Calibration, people_of
 from gamewarden.learning.columns import measured
 from gamewarden.learning.fitting import Learned, Learner

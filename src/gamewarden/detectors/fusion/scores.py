@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from gamewarden.contracts import Divides, Entity, Fold, Progress, Sight, Stream, StreamKind, Vocabulary, no_progress
+from gamewarden.core.durations import DAY
 from gamewarden.errors import MeasureError
 from gamewarden.learning.model_info import ModelInfo
 from gamewarden.phrases import Phrase
-from gamewarden.spans import DAY
 from gamewarden.tables import DataType
 
 SCORES_OF = "scores"

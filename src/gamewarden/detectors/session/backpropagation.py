@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gamewarden.kernels import kernel
+from gamewarden.core.kernels import kernel
 
 Floats = NDArray[np.float64]
 Order = NDArray[np.int64]

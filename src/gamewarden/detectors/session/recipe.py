@@ -13,6 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from gamewarden.core.extras import need
+from gamewarden.core.intervals import share_interval
 from gamewarden.detectors.session.classifiers import (
     ANGLE,
     ANGLES,
@@ -39,8 +41,6 @@ from gamewarden.detectors.session.vectors import (
     refuse_unmeasured,
     width,
 )
-from gamewarden.extras import need
-from gamewarden.intervals import share_interval
 from gamewarden.learning.attribution import MOST
 from gamewarden.learning.calibration import Flags, Floats, sigmoid
 from gamewarden.learning.columns import matrix

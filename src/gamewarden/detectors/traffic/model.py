@@ -11,12 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from gamewarden.contracts import Card, Recipe, model_id
+from gamewarden.core.trees import TESTS, Tree, cell
 from gamewarden.errors import ConfigError, TableError
 from gamewarden.learning.calibration import KEY
 from gamewarden.learning.fitted import FittedModel
 from gamewarden.learning.validation import OpenShare, Rule, Share, whole
 from gamewarden.tables import EVIDENCE, SCORES, TRAFFIC, check
-from gamewarden.trees import TESTS, Tree, cell
 
 _BIT = {"autocorrelation": 1, "interarrival": 2, "lengths": 4}
 _CELLS = 8

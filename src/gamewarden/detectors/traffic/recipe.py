@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import Recipe, frame_digest
+from gamewarden.core.trees import NAMED, TESTS, Tree
 from gamewarden.detectors.traffic.model import Reference, TrafficModel
 from gamewarden.detectors.traffic.search import Flags, Layout, Learned, Search, answers, cells, verdicts
 from gamewarden.errors import FitError, TableError
@@ -20,7 +21,6 @@ from gamewarden.learning.out_of_fold import training_digest, training_of
 from gamewarden.learning.recipe import ByDay, DetectorRecipe, one_of, option
 from gamewarden.learning.validation import Rule
 from gamewarden.tables import FEATURES, check
-from gamewarden.trees import NAMED, TESTS, Tree
 
 BEST = "best"
 LEAST = 2  # traces of a class: one to learn from, one to hold out

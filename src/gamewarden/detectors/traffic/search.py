@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gamewarden.trees import MONOTONE, Tree
+from gamewarden.core.trees import MONOTONE, Tree
 
 Flags = NDArray[np.bool_]
 Counts = NDArray[np.int64]

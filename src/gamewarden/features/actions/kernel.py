@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gamewarden.kernels import kernel
-from gamewarden.spans import SECOND
+from gamewarden.core.durations import SECOND
+from gamewarden.core.kernels import kernel
 
 Ints = NDArray[np.int64]
 Records = NDArray[Any]

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import polars as pl
 
-from gamewarden.clock import Clock
 from gamewarden.contracts import Entity, Progress, Sight, Stream, StreamKind, Vocabulary, no_progress
+from gamewarden.core.clock import Clock
+from gamewarden.core.durations import DAY, HOUR, MINUTE, span_text
 from gamewarden.errors import MeasureError
 from gamewarden.features.plain import ANY_SIGHT, PlainFeature
 from gamewarden.features.vocabulary import refuse_other_shares, shares_of
 from gamewarden.phrases import Phrase
 from gamewarden.phrases.chunks import phrase_of
-from gamewarden.spans import DAY, HOUR, MINUTE, span_text
 from gamewarden.tables import TIME, DataType
 
 if TYPE_CHECKING:

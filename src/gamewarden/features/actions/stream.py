@@ -10,12 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gamewarden.contracts import Sight
+from gamewarden.core.durations import SECOND
 from gamewarden.features.actions import kernel
 from gamewarden.features.actions.recipe import frame_of
 from gamewarden.features.folding import Lines
 from gamewarden.features.slots import BUDGET, Slots, added, chosen, frozen, grown, parts
 from gamewarden.features.text_columns import Names
-from gamewarden.spans import SECOND
 
 if TYPE_CHECKING:
     from gamewarden.features.actions.recipe import Actions

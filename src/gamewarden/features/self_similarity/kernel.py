@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gamewarden.clock import Offsets
-from gamewarden.kernels import kernel
-from gamewarden.spans import MINUTE
+from gamewarden.core.clock import Offsets
+from gamewarden.core.durations import MINUTE
+from gamewarden.core.kernels import kernel
 
 Ints = NDArray[np.int64]
 Records = NDArray[Any]

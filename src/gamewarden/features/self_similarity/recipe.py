@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 import polars as pl
 
-from gamewarden.clock import Clock
 from gamewarden.contracts import (
     Divides,
     Entity,
@@ -23,14 +22,15 @@ from gamewarden.contracts import (
     Vocabulary,
     no_progress,
 )
+from gamewarden.core.clock import Clock
+from gamewarden.core.durations import DAY, HOUR, LONGEST_PERIOD, MINUTE, parse_zone, span_text
+from gamewarden.core.text import counted
 from gamewarden.errors import ConfigError, MeasureError
 from gamewarden.features.plain import ANY_SIGHT, PlainFeature
 from gamewarden.features.vocabulary import refuse_other_shares, shares_of
 from gamewarden.phrases import Phrase
 from gamewarden.phrases.days import PHRASES
-from gamewarden.spans import DAY, HOUR, LONGEST_PERIOD, MINUTE, parse_zone, span_text
 from gamewarden.tables import FEATURES, TIME, DataType
-from gamewarden.words import counted
 
 if TYPE_CHECKING:
     from gamewarden.features.self_similarity.stream import Finished, SimilarityFold

@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gamewarden.clock import Clock
 from gamewarden.contracts import Sight
+from gamewarden.core.clock import Clock
 from gamewarden.features.self_similarity import kernel
 from gamewarden.features.self_similarity.recipe import EMPTY, ROLES, Usage, frame_of
 from gamewarden.features.slots import BUDGET, Slots, added, chosen, frozen, grown, parts

@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gamewarden.clock import Clock, Offsets
 from gamewarden.contracts import EventStream, sight_of
+from gamewarden.core.clock import Clock, Offsets
 from gamewarden.errors import MeasureError
 from gamewarden.features.self_similarity import kernel
 from gamewarden.features.self_similarity.recipe import OTHER

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gamewarden.kernels import kernel
+from gamewarden.core.kernels import kernel
 
 Ints = NDArray[np.int64]
 States = NDArray[Any]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gamewarden.kernels import kernel
+from gamewarden.core.kernels import kernel
 
 NEVER = np.int64(np.iinfo(np.int64).min)  # no packet yet
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from gamewarden.contracts import PACKET_COLUMNS, Sight, StreamKind
+from gamewarden.core.durations import MINUTE, SECOND, span_text
+from gamewarden.core.trees import NAMED, Tree
 from gamewarden.errors import ConfigError, MeasureError
 from gamewarden.features.plain import ANY_SIGHT, PlainFeature
-from gamewarden.spans import MINUTE, SECOND, span_text
 from gamewarden.tables import FEATURES, TRAFFIC, DataType
-from gamewarden.trees import NAMED, Tree
 
 if TYPE_CHECKING:
     from gamewarden.features.traffic.fold import Fold, WindowFold

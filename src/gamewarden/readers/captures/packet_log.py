@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gamewarden.contracts import PACKET_COLUMNS, Bounds
+from gamewarden.core.outside import visible
 from gamewarden.errors import ConfigError, ReadError
-from gamewarden.outside import visible
 from gamewarden.readers.byte_sources import Origin
 from gamewarden.readers.captures.packet_schema import SCHEMA
 from gamewarden.readers.logs.layout import NULLS

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from gamewarden.contracts import Bounds
+from gamewarden.core.durations import parse_zone
 from gamewarden.errors import ReadError
 from gamewarden.readers.byte_sources import Origin
 from gamewarden.readers.captures.blocks import looks_like_capture
 from gamewarden.readers.captures.packet_log import PacketMapping, TableStream, frames_of
 from gamewarden.readers.row_report import shorten
 from gamewarden.readers.timestamps import NO_ZONE, TimeReader
-from gamewarden.spans import parse_zone
 
 if TYPE_CHECKING:
     from gamewarden.readers.captures.client_ends import Accounts

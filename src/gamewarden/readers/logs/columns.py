@@ -15,8 +15,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gamewarden.core.durations import DAY, to_micros
 from gamewarden.errors import GamewardenError, ReadError
-from gamewarden.spans import DAY, to_micros
 from gamewarden.tables import PARQUET_FAULTS, first_line
 
 # What Python and every library can show. Beyond it lies no time that a log could mean (times.py draws it narrower).

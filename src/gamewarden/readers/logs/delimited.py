@@ -12,13 +12,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 
+from gamewarden.core.text import counted
 from gamewarden.errors import ReadError
 from gamewarden.readers.compression import MARKING, Unpacked
 from gamewarden.readers.logs.layout import PLAIN, Layout, advice
 from gamewarden.readers.logs.normalize import ROW
 from gamewarden.readers.row_report import Tally, rows_text
 from gamewarden.tables import first_line
-from gamewarden.words import counted
 
 DELIMITERS = (",", "\t", ";", "|")
 LONGEST_ROW = 4 << 20

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from gamewarden.core.durations import DAY
 from gamewarden.readers.compression import UNREADABLE
 from gamewarden.readers.logs.mapping import LogMap
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
 from gamewarden.readers.row_report import Tally
 from gamewarden.readers.timestamps import Mask, TimeReader
-from gamewarden.spans import DAY
 from gamewarden.tables import EVENTS, TEXT_COLUMNS
 
 ROW = "row"  # where in the source a row stands, from 0, bad ones counted

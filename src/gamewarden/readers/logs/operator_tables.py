@@ -6,6 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
+from gamewarden.core.spreadsheets import restored
+from gamewarden.core.text import counted
 from gamewarden.errors import ReadError
 from gamewarden.learning.label_sources import resolve, without_model_made
 from gamewarden.readers.compression import Unpacked
@@ -16,9 +18,7 @@ from gamewarden.readers.logs.normalize import ROW, as_text, shown
 from gamewarden.readers.logs.tables import first_line_of, open_parquet, peek, unpacked_parquet
 from gamewarden.readers.row_report import Tally, shorten
 from gamewarden.readers.timestamps import TimeReader
-from gamewarden.spreadsheets import restored
 from gamewarden.tables import LABELS, PARQUET_FAULTS, PROFILES, SCORES, TIME, Schema, check
-from gamewarden.words import counted
 
 _SCORED = Schema(
     "SCORES",

@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from gamewarden.config import Read, moment_of
+from gamewarden.core.durations import to_micros
 from gamewarden.readers.timestamps import EARLIEST, LATEST, Mask
-from gamewarden.spans import to_micros
 
 AHEAD = timedelta(days=1)  # of the clock: how far the clock of whoever wrote a log may be ahead, zones included
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from gamewarden.config import Read
 from gamewarden.contracts import canonical_json, digest
-from gamewarden.coverage import Coverage, Pulse
+from gamewarden.core.coverage import Coverage, Pulse
 from gamewarden.errors import ReadError
 from gamewarden.readers.compression import (
     UNREADABLE,

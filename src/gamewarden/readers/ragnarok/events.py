@@ -13,13 +13,13 @@ import polars as pl
 import pyarrow as pa
 
 from gamewarden.contracts import MessageStream, canonical_json, digest
+from gamewarden.core.text import counted
 from gamewarden.readers.compression import Content, content_of
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
 from gamewarden.readers.ragnarok.message_table import MessageTable
 from gamewarden.readers.ragnarok.trades import Trades, offers_nothing
 from gamewarden.streams import PlainEvents
 from gamewarden.tables import EVENTS, EVENTS_ARROW, TIME
-from gamewarden.words import counted
 
 # Function -> kind; what is not here and has a function becomes "client.FUNCTION".
 KINDS = {

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from gamewarden.core.text import counted
 from gamewarden.readers.ragnarok import kernel
-from gamewarden.words import counted
 
 REASONS = {
     kernel.UNKNOWN_ID: "after an id the message table does not have",

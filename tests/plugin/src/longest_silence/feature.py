@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import polars as pl
 
-from gamewarden.clock import Clock
 from gamewarden.contracts import Divides
+from gamewarden.core.clock import Clock
+from gamewarden.core.durations import DAY, HOUR, SECOND
 from gamewarden.features.plain import PlainFeature
 from gamewarden.phrases import Phrase
-from gamewarden.spans import DAY, HOUR, SECOND
 
 SAYS = Phrase("Pauses longer than {humans}", "Pauses as usual", "Pauses less than {humans}", "{value} s", "One event.")
 

@@ -1,0 +1,1 @@
+"""What everything above stands on: time, files, text, small statistics, compiled code."""

@@ -1,0 +1,178 @@
+"""When a source was there at all: part of a day is not a day, and a feed that stopped at noon saw no evening.
+
+Nobody tells when a log was cut. What shows it are the people in it: a quiet night fades, one player after the other,
+but a log that is cut, or a feed that breaks, loses at one moment many who were in the middle of playing.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from gamewarden.core.durations import MINUTE
+
+BEAT = 5 * MINUTE  # how finely a source is looked at
+SILENCE = 30 * MINUTE  # a shorter silence of everybody is no gap: the time that also ends one player's run of activity
+LEAST_PLAYERS = 3  # who vanish together; below that nobody can tell a cut from the last player going to bed
+_SHARE = 0.5  # of the players of a usual beat
+_HELD = 1 << 22  # pairs of beat and actor in memory before they are added up
+_NEVER = -(1 << 62)
+_ALWAYS = 1 << 62
+COVERED = "covered"
+
+_PAIRS = {"beat": pl.Int64, "actor": pl.String, "came": pl.Boolean, "left": pl.Boolean}
+
+
+@dataclass(frozen=True)
+class Pulse:
+    """How many actors were active in each beat, how many of them did not log in in it, and how many did not log out."""
+
+    beats: tuple[int, ...] = ()  # numbers of the beats with events, rising
+    active: tuple[int, ...] = ()
+    there_before: tuple[int, ...] = ()  # active without having logged in in this beat
+    there_after: tuple[int, ...] = ()  # active without having logged out in it
+
+    @classmethod
+    def of(cls, batches: Iterable[pa.RecordBatch]) -> "Pulse":
+        """The pulse of events with the columns actor, at and kind; the same however they are cut into batches."""
+        counted = (
+            _pairs(batches)
+            .group_by("beat")
+            .agg(pl.len(), (~pl.col("came")).sum().alias("before"), (~pl.col("left")).sum().alias("after"))
+            .sort("beat")
+        )
+        return cls(*(tuple(counted[name].to_list()) for name in ("beat", "len", "before", "after")))
+
+    def __add__(self, other: "Pulse") -> "Pulse":
+        """Both together, as if nobody were in both."""
+        return Pulse.total((self, other))
+
+    @classmethod
+    def total(cls, pulses: Iterable["Pulse"]) -> "Pulse":
+        """All of them together, as if nobody were in two; the work grows with their beats, not with beats by pulses."""
+        parts = [np.array([getattr(pulse, name) for name in _PARTS], np.int64) for pulse in pulses]
+        together = np.concatenate([np.empty((len(_PARTS), 0), np.int64), *parts], axis=1)
+        beats, place = np.unique(together[0], return_inverse=True)
+        sums = np.zeros((len(_PARTS) - 1, len(beats)), np.int64)
+        for row, numbers in enumerate(together[1:]):
+            np.add.at(sums[row], place, numbers)
+        return cls(tuple(beats.tolist()), *(tuple(row) for row in sums.tolist()))
+
+    def coverage(self) -> "Coverage":
+        """When the source was there."""
+        return Coverage(tuple(self._cuts()))
+
+    def _cuts(self) -> Iterator[tuple[int, int]]:
+        """The silences of everybody that begin or end in the middle of play."""
+        if not self.beats:
+            return
+        enough = max(LEAST_PLAYERS, _SHARE * float(np.median(self.active)))
+        if self._near(0, 1, self.there_before) >= enough:
+            yield _NEVER, self.beats[0] * BEAT
+        for at, (last, first) in enumerate(pairwise(self.beats)):
+            if (first - last - 1) * BEAT >= SILENCE and (
+                self._near(at, -1, self.there_after) >= enough or self._near(at + 1, 1, self.there_before) >= enough
+            ):
+                yield (last + 1) * BEAT, first * BEAT
+        if self._near(len(self.beats) - 1, -1, self.there_after) >= enough:
+            yield (self.beats[-1] + 1) * BEAT, _ALWAYS
+
+    def _near(self, place: int, way: int, numbers: tuple[int, ...]) -> int:
+        """How many were in the middle of playing in the outermost beat, or in the next less those who came or went.
+
+        A border rarely falls on the edge of a beat, so that the outermost one may hold a few seconds only.
+        """
+        beside = place + way
+        follows = 0 <= beside < len(self.beats) and abs(self.beats[beside] - self.beats[place]) == 1
+        orderly = self.active[place] - numbers[place]
+        return max(numbers[place], numbers[beside] - orderly if follows else 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The pulse as JSON values."""
+        return {name: " ".join(map(str, getattr(self, name))) for name in _PARTS}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Pulse":
+        """The pulse back from JSON values.
+
+        Raises:
+            ValueError: they are none.
+        """
+        parts = [tuple(map(int, str(values[name]).split())) for name in _PARTS]
+        if len({len(part) for part in parts}) > 1 or any(a >= b for a, b in pairwise(parts[0])):
+            raise ValueError("is no pulse")
+        return cls(*parts)
+
+
+_PARTS = ("beats", "active", "there_before", "there_after")
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The stretches of time that a source says nothing of: [begin, end) in microseconds, apart and in order."""
+
+    missing: tuple[tuple[int, int], ...] = ()
+
+    def share(self, since: int, until: int) -> float:
+        """The share of [since, until) that the source covers."""
+        lost = sum(max(0, min(until, end) - max(since, begin)) for begin, end in self.missing)
+        return 1.0 - lost / (until - since) if until > since else 1.0
+
+    def of(self, table: pl.DataFrame) -> pl.Series:
+        """The covered share of each row's time, null where a row has none."""
+        spans = table.select(pl.col("since", "until").dt.epoch("us"))
+        known = {span: self.share(*span) for span in spans.drop_nulls().unique().iter_rows()}
+        return pl.Series(COVERED, [known.get(span) for span in spans.iter_rows()], dtype=pl.Float64)
+
+    @cached_property
+    def gaps(self) -> tuple[tuple[int, int], ...]:
+        """The stretches between two covered ones: a feed that broke and came back."""
+        return tuple(one for one in self.missing if one[0] != _NEVER and one[1] != _ALWAYS)
+
+
+def _pairs(batches: Iterable[pa.RecordBatch]) -> pl.DataFrame:
+    """One row a beat and actor: whether it logged in or out in it; memory grows with these pairs only."""
+    waiting = [pl.DataFrame(schema=_PAIRS)]
+    held = 0
+    for batch in batches:
+        waiting.append(_pairs_in(batch))
+        held += waiting[-1].height
+        if held > _HELD:
+            waiting = [_added_up(waiting)]
+            held = 0
+    return _added_up(waiting)
+
+
+def _added_up(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat(parts).group_by("beat", "actor").agg(pl.col("came").any(), pl.col("left").any())
+
+
+def _pairs_in(batch: pa.RecordBatch) -> pl.DataFrame:
+    actor = batch.column("actor")
+    actor = actor if pa.types.is_dictionary(actor.type) else actor.dictionary_encode()
+    beats = batch.column("at").cast(pa.int64()).to_numpy() // BEAT
+    names = max(len(actor.dictionary), 1)
+    first = int(beats.min()) if len(beats) else 0
+    keys = (beats - first) * names + actor.indices.to_numpy(zero_copy_only=False)
+    found = np.unique(keys)
+    came, left = (np.isin(found, np.unique(keys[_is(batch, kind)])) for kind in ("session.login", "session.logout"))
+    who = actor.dictionary.cast(pa.string()).take(pa.array(found % names))
+    columns = {"beat": found // names + first, "actor": pl.Series(who, dtype=pl.String), "came": came, "left": left}
+    return pl.DataFrame(columns, schema=_PAIRS)
+
+
+def _is(batch: pa.RecordBatch, kind: str) -> NDArray[np.bool_]:
+    column = batch.column("kind")
+    plain = pc.equal(column.dictionary, kind).take(column.indices) if _coded(column) else pc.equal(column, kind)
+    return np.asarray(plain.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def _coded(column: pa.Array) -> bool:
+    return bool(pa.types.is_dictionary(column.type))

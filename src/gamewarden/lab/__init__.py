@@ -1,0 +1,1 @@
+"""Where methods are tried: synthetic worlds, and the published studies played again."""

@@ -1,0 +1,198 @@
+"""A whole synthetic game: its events in batches, its labels, who is who, and what the operator knows of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+
+from gamewarden.core.durations import to_micros
+from gamewarden.errors import ConfigError
+from gamewarden.lab.world.games import Game, game_named
+from gamewarden.lab.world.personas import PERSONAS
+from gamewarden.lab.world.profiles import profiles_of
+from gamewarden.lab.world.roster import Roster, farms_of, roster_of
+from gamewarden.lab.world.tabling import Tabling, account_of, actor_id
+from gamewarden.streams import PlainEvents
+from gamewarden.tables import EVENTS, LABELS, check
+
+if TYPE_CHECKING:
+    from gamewarden.lab.world.agenda import Cast
+
+MONDAY = datetime(2015, 8, 24, tzinfo=UTC)  # the day on the published operator page
+MOST_ACCOUNTS = 1 << 24  # as many as there are addresses
+MOST_DAYS = 3660
+BATCH_ROWS = 1 << 19
+
+
+@dataclass(frozen=True)
+class World(PlainEvents):
+    """So many accounts of a game for so many days. The same values give the same world, whatever the batch size.
+
+    It is an EventStream, so it can be measured without being written. `bots` is their share: half, as in the labelled
+    sets of Lee et al.; about 0.15 is what Kang et al. found in Aion.
+
+    Raises:
+        ConfigError: the game is unknown, or a number is out of range.
+    """
+
+    game: str
+    accounts: int
+    days: int
+    seed: int
+    bots: float = 0.5
+    start: datetime = MONDAY
+    recasts: tuple[tuple[str, str], ...] = ()  # accounts that play another persona than the mix gave them
+    batch_rows: int = field(default=BATCH_ROWS, compare=False)
+
+    def __post_init__(self) -> None:
+        game_named(self.game)
+        _in_range("accounts", self.accounts, 1, MOST_ACCOUNTS)
+        _in_range("days", self.days, 1, MOST_DAYS)
+        _in_range("seed", self.seed, 0, (1 << 63) - 1)
+        _in_range("bots", self.bots, 0, 1)
+        _in_range("batch_rows", self.batch_rows, 1, 1 << 30)
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Every column of EVENTS is there."""
+        return frozenset(EVENTS.columns)
+
+    @cached_property
+    def roster(self) -> Roster:
+        """Who is who."""
+        dealt = roster_of(self._game, self.accounts, self.bots, self.seed)
+        persona = dealt.persona.copy()
+        for actor, name in self.recasts:
+            persona[self._account(actor)] = _persona_code(name)
+        return replace(dealt, persona=persona)
+
+    def recast(self, personas: Mapping[str, str]) -> "World":
+        """The same world in which some accounts play another persona, with the same dice, partners and address.
+
+        Raises:
+            ConfigError: there is no such account or persona.
+        """
+        for actor, name in personas.items():
+            self._account(actor)
+            _persona_code(name)
+        return replace(self, recasts=tuple(sorted({**dict(self.recasts), **personas}.items())))
+
+    def _account(self, actor: str) -> int:
+        account = account_of(actor)
+        if account is None or account >= self.accounts:
+            raise ConfigError(f"world: there is no account {actor!r} among the {self.accounts:,}")
+        return account
+
+    @property
+    def _game(self) -> Game:
+        return game_named(self.game)
+
+    def batches(self, columns: Sequence[str] = tuple(EVENTS.columns)) -> Iterator[pa.RecordBatch]:
+        """The events, account after account, each account's in time."""
+        return (batch for _, batch in self.played(columns))
+
+    def played(self, columns: Sequence[str] = tuple(EVENTS.columns)) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """As `batches`, each with the number of accounts whose whole life it holds."""
+        tabling = Tabling(self._game, self.roster)
+        seq = 0
+        for accounts, rows in self._rows([(0, self.accounts)]):
+            yield accounts, tabling.batch(rows, seq, columns)
+            seq += len(rows)
+
+    def lives(self, actors: Sequence[str], columns: Sequence[str] = tuple(EVENTS.columns)) -> Iterator[pa.RecordBatch]:
+        """The events of some accounts alone, as they are among all the others but for `seq`.
+
+        Raises:
+            ConfigError: there is no such account.
+        """
+        accounts = [self._account(actor) for actor in actors]
+        tabling = Tabling(self._game, self.roster)
+        seq = 0
+        for _, rows in self._rows([(account, account + 1) for account in accounts]):
+            yield tabling.batch(rows, seq, columns)
+            seq += len(rows)
+
+    def _rows(self, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, npt.NDArray[np.void]]]:
+        """Whole accounts from each span's first up to its end."""
+        from gamewarden.lab.world.rules import rulebook
+
+        return rows_of(rulebook(self._game), self._cast(), spans, self.batch_rows)
+
+    def _cast(self) -> "Cast":
+        from gamewarden.lab.world.agenda import Cast
+
+        roster = self.roster
+        start = to_micros(self.start)
+        return Cast(np.uint64(self.seed), start, self.days, roster.persona, roster.first_partner, roster.partner)
+
+    def labels(self) -> pl.DataFrame:
+        """LABELS: one row an account, for the whole time, with its family (bots) or group of people, and its farm.
+
+        A farm are the bots that hand over to one hub or share an address; accounts of no farm have null.
+        """
+        personas = [PERSONAS[code] for code in self.roster.persona]
+        frame = pl.DataFrame(
+            {
+                "actor": [actor_id(i) for i in range(self.accounts)],
+                "bot": [persona.bot for persona in personas],
+                "source": "simulation",
+                "family": [persona.name for persona in personas],
+                "farm": self._farms(),
+            }
+        )
+        return check(frame, LABELS, "world")
+
+    def _farms(self) -> pl.Series:
+        named = [None if farm < 0 else f"farm-{farm:07d}" for farm in farms_of(self.roster)]
+        return pl.Series(named, dtype=pl.String)
+
+    def truth(self) -> dict[str, str]:
+        """The persona of every account: a bot family or a group of humans."""
+        return {actor_id(i): PERSONAS[code].name for i, code in enumerate(self.roster.persona)}
+
+    def profiles(self) -> pl.DataFrame:
+        """PROFILES: one row an account."""
+        from gamewarden.lab.world.agenda import first_levels
+        from gamewarden.lab.world.rules import rulebook
+
+        levels = first_levels(rulebook(self._game), np.uint64(self.seed), self.roster.persona)
+        return profiles_of(self.roster.persona, levels, self.start, self.seed)
+
+
+def rows_of(
+    book: npt.NDArray[np.void],
+    cast: "Cast",
+    spans: Sequence[tuple[int, int]],
+    batch_rows: int = BATCH_ROWS,
+) -> Iterator[tuple[int, npt.NDArray[np.void]]]:
+    """The kernel's rows of whole accounts from each span's first up to its end, with the number of accounts played."""
+    from gamewarden.lab.world.play import EVENT, play
+
+    log = np.empty(batch_rows, EVENT)
+    for first, end in spans:
+        account = first
+        while account < end:
+            upto, rows = play(book, cast, account, end, log)
+            if rows < 0:
+                log = np.empty(-rows, EVENT)
+            else:
+                yield upto - account, log[:rows]
+            account = upto
+
+
+def _in_range(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise ConfigError(f"world: {name} is {value}; it must lie from {least} to {most}")
+
+
+def _persona_code(name: str) -> int:
+    names = [persona.name for persona in PERSONAS]
+    if name not in names:
+        raise ConfigError(f"world: there is no persona {name!r}; choose one of {', '.join(names)}")
+    return names.index(name)
