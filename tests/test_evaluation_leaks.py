@@ -1,6 +1,5 @@
 """Leaks planted on purpose, each of which would flatter, and each of which is caught."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -8,6 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import pytest
+from gamewarden.evaluation.plans import Ground
+from gamewarden.evaluation.side_by_side import compare
 
 from gamewarden.detectors.logistic.recipe import AccountDay
 from gamewarden.errors import FitError
@@ -16,6 +17,7 @@ from gamewarden.evaluation.baselines import Constant
 from gamewarden.evaluation.compare_splits import compare
 from gamewarden.evaluation.leaks import refuse_future, sanction_kinds
 from gamewarden.evaluation.split_schemes import Ground
+from gamewarden.features.plain import PlainFeature
 from gamewarden.pipeline.splitting import Splitting, compare_splits
 from gamewarden.tables import LABELS, FrameEvents, check
 from made_up import DAY, START, GivenNumbers, account_days, labels_of
@@ -148,21 +150,20 @@ def test_a_column_that_is_the_label_is_asked_after():
 
 
 @dataclass(frozen=True)
-class Counts:
+class Counts(PlainFeature):
     """Events an actor and day, and beside them what `more` makes of the whole log."""
 
     look_ahead: bool = False
     name: ClassVar[str] = "self-similarity"
-    input: ClassVar[str] = "events"
-    requires: ClassVar[tuple[str, ...]] = ()
-    optional: ClassVar[Mapping[str, str]] = {}
+    requires: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
     kind: str = "account.ban"
 
-    def learn(self, _events, _progress=None):
-        return self
+    @property
+    def schema(self):
+        ahead = {"until_last": pl.Float64} if self.look_ahead else {}
+        return {"self_sim": pl.Float64, "told": pl.Float64, **ahead}
 
-    def measure(self, events, _progress=None):
-        rows = pl.concat(pl.DataFrame(pl.from_arrow(batch)) for batch in events.batches(["actor", "at", "kind"]))
+    def rows(self, rows):
         since = pl.col("at").dt.truncate("1d")
         days = (
             rows.group_by("actor", since.alias("since"))
@@ -176,9 +177,7 @@ class Counts:
             )
         )
         last = rows.group_by("actor").agg(pl.col("at").max().dt.epoch("s").cast(pl.Float64).alias("until_last"))
-        seen = days.with_columns(until=pl.col("since") + timedelta(days=1)).join(last, on="actor")
-        columns = ("actor", "since", "until", "events", "self_sim", "told")
-        return seen.select(*columns, *(("until_last",) if self.look_ahead else ())).sort("actor", "since")
+        return days.with_columns(until=pl.col("since") + timedelta(days=1)).join(last, on="actor")
 
     def to_dict(self) -> dict[str, Any]:
         return {"look_ahead": self.look_ahead}
