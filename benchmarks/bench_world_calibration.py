@@ -24,7 +24,7 @@ QUARTILES = {  # Lee et al., Figure 9, read off to ±0.0003
     "blade-and-soul": ((0.9865, 0.9887, 0.9895), (0.9760, 0.9807, 0.9837)),
 }
 FEATURES = [name for name in SelfSimilarity().names if name != "windows"]
-ALARM = 0.01  # of all human account-days
+FPR = 0.01  # of all human account-days
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Played:
         found = auc(both[column].to_numpy().astype(float), both["bot"].to_numpy())
         return float("nan") if found is None else found
 
-    def alarms(self, column: str, persona: str) -> float:
+    def fprs(self, column: str, persona: str) -> float:
         """The share of a group's account-days above the threshold that one in a hundred of all humans passes."""
-        threshold = self.humans[column].quantile(1 - ALARM, "linear")
+        threshold = self.humans[column].quantile(1 - FPR, "linear")
         return float((self.humans.filter(persona=persona)[column] > threshold).mean() or 0.0)
 
     def quartiles(self, *, bot: bool) -> str:
@@ -91,8 +91,8 @@ def show(game: str, worlds: list[Played]) -> None:
         twos = listed(world.auc("model_2", persona.name) for world in worlds)
         print(f"  {persona.name:20} against all humans, AUC model 1 {ones}   model 2 {twos}")
     for persona in HUMANS:
-        ones = listed(world.alarms("model_1", persona.name) for world in worlds)
-        twos = listed(world.alarms("model_2", persona.name) for world in worlds)
+        ones = listed(world.fprs("model_1", persona.name) for world in worlds)
+        twos = listed(world.fprs("model_2", persona.name) for world in worlds)
         print(f"  {persona.name:20} false alarms at 1 % of all humans, model 1 {ones}   model 2 {twos}")
 
 

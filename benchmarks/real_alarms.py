@@ -1,4 +1,4 @@
-"""Whether an alarm of 1 in 100 and of 1 in 1,000 holds for people of every style: synthetic worlds and real Aion.
+"""Whether an FPR of 1 in 100 and of 1 in 1,000 holds for people of every style: synthetic worlds and real Aion.
 
     python benchmarks/real_alarms.py [--accounts 9000] [--seeds 3] [--games lineage,aion,blade-and-soul]
     python benchmarks/real_alarms.py --games none --deals 71 72 73
@@ -27,7 +27,7 @@ from gamewarden import readers
 from gamewarden.core.binomial import lower_bound, upper_bound
 from gamewarden.detectors import load
 from gamewarden.detectors.account_table.model import AccountTableModel
-from gamewarden.evaluation.alarms import PROMISES
+from gamewarden.evaluation.fprs import PROMISES
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.lab.world import World
@@ -38,7 +38,7 @@ from gamewarden.tables import FrameRows
 
 DETECTORS = ("account-day", "self-similarity")
 ALL_DAY = 16 * 3600
-COLUMNS = ("data", "detector", "kind", "group", "reference", "alarm")
+COLUMNS = ("data", "detector", "kind", "group", "reference", "fpr")
 QUOTED = {
     "all": "all people",
     "busiest": "fifth 5 of hours a day",
@@ -57,7 +57,7 @@ SAID = (0.0, 0.02, 0.05, 0.1, 0.3, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 1.01)
 
 
 def synthetic(game: str, accounts: int, seed: int) -> Iterator[pl.DataFrame]:
-    """Alarms of fresh humans: actor, group, alarm and which reference it came from."""
+    """FPRs of fresh humans: actor, group, FPR and which reference it came from."""
     known, fresh = World(game, accounts, 1, seed, bots=0.2), World(game, accounts, 1, seed + 1000, bots=0.0)
     recipe = SelfSimilarity().learn(known)
     learned, table = recipe.measure(known), recipe.measure(fresh).filter(pl.col("self_sim").is_not_null())
@@ -66,16 +66,16 @@ def synthetic(game: str, accounts: int, seed: int) -> Iterator[pl.DataFrame]:
         model = load(detector)(feature=recipe).fit(learned, known.labels())
         style = model.styles.rule.tell(table)
         for name, judge in (("all people", replace(model, styles=None)), ("by style", model)):
-            alarms = judge.score(table)["alarm"]
+            fprs = judge.score(table)["fpr"]
             for kind, group in (("style", style), ("persona", persona)):
                 yield pl.DataFrame(
                     {"data": f"synthetic {game}", "detector": detector, "reference": name, "kind": kind}
-                    | {"group": group, "alarm": alarms}
+                    | {"group": group, "fpr": fprs}
                 )
 
 
 def aion(source: Path, deal: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Alarms of human accounts the model never saw, and what it said of all their characters, by the user's path."""
+    """FPRs of human accounts the model never saw, and what it said of all their characters, by the user's path."""
     raw = pl.read_csv(source)
     accounts = raw["A_Acc"].cast(pl.String).to_numpy().astype(np.str_)
     fresh = pl.Series(folds.assign_folds(accounts, (raw["Type"] == "Bot").to_numpy(), 3, deal) == 0)
@@ -92,14 +92,11 @@ def aion(source: Path, deal: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     )
     table = model_table(model, raw.filter(fresh))
     pooled = {"one reference, rows": _alone(model, rows=True), "one reference, accounts": _alone(model, rows=False)}
-    alarms = {name: judge.score(table).select("actor", "alarm") for name, judge in pooled.items()}
-    alarms["as fitted"] = scores.select("actor", "alarm")
+    fprs = {name: judge.score(table).select("actor", "fpr") for name, judge in pooled.items()}
+    fprs["as fitted"] = scores.select("actor", "fpr")
     borders = raw.filter(~fresh & (pl.col("Type") == "Human"))["playtime_per_day"].quantile
     fifths = [borders(share, "higher") for share in (0.2, 0.4, 0.6, 0.8)]
-    people = [
-        _people(told.drop("alarm"), alarm, fifths).with_columns(reference=pl.lit(name))
-        for name, alarm in alarms.items()
-    ]
+    people = [_people(told.drop("fpr"), fpr, fifths).with_columns(reference=pl.lit(name)) for name, fpr in fprs.items()]
     said = told.select("Actor", pl.col("Type") == "Bot").join(model.score(table), left_on="Actor", right_on="actor")
     return pl.concat(people), said.select("Type", "probability")
 
@@ -120,20 +117,18 @@ def _alone(model: AccountTableModel, *, rows: bool) -> AccountTableModel:
     return replace(model, reference=reference_of(humans), peers=replace(model.peers, ladders=(), steps=()))
 
 
-def _people(told: pl.DataFrame, alarms: pl.DataFrame, fifths: list[float]) -> pl.DataFrame:
-    """One row an account and group it is in: its lowest alarm; bots one row a character."""
-    rows = told.join(alarms, left_on="Actor", right_on="actor")
-    humans = rows.filter(Type="Human").group_by("A_Acc").agg(pl.col("alarm").min(), pl.col("playtime_per_day").max())
+def _people(told: pl.DataFrame, fprs: pl.DataFrame, fifths: list[float]) -> pl.DataFrame:
+    """One row an account and group it is in: its lowest FPR; bots one row a character."""
+    rows = told.join(fprs, left_on="Actor", right_on="actor")
+    humans = rows.filter(Type="Human").group_by("A_Acc").agg(pl.col("fpr").min(), pl.col("playtime_per_day").max())
     fifth = "fifth " + (1 + pl.Series(np.searchsorted(fifths, humans["playtime_per_day"], side="right"))).cast(
         pl.String
     )
     groups = [
-        humans.select("alarm", group=pl.lit("all people")),
-        humans.select("alarm", group=fifth + " of hours a day"),
-        humans.filter(pl.col("playtime_per_day") >= ALL_DAY).select(
-            "alarm", group=pl.lit("of 16 hours a day and more")
-        ),
-        rows.filter(Type="Bot").select("alarm", group=pl.lit("(bots)")),
+        humans.select("fpr", group=pl.lit("all people")),
+        humans.select("fpr", group=fifth + " of hours a day"),
+        humans.filter(pl.col("playtime_per_day") >= ALL_DAY).select("fpr", group=pl.lit("of 16 hours a day and more")),
+        rows.filter(Type="Bot").select("fpr", group=pl.lit("(bots)")),
     ]
     heads = {"data": "real Aion", "detector": "account-table", "kind": "accounts"}
     return pl.concat(groups).with_columns(pl.lit(text).alias(name) for name, text in heads.items())
@@ -144,11 +139,11 @@ def figures_of(people: pl.DataFrame, said: pl.DataFrame) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, reference in (("fitted", "as fitted"), ("pooled", "one reference, rows")):
         for short, group in QUOTED.items():
-            alarms = people.filter(reference=reference, group=group)["alarm"]
-            flagged = int((alarms <= PROMISES[0] + 1e-9).sum())
-            found[f"{name}_{short}"] = flagged / alarms.len()
-            found[f"{name}_{short}_low"] = lower_bound(flagged, alarms.len(), 0.025)
-            found[f"{name}_{short}_high"] = upper_bound(flagged, alarms.len(), 0.025)
+            fprs = people.filter(reference=reference, group=group)["fpr"]
+            flagged = int((fprs <= PROMISES[0] + 1e-9).sum())
+            found[f"{name}_{short}"] = flagged / fprs.len()
+            found[f"{name}_{short}_low"] = lower_bound(flagged, fprs.len(), 0.025)
+            found[f"{name}_{short}_high"] = upper_bound(flagged, fprs.len(), 0.025)
     for short, low, high in (("high", 0.8, 0.95), ("highest", 0.95, 1.01)):
         part = said.filter(pl.col("probability") >= low, pl.col("probability") < high)
         found |= {f"said_{short}": part["probability"].mean(), f"seen_{short}": part["Type"].mean()}
@@ -168,14 +163,14 @@ def reliability(said: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def summary(alarms: pl.DataFrame) -> pl.DataFrame:
+def summary(fprs: pl.DataFrame) -> pl.DataFrame:
     """Realised rates with intervals, one row a group and promise."""
     rows = []
     keys = ("data", "detector", "kind", "group", "reference")
-    for key, part in alarms.partition_by(keys, as_dict=True).items():
+    for key, part in fprs.partition_by(keys, as_dict=True).items():
         row = dict(zip(keys, key, strict=True)) | {"humans": part.height}
         for promise in PROMISES:
-            flagged = int((part["alarm"] <= promise + 1e-9).sum())
+            flagged = int((part["fpr"] <= promise + 1e-9).sum())
             low, high = (bound(flagged, part.height, 0.025) for bound in (lower_bound, upper_bound))
             row[f"at {promise:.1%}"] = f"{flagged / part.height:.2%} ({low:.2%} – {high:.2%})"
         rows.append(row)
@@ -208,9 +203,7 @@ def main() -> None:
         print("GAMEWARDEN_DATA is not set or has no aion/characters.csv: real characters are left out")
     with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=160, fmt_str_lengths=60):
         print(
-            summary(
-                pl.concat([part.select(COLUMNS).with_columns(pl.exclude("alarm").cast(pl.String)) for part in parts])
-            )
+            summary(pl.concat([part.select(COLUMNS).with_columns(pl.exclude("fpr").cast(pl.String)) for part in parts]))
         )
         if said:
             print("probabilities of real characters", reliability(pl.concat(said)), sep="\n")

@@ -1,4 +1,4 @@
-"""Synthetic people by the thousand, measured once, for tests of what alarms promise."""
+"""Synthetic people by the thousand, measured once, for tests of what FPRs promise."""
 
 from functools import cache
 

@@ -71,15 +71,15 @@ def accused_in_a_month(cuts, styles, alike, rows):
     return float(MOODS @ (1 - (1 - row) ** rows))
 
 
-def cuts_of(alarm, pooled, styles):
-    """The value beyond which a row of each style has at most this alarm."""
-    return [_cut(alarm, pooled, styles.by_style[name]) if name in styles.by_style else np.inf for name in STYLES]
+def cuts_of(fpr, pooled, styles):
+    """The value beyond which a row of each style has at most this FPR."""
+    return [_cut(fpr, pooled, styles.by_style[name]) if name in styles.by_style else np.inf for name in STYLES]
 
 
-def _cut(alarm, pooled, own):
+def _cut(fpr, pooled, own):
     values = np.asarray(pooled.values)
     just_beyond = np.nextafter(values, np.inf)
-    low = np.flatnonzero(np.maximum(own.alarm(just_beyond), pooled.alarm(just_beyond)) <= alarm)
+    low = np.flatnonzero(np.maximum(own.fpr(just_beyond), pooled.fpr(just_beyond)) <= fpr)
     return values[low[0]] if low.size else np.inf
 
 
@@ -101,7 +101,7 @@ def keeps_a_models_promise(people, days, styles, alike, rate, *, characters=1, r
         counted = people_of(rows_seen, pooled, own)
         smallest = [1 / (reference.humans + 1) for reference in own.by_style.values()]
         watched = counted.days if rows is None else (30.0,) * people
-        found = threshold(Budget(1000 * rate, 1000), Humans("m", counted.lowest, watched, smallest))["alarm"]
+        found = threshold(Budget(1000 * rate, 1000), Humans("m", counted.lowest, watched, smallest))["fpr"]
         if found is None:
             return None
         month = accused_in_a_month(cuts_of(found, pooled, own), styles, alike, rows or 30 * characters)
@@ -146,8 +146,8 @@ def test_a_models_threshold_keeps_its_budget_where_people_have_several_character
 def test_a_threshold_from_scores_keeps_its_budget(days, people, rate, characters):
     def run(draw):
         rows = crowd(draw, people, days, ONE, 0.7, characters=characters)
-        counted = People.of(rows.with_columns(alarm=1 / (1 + pl.col("held_out").exp())))
-        found = threshold(Budget(1000 * rate, 1000), Humans("d", counted.lowest, counted.days))["alarm"]
+        counted = People.of(rows.with_columns(fpr=1 / (1 + pl.col("held_out").exp())))
+        found = threshold(Budget(1000 * rate, 1000), Humans("d", counted.lowest, counted.days))["fpr"]
         if found is None:
             return None
         return accused_in_a_month([np.log(1 / found - 1)] * 5, ONE, 0.7, 30 * characters) <= rate
@@ -161,9 +161,9 @@ def test_a_threshold_from_scores_keeps_its_budget(days, people, rate, characters
 def test_counting_characters_as_people_is_caught():
     def run(draw):
         rows = crowd(draw, 60, all_month, ONE, 0.7, characters=3)
-        alarms = rows.with_columns(alarm=1 / (1 + pl.col("held_out").exp()), group=pl.col("actor"))
-        counted = People.of(alarms)
-        found = threshold(Budget(100, 1000), Humans("d", counted.lowest, counted.days))["alarm"]
+        fprs = rows.with_columns(fpr=1 / (1 + pl.col("held_out").exp()), group=pl.col("actor"))
+        counted = People.of(fprs)
+        found = threshold(Budget(100, 1000), Humans("d", counted.lowest, counted.days))["fpr"]
         return accused_in_a_month([np.log(1 / found - 1)] * 5, ONE, 0.7, 90) <= 0.1
 
     assert not as_promised(broken(run)[0])
@@ -172,8 +172,8 @@ def test_counting_characters_as_people_is_caught():
 def test_taking_a_day_of_a_month_for_the_month_is_caught():
     def run(draw):
         rows = crowd(draw, 400, a_day, ONE, 0.7)
-        counted = People.of(rows.with_columns(alarm=1 / (1 + pl.col("held_out").exp())))
-        found = threshold(Budget(300, 1000), Humans("d", counted.lowest, (30.0,) * 400))["alarm"]
+        counted = People.of(rows.with_columns(fpr=1 / (1 + pl.col("held_out").exp())))
+        found = threshold(Budget(300, 1000), Humans("d", counted.lowest, (30.0,) * 400))["fpr"]
         return accused_in_a_month([np.log(1 / found - 1)] * 5, ONE, 0.7, 30) <= 0.3
 
     assert not as_promised(broken(run)[0])
@@ -185,7 +185,7 @@ def test_forgetting_that_the_styles_thresholds_lie_where_these_people_were_is_ca
         pooled, own = Reference.of(rows), StyleReferences.of(Styles(), rows)
         counted = people_of(rows, pooled, own)
         smallest = [1 / (max(reference.humans for reference in own.by_style.values()) + 1)]
-        found = threshold(Budget(30, 1000), Humans("m", counted.lowest, (30.0,) * 100, smallest))["alarm"]
+        found = threshold(Budget(30, 1000), Humans("m", counted.lowest, (30.0,) * 100, smallest))["fpr"]
         return accused_in_a_month(cuts_of(found, pooled, own), EQUAL, 0.0, 1) <= 0.03
 
     assert not as_promised(broken(run)[0])

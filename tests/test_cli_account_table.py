@@ -183,7 +183,7 @@ def test_a_budget_of_a_table_asks_in_one_line_how_many_days_a_row_covers(place, 
     assert timeless.returncode == told.returncode == 0, timeless.stderr
     (row,), (answer,) = json.loads(timeless.stdout), json.loads(told.stdout)
     assert row["says"].startswith("Its rows have no times; say with --days how many days a row covers.")
-    assert (row["alarm"], row["above_review"]) == (None, False)
+    assert (row["fpr"], row["above_review"]) == (None, False)
     assert answer["above_review"]
     assert answer["humans"] == account_table().filter(verdict="Human")["account"].n_unique()
 

@@ -52,9 +52,9 @@ def test_the_three_kinds_of_output_hold_the_same_table(game, tmp_path):
 
     parquet = pl.read_parquet(tmp_path / "scores.parquet")
     with (tmp_path / "scores.csv").open(newline="") as file:
-        from_csv = [float(row["alarm"]) for row in csv.DictReader(file) if row["alarm"]]
-    from_json = [row["alarm"] for row in json.loads((tmp_path / "scores.json").read_text()) if row["alarm"] is not None]
-    assert from_csv == from_json == parquet["alarm"].drop_nulls().to_list()
+        from_csv = [float(row["fpr"]) for row in csv.DictReader(file) if row["fpr"]]
+    from_json = [row["fpr"] for row in json.loads((tmp_path / "scores.json").read_text()) if row["fpr"] is not None]
+    assert from_csv == from_json == parquet["fpr"].drop_nulls().to_list()
 
 
 def test_an_ending_that_names_no_format_is_our_error(game, tmp_path):

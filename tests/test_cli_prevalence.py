@@ -88,7 +88,7 @@ def test_the_setting_is_used_where_the_command_line_is_silent(game, tmp_path, ra
     assert f"{SUPPOSES} ([population] bots)" in ended.stderr
 
 
-def test_alarms_and_operating_points_do_not_depend_on_the_share(game):
+def test_fprs_and_operating_points_do_not_depend_on_the_share(game):
     few, many = (
         pipeline.judge(readers.open(game / "lake"), game / "models", prevalence=Prevalence(share))
         for share in (0.0001, 0.9)
@@ -100,7 +100,7 @@ def test_alarms_and_operating_points_do_not_depend_on_the_share(game):
     assert (few.verdicts["probability"] < many.verdicts["probability"]).drop_nulls().all()
 
 
-def test_a_fused_probability_moves_too_and_its_alarm_does_not(game, tmp_path):
+def test_a_fused_probability_moves_too_and_its_fpr_does_not(game, tmp_path):
     shelf = shutil.copytree(game / "models", tmp_path / "models")
     labels = game / "world/labels.csv"
     done("fit", "self-similarity", game / "lake", "--labels", labels, "--to", shelf)
@@ -184,27 +184,27 @@ def test_rank_shows_the_point_that_judge_gives(game, two):
     points = {row["actor"]: row["point"] for row in json.loads(listed.stdout)}
     reached = judged.verdicts.with_columns(judged.points.reached(judged.verdicts))
     assert points == {actor: point for actor, point in reached.select("actor", "point").iter_rows() if actor in points}
-    assert "progressive" in points.values()
+    assert "watch" in points.values()
     assert "`judge` gives the same points; its probability is the mean of account-day, self-similarity" in listed.stderr
 
 
 def test_a_weaker_detector_of_the_family_keeps_nobody_from_a_point(game, two):
     alone, both = (pipeline.judge(readers.open(game / "lake"), models) for models in (game / "models", two))
 
-    assert both.verdicts["alarm"].equals(alone.verdicts["alarm"])
-    assert (alone.points.reached(alone.verdicts) == "progressive").any()
+    assert both.verdicts["fpr"].equals(alone.verdicts["fpr"])
+    assert (alone.points.reached(alone.verdicts) == "watch").any()
 
 
 def test_rank_says_that_judge_hears_more(game, two):
     ended = done("rank", game / "lake", "--models", two, "--detector", "self-similarity", "--json")
 
-    assert "Alarm and point are self-similarity's alone; `judge` hears account-day too" in ended.stderr
+    assert "FPR and point are self-similarity's alone; `judge` hears account-day too" in ended.stderr
 
 
-def test_judge_says_in_one_line_why_nobody_can_reach_the_conservative_point(game, two):
+def test_judge_says_in_one_line_why_nobody_can_reach_the_point_to_act(game, two):
     ended = done("judge", game / "lake", "--models", two, "--json")
 
-    (line,) = [line for line in ended.stderr.splitlines() if line.startswith("Nobody can reach the conservative point")]
+    (line,) = [line for line in ended.stderr.splitlines() if line.startswith("Nobody can reach the point to act")]
     assert "only self-similarity can speak" in line
     assert "`gamewarden fit actions-interval`" in line
 
@@ -229,7 +229,7 @@ def test_rank_says_why_a_listed_account_has_no_point(game):
 def test_one_model_is_not_said_to_be_combined(game):
     ended = done("judge", game / "lake", "--models", game / "models", "--json")
 
-    assert "1 model; one family of features, self-similarity, and the alarm is account-day's." in ended.stderr
+    assert "1 model; one family of features, self-similarity, and the FPR is account-day's." in ended.stderr
 
 
 def test_judge_counts_those_a_list_would_show_and_says_why_they_reach_no_point(game, tmp_path):
@@ -240,4 +240,4 @@ def test_judge_counts_those_a_list_would_show_and_says_why_they_reach_no_point(g
     listed = sum((row["probability"] or 0) >= 0.8 for row in json.loads(ended.stdout))
     assert listed > 10
     assert f"{listed} periods reach no point with a probability of 0.8 or more" in ended.stderr
-    assert "The conservative point is closed" in ended.stderr
+    assert "The point to act is closed" in ended.stderr

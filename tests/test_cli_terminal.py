@@ -26,7 +26,7 @@ def test_a_ranking_fits_80_columns_with_its_reasons_under_each_row(game):
     assert shown.code == 0, shown.text
     assert [line for line in shown.lines if cells(line) > 80 and "`" not in line] == []
     head = next(at for at, line in enumerate(shown.lines) if line.startswith("actor"))
-    assert shown.lines[head].split()[:4] == ["actor", "probability", "alarm", "point"]
+    assert shown.lines[head].split()[:4] == ["actor", "probability", "fpr", "point"]
     assert shown.lines[head + 2].startswith("    ")
     assert "Not shown: no room at 80 columns for" in shown.text
 

@@ -11,7 +11,7 @@ from gamewarden.config import Config, Verdict
 from gamewarden.core.durations import HOUR
 from gamewarden.pipeline.prevalence import scored
 from gamewarden.tables import EVIDENCE, VERDICTS, check
-from gamewarden.verdicts.points import Points
+from gamewarden.verdicts.points import OperatingPoints
 from gamewarden.verdicts.prevalence import SUPPOSED
 
 KINDS = "loot.*,npc.*,item.use"
@@ -54,13 +54,13 @@ def shelf(game, card):
     return both
 
 
-def test_without_a_fusion_alarms_are_combined_and_the_conservative_point_stays_out_of_reach(game, unfused):
+def test_without_a_fusion_fprs_are_combined_and_the_point_to_act_stays_out_of_reach(game, unfused):
     ended = done("judge", game / "world/events.parquet", "--models", game / "models", "--json")
 
     rows = json.loads(ended.stdout)
     assert list(rows[0]) == list(VERDICTS.columns)
-    assert "alarms were combined without labels" in ended.stderr
-    assert "0 reach the conservative point" in ended.stderr
+    assert "FPRs were combined without labels" in ended.stderr
+    assert "0 reach the point to act" in ended.stderr
     assert len(rows) == unfused.verdicts.height
 
 
@@ -90,7 +90,7 @@ def test_a_model_ranks_days_on_the_clock_it_was_fitted_with(game, tmp_path):
 
 
 def test_a_judgement_holds_all_that_its_verdicts_rest_on(unfused):
-    reached = unfused.points.reached(unfused.verdicts).is_in(["conservative", "progressive"])
+    reached = unfused.points.reached(unfused.verdicts).is_in(["act", "watch"])
 
     assert set(unfused.features) == {model.card.id for model in unfused.models} == set(unfused.scores["model"])
     check(unfused.verdicts, VERDICTS, "test")
@@ -109,11 +109,11 @@ def test_every_actor_and_day_of_the_log_has_exactly_one_verdict(unfused):
 
 
 def test_the_settings_decide_who_reaches_a_point(game):
-    nobody = Config(verdict=Verdict(progressive=0.0, conservative=0.0))
+    nobody = Config(verdict=Verdict(watch=0.0, act=0.0))
 
     found = pipeline.judge(readers.open(game / "world/events.parquet"), game / "models", config=nobody)
 
-    assert found.points == Points(0.0, 0.0, 2)
+    assert found.points == OperatingPoints(0.0, 0.0, 2)
     assert set(found.points.reached(found.verdicts).drop_nulls()) == {"neither"}
     assert found.evidence.is_empty()
 
@@ -132,7 +132,7 @@ def test_judging_with_a_fusion_says_so_and_gives_one_row_a_day(game, shelf, card
     rows = json.loads(ended.stdout)
     assert f"fused by {card['id']}" in ended.stderr
     assert [row["actor"] for row in rows] == unfused.verdicts["actor"].to_list()
-    assert [row["alarm"] for row in rows] != unfused.verdicts["alarm"].to_list()
+    assert [row["fpr"] for row in rows] != unfused.verdicts["fpr"].to_list()
 
 
 def test_a_fusion_does_without_a_missing_model_and_says_so(game, shelf, card, tmp_path):
@@ -144,7 +144,7 @@ def test_a_fusion_does_without_a_missing_model_and_says_so(game, shelf, card, tm
 
     assert found.fusion.id == card["id"]
     assert any("is missing: the fusion does without it" in line for line in found.notes)
-    assert found.verdicts["alarm"].drop_nulls().len() > 0
+    assert found.verdicts["fpr"].drop_nulls().len() > 0
 
 
 def test_a_fusion_of_other_periods_is_not_used_and_that_is_said(game, shelf):
@@ -179,7 +179,7 @@ def test_a_budget_says_in_words_and_numbers_that_a_model_saw_too_few_humans(shel
     words = done(*asked).stdout
 
     assert rows[0]["model"] == card["id"]
-    assert all(not row["above_review"] and row["alarm"] is None for row in rows)
+    assert all(not row["above_review"] and row["fpr"] is None for row in rows)
     assert "Let a person review everything the model flags" in " ".join(words.split())
 
 
@@ -192,7 +192,7 @@ def test_a_generous_budget_gives_a_threshold_that_its_own_humans_keep(game):
     )[:1]
 
     assert row["above_review"]
-    assert 0 < row["alarm"] <= 1
+    assert 0 < row["fpr"] <= 1
     assert row["upper_bound"] <= row["may_be_accused"]
 
 
@@ -204,7 +204,7 @@ def test_a_budget_from_held_out_scores_counts_each_human_once(tmp_path):
             "since": days[day],
             "until": days[day + 1],
             "detector": "d",
-            "alarm": (at + day * 100 + 1) / 400,
+            "fpr": (at + day * 100 + 1) / 400,
         }
         for at in range(100)
         for day in (0, 1)
@@ -223,7 +223,7 @@ def test_a_budget_from_held_out_scores_counts_each_human_once(tmp_path):
     assert (row["humans"], row["fewest_days"], row["accused"]) == (100, 2.0, 0)
     assert row["upper_bound"] == pytest.approx(15 * (1 - 0.05 ** (1 / 100)), rel=1e-6)
     assert row["upper_bound"] <= row["may_be_accused"] == 0.5
-    assert row["alarm"] < 1 / 400
+    assert row["fpr"] < 1 / 400
 
 
 def january(place, days, *, characters=1, people=300):
@@ -234,7 +234,7 @@ def january(place, days, *, characters=1, people=300):
             "since": f"2026-01-{day:02}T00:00:00Z",
             "until": f"2026-01-{day + 1:02}T00:00:00Z",
             "detector": "d",
-            "alarm": (at * characters + own + 1) / (people * characters + 1),
+            "fpr": (at * characters + own + 1) / (people * characters + 1),
         }
         for at in range(people)
         for own in range(characters)

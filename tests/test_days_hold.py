@@ -1,7 +1,7 @@
-"""The promise of a verdict's alarm on days made of several rows (synthetic people whose short days look like a bot's).
+"""The promise of a verdict's FPR on days made of several rows (synthetic people whose short days look like a bot's).
 
 The people of a reference and fresh ones are drawn alike. Over many drawings at most one fresh human day in twenty may
-have an alarm of 1 in 20, of all days as of short ones alone.
+have an FPR of 1 in 20, of all days as of short ones alone.
 """
 
 from dataclasses import replace
@@ -55,7 +55,7 @@ def parts_of(known, fresh, days):
         pl.lit("chunk").alias("detector"),
         pl.lit("chunk@1").alias("model"),
         "probability",
-        pl.Series("alarm", reference.alarm(fresh["held_out"].to_numpy())),
+        pl.Series("fpr", reference.fpr(fresh["held_out"].to_numpy())),
         pl.lit(10, dtype=pl.Int64).alias("events"),
     )
     return roll_up(scores, {"chunk@1": ModelInfo("chunk", "actions", 0.5, days)}, Clock(DAY), 0.3)
@@ -68,9 +68,9 @@ def reached(days_of, *, a_month=False):
         draw = np.random.default_rng(seed)
         known = people(draw, KNOWN, 3 if a_month else 1)
         parts = parts_of(known, people(draw, FRESH), days_of(known))
-        alarm = combine(parts, 0.3, 0.5).join(parts.select("actor", "rows"), on="actor")
-        for at, part in enumerate((alarm, alarm.filter(pl.col("rows") <= SHORT))):
-            found[at] += (part["alarm"] <= PROMISE).sum(), part.height
+        fpr = combine(parts, 0.3, 0.5).join(parts.select("actor", "rows"), on="actor")
+        for at, part in enumerate((fpr, fpr.filter(pl.col("rows") <= SHORT))):
+            found[at] += (part["fpr"] <= PROMISE).sum(), part.height
     return found.tolist()
 
 
@@ -108,12 +108,12 @@ def one_length(days):
     return replace(days, by_length={1: days.pooled})
 
 
-def test_a_family_agrees_by_the_alarm_of_its_whole_day():
+def test_a_family_agrees_by_the_fpr_of_its_whole_day():
     draw = np.random.default_rng(1)
     known = people(draw, KNOWN)
     parts = parts_of(known, people(draw, FRESH), whole_days(known))
 
-    assert by_family(parts)["own_alarm"].to_list() == parts["alarm"].to_list()
+    assert by_family(parts)["own_fpr"].to_list() == parts["fpr"].to_list()
     assert parts["voices"].unique().to_list() == [1]
 
 
@@ -135,7 +135,7 @@ def test_periods_of_another_length_or_clock_are_not_ranked_among_days():
         *("actor", "since", "until", "probability"),
         detector=pl.lit("chunk"),
         model=pl.lit("chunk@1"),
-        alarm=pl.lit(0.3),
+        fpr=pl.lit(0.3),
         events=pl.lit(10, dtype=pl.Int64),
     )
     infos = {"chunk@1": ModelInfo("chunk", "actions", 0.5, whole)}
@@ -143,7 +143,7 @@ def test_periods_of_another_length_or_clock_are_not_ranked_among_days():
     for cut, ranked in ((Clock(DAY), False), (Clock(7 * DAY, "Asia/Seoul"), False), (Clock(DAY, "Asia/Seoul"), True)):
         parts = roll_up(scores, infos, cut, 0.3)
         assert (parts["voices"].max() == 1) is ranked
-        assert (parts["alarm"].n_unique() > 1) is ranked
+        assert (parts["fpr"].n_unique() > 1) is ranked
 
 
 def test_a_day_longer_than_any_humans_is_compared_with_the_longest():
@@ -151,7 +151,7 @@ def test_a_day_longer_than_any_humans_is_compared_with_the_longest():
     whole = Days.of(people(draw, KNOWN), None)
     longest = max(whole.by_length)
 
-    assert whole.alarm(np.array([9.0]), np.array([1000]))[0] == 1 / (whole.by_length[longest].humans + 1)
+    assert whole.fpr(np.array([9.0]), np.array([1000]))[0] == 1 / (whole.by_length[longest].humans + 1)
     assert whole.by_length[longest].humans >= 0.2 * whole.pooled.humans
 
 
@@ -193,13 +193,13 @@ def test_days_that_were_tampered_with_are_refused_in_one_line(key, value):
     assert "\n" not in str(refused.value)
 
 
-def test_a_budget_counts_a_person_by_the_lowest_alarm_of_its_whole_days():
+def test_a_budget_counts_a_person_by_the_lowest_fpr_of_its_whole_days():
     rows = people(np.random.default_rng(7), 30, 3).with_columns(group="account " + pl.col("actor").str.slice(0, 2))
     whole = Days.of(rows, None)
 
     counted = whole.people(rows)
 
     parts = parts_of(rows, rows, whole).with_columns(group="account " + pl.col("actor").str.slice(0, 2))
-    lowest = parts.group_by("group").agg(pl.col("alarm").min())["alarm"].sort().to_list()
+    lowest = parts.group_by("group").agg(pl.col("fpr").min())["fpr"].sort().to_list()
     assert list(counted.lowest) == pytest.approx(lowest)
     assert set(counted.days) == {3.0}

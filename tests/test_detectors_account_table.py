@@ -290,7 +290,7 @@ def test_an_option_nothing_can_be_learned_with_is_refused(option, value):
         AccountTableDetector(feature=FEATURE, **{option: value})
 
 
-def test_an_alarm_promised_to_accounts_is_never_below_one_promised_to_rows():
+def test_an_fpr_promised_to_accounts_is_never_below_one_promised_to_rows():
     """Ten rows an account: whoever has several is judged by the most bot-like of them."""
     grouped = LABELS.with_columns(group=pl.col("actor").str.extract(r"(\D+\d*)\d$"))
     rows, accounts = (
@@ -298,11 +298,11 @@ def test_an_alarm_promised_to_accounts_is_never_below_one_promised_to_rows():
         for promise in ("row", "account")
     )
 
-    alarms = [fitted.score(TABLE)["alarm"] for fitted in (rows, accounts)]
+    fprs = [fitted.score(TABLE)["fpr"] for fitted in (rows, accounts)]
 
     assert accounts.reference.humans == 16
     assert rows.reference.humans == 160
-    assert (alarms[1] >= alarms[0] - 1e-12).all()
+    assert (fprs[1] >= fprs[0] - 1e-12).all()
 
 
 def test_the_card_says_on_which_steps_people_are_too_few_for_1_in_100(model):

@@ -173,8 +173,8 @@ def test_bots_and_humans_are_told_apart_on_actors_never_seen(model):
     assert model.validation["auc"] > 0.85
 
 
-def test_alarm_never_falls_below_what_so_many_humans_can_show(model, chunks):
-    assert model.score(chunks)["alarm"].min() >= 1 / 15
+def test_fpr_never_falls_below_what_so_many_humans_can_show(model, chunks):
+    assert model.score(chunks)["fpr"].min() >= 1 / 15
 
 
 def test_many_chunks_are_thinned_evenly():

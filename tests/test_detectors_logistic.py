@@ -100,7 +100,7 @@ def test_too_little_play_is_not_judged(model):
         pl.lit(None, dtype=pl.Float64).alias("self_sim"), pl.lit(12).alias("windows")
     )
 
-    assert model.score(row).select("probability", "alarm").row(0) == (None, None)
+    assert model.score(row).select("probability", "fpr").row(0) == (None, None)
     evidence = model.explain(row)
     assert evidence["weight"].null_count() == evidence.height
     assert "Too little play to judge: only 12 minutes were measured." in evidence["says"].to_list()
@@ -264,12 +264,12 @@ def test_a_human_seen_on_many_days_is_still_one_human():
 
     assert model.reference.humans == 30
     assert len(model.reference.values) == 150
-    assert model.score(extreme)["alarm"].item() >= 1 / 31
+    assert model.score(extreme)["fpr"].item() >= 1 / 31
 
 
-def test_alarms_of_fresh_humans_are_as_frequent_as_they_say():
+def test_fprs_of_fresh_humans_are_as_frequent_as_they_say():
     model = AccountDay(NUMBERS).fit(account_days(100, 100, 2, seed=1), labels_of(100, 100))
-    fresh = model.score(account_days(0, 1000, 1, seed=2))["alarm"]
+    fresh = model.score(account_days(0, 1000, 1, seed=2))["fpr"]
 
     for level in (0.05, 0.1, 0.3):
         realised = (fresh <= level).mean()
@@ -329,28 +329,28 @@ def test_a_second_of_overlap_labels_a_period():
     values=st.lists(st.floats(-50, 50), min_size=1, max_size=40),
     decisions=st.lists(st.floats(-60, 60), min_size=1, max_size=20),
 )
-def test_alarm_is_never_below_one_in_n_plus_one_and_falls_with_the_decision(values, decisions):
+def test_fpr_is_never_below_one_in_n_plus_one_and_falls_with_the_decision(values, decisions):
     reference = Reference(tuple(sorted(values)), (1.0,) * len(values), len(values))
     rising = np.sort(np.array(decisions))
 
-    alarms = reference.alarm(rising)
+    fprs = reference.fpr(rising)
 
-    assert alarms.min() >= 1 / (len(values) + 1)
-    assert alarms.max() <= 1.0
-    assert (np.diff(alarms) <= 0).all()
-    for decision, alarm in zip(rising, alarms, strict=True):
-        assert alarm == (sum(value >= decision for value in values) + 1) / (len(values) + 1)
+    assert fprs.min() >= 1 / (len(values) + 1)
+    assert fprs.max() <= 1.0
+    assert (np.diff(fprs) <= 0).all()
+    for decision, fpr in zip(rising, fprs, strict=True):
+        assert fpr == (sum(value >= decision for value in values) + 1) / (len(values) + 1)
 
 
 @given(periods=st.lists(st.integers(1, 7), min_size=1, max_size=12), decision=st.floats(-3, 3))
-def test_alarm_counts_each_human_once_however_many_periods(periods, decision):
+def test_fpr_counts_each_human_once_however_many_periods(periods, decision):
     draw = np.random.default_rng(sum(periods))
     pairs = sorted((float(draw.normal()), 1 / count) for count in periods for _ in range(count))
     reference = Reference(tuple(value for value, _ in pairs), tuple(weight for _, weight in pairs), len(periods))
 
-    alarm = float(reference.alarm(np.array([decision]))[0])
+    fpr = float(reference.fpr(np.array([decision]))[0])
 
-    assert 1 / (len(periods) + 1) <= alarm <= 1.0
+    assert 1 / (len(periods) + 1) <= fpr <= 1.0
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1e9)), min_size=1, max_size=70))
@@ -369,7 +369,7 @@ def test_any_scores_stay_between_nought_and_one(model, seed, days):
     scores = model.score(account_days(3, 3, days, seed).with_columns(pl.col("self_sim") * (seed % 7)))
 
     assert scores["probability"].is_between(0.0, 1.0).all()
-    assert scores["alarm"].is_between(1 / (model.reference.humans + 1), 1.0).all()
+    assert scores["fpr"].is_between(1 / (model.reference.humans + 1), 1.0).all()
 
 
 def test_scoring_imports_no_scikit_learn():

@@ -241,14 +241,14 @@ def test_a_score_is_the_verdict_of_the_tree(model, windows):
     assert (
         scores["probability"].to_numpy() == np.where(called, model.reference.if_bot, model.reference.if_human)
     ).all()
-    assert (scores["alarm"].to_numpy() == np.where(called, model.reference.alarm(), 1.0)).all()
+    assert (scores["fpr"].to_numpy() == np.where(called, model.reference.fpr(), 1.0)).all()
     assert (scores["events"] == model.feature.options["win"]).all()
 
 
-def test_an_alarm_counts_each_human_once_and_this_one_as_one_more(model):
+def test_an_fpr_counts_each_human_once_and_this_one_as_one_more(model):
     shares = [1 - model.validation["traces"][f"actor:{name}"]["accuracy"] for name in HUMANS]
 
-    assert model.reference.alarm() == pytest.approx((sum(shares) + 1) / 5)
+    assert model.reference.fpr() == pytest.approx((sum(shares) + 1) / 5)
 
 
 def test_evidence_adds_up_to_the_log_odds_of_the_probability(model, windows):

@@ -17,10 +17,10 @@ def seen(kinds, actors=200):
 
 
 def scores(flagged, actors=PEOPLE, unjudged=0):
-    """The first so many have an alarm of 1 %, the others of 50 %, the last ones none."""
-    alarms = [0.01 if at < flagged else 0.5 for at in range(len(actors) - unjudged)] + [None] * unjudged
-    columns = {"alarm": alarms, "probability": [None if alarm is None else 1 - alarm for alarm in alarms]}
-    return pl.DataFrame({"actor": actors, **columns}, schema_overrides={"alarm": pl.Float64, "probability": pl.Float64})
+    """The first so many have an FPR of 1 %, the others of 50 %, the last ones none."""
+    fprs = [0.01 if at < flagged else 0.5 for at in range(len(actors) - unjudged)] + [None] * unjudged
+    columns = {"fpr": fprs, "probability": [None if fpr is None else 1 - fpr for fpr in fprs]}
+    return pl.DataFrame({"actor": actors, **columns}, schema_overrides={"fpr": pl.Float64, "probability": pl.Float64})
 
 
 USUAL = seen(KINDS)
@@ -98,10 +98,10 @@ def test_a_silent_sensor_and_a_log_with_far_fewer_events_are_faults():
 
 
 @pytest.mark.parametrize(("flagged", "doubted"), [(32, False), (33, True)], ids=["16 %", "16.5 %"])
-def test_known_people_with_a_small_alarm_beyond_twice_its_promise_and_chance_are_a_doubt(flagged, doubted):
+def test_known_people_with_a_small_fpr_beyond_twice_its_promise_and_chance_are_a_doubt(flagged, doubted):
     look = replace(QUIET, scores=scores(flagged))
 
-    assert names(look) == ["alarms"] * doubted  # 10 % + 3 · √(0.1 · 0.9 / 200) = 16.4 %
+    assert names(look) == ["fprs"] * doubted  # 10 % + 3 · √(0.1 · 0.9 / 200) = 16.4 %
     assert names(look, times=20.0) == []
 
 
@@ -109,12 +109,12 @@ def test_few_known_people_say_nothing():
     look = replace(QUIET, scores=scores(9), humans=frozenset(PEOPLE[:9]))
 
     assert names(look) == []
-    assert names(replace(look, scores=scores(10), humans=frozenset(PEOPLE[:10]))) == ["alarms"]
+    assert names(replace(look, scores=scores(10), humans=frozenset(PEOPLE[:10]))) == ["fprs"]
 
 
 @pytest.mark.parametrize(("flagged", "bots", "doubted"), [(80, 0.0, False), (95, 0.0, True), (95, 0.5, False)])
-def test_where_nobody_is_known_more_small_alarms_than_the_thinkable_bots_explain_are_a_doubt(flagged, bots, doubted):
-    assert names(replace(QUIET, scores=scores(flagged), humans=frozenset(), bots=bots)) == ["alarms"] * doubted
+def test_where_nobody_is_known_more_small_fprs_than_the_thinkable_bots_explain_are_a_doubt(flagged, bots, doubted):
+    assert names(replace(QUIET, scores=scores(flagged), humans=frozenset(), bots=bots)) == ["fprs"] * doubted
 
 
 def test_an_actor_with_many_rows_is_one_witness():

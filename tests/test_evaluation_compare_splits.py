@@ -171,8 +171,8 @@ def test_watching_people_for_long_does_not_flag_more_of_them():
 
 
 def test_a_promise_that_is_not_kept_shows():
-    humans = pl.DataFrame({"actor": [f"h{at}" for at in range(200)], "alarm": np.linspace(0.001, 0.5, 200)})
-    kept = humans.with_columns(alarm=pl.col("alarm") * 2)
+    humans = pl.DataFrame({"actor": [f"h{at}" for at in range(200)], "fpr": np.linspace(0.001, 0.5, 200)})
+    kept = humans.with_columns(fpr=pl.col("fpr") * 2)
 
     def realised(frame):
         scores = frame.with_columns(bot=False, detector=pl.lit("one"))

@@ -7,8 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import pytest
-from gamewarden.evaluation.plans import Ground
-from gamewarden.evaluation.side_by_side import compare
 
 from gamewarden.detectors.logistic.recipe import AccountDay
 from gamewarden.errors import FitError

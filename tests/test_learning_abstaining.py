@@ -35,13 +35,13 @@ def test_absent_is_not_zero(model):
     assert said["says"].unique().to_list() == [PHRASES[ROLE].unseen]
 
 
-def test_fresh_people_without_the_column_reach_an_alarm_as_often_as_it_says(model):
+def test_fresh_people_without_the_column_reach_an_fpr_as_often_as_it_says(model):
     people = account_days(0, 1500, days=1, seed=77)
 
     for shown in (people, without(people, ROLE), without(people, ROLE, "main_char_level")):
-        alarms = model.score(shown)["alarm"].to_numpy()
+        fprs = model.score(shown)["fpr"].to_numpy()
         for promised in (0.05, 0.1, 0.3):
-            assert np.mean(alarms <= promised) <= promised + 4 * np.sqrt(promised * (1 - promised) / 200)
+            assert np.mean(fprs <= promised) <= promised + 4 * np.sqrt(promised * (1 - promised) / 200)
 
 
 def test_rows_with_nothing_missing_score_as_if_no_column_could_abstain(model):

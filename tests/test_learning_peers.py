@@ -32,16 +32,16 @@ def crowd(accounts, seed):
     return pl.DataFrame({"actor": np.arange(whose.size), "group": named, "hours": hours, "held_out": decision})
 
 
-def alarms(known, fresh, promise, ladders):
+def fprs(known, fresh, promise, ladders):
     people = as_persons(known, promise)
     peers = Peers.of(ladders, people)
-    return peers.alarm(fresh, fresh["held_out"].to_numpy(), reference_of(people))
+    return peers.fpr(fresh, fresh["held_out"].to_numpy(), reference_of(people))
 
 
-def flagged(fresh, alarm, where):
-    """How many accounts have a row with an alarm of 1 in 100 there, and how many have a row there."""
-    told = fresh.with_columns(alarm=pl.Series(alarm)).filter(where).group_by("group").agg(pl.col("alarm").min())
-    return int((told["alarm"] <= 0.01).sum()), told.height
+def flagged(fresh, fpr, where):
+    """How many accounts have a row with an FPR of 1 in 100 there, and how many have a row there."""
+    told = fresh.with_columns(fpr=pl.Series(fpr)).filter(where).group_by("group").agg(pl.col("fpr").min())
+    return int((told["fpr"] <= 0.01).sum()), told.height
 
 
 def many_splits(promise, ladders, where=ANYWHERE, splits=40):
@@ -54,7 +54,7 @@ def many_splits(promise, ladders, where=ANYWHERE, splits=40):
     for seed in range(splits):
         known = pl.Series(np.random.default_rng(seed).random(2000) < 0.6)[everybody["group"].cast(pl.Int64)]
         fresh = everybody.filter(~known)
-        hits, seen = flagged(fresh, alarms(everybody.filter(known), fresh, promise, ladders), where)
+        hits, seen = flagged(fresh, fprs(everybody.filter(known), fresh, promise, ladders), where)
         found, people = found + hits, people + seen
     return found, 0.01 * people + 4.5 * 1.5 * np.sqrt(0.01 * people)
 
@@ -92,24 +92,24 @@ def test_a_person_with_several_rows_on_a_step_counts_once_there_with_the_most_bo
     peers = Peers.of((HOURS,), known)
 
     assert peers.counts() == {"hours below 4": 2, "hours from 10": 1}
-    told = peers.alarm(rows(("x", 1, 1.0), ("x", 12, 1.0)), np.array([1.0, 1.0]), reference_of(known))
+    told = peers.fpr(rows(("x", 1, 1.0), ("x", 12, 1.0)), np.array([1.0, 1.0]), reference_of(known))
     assert told.tolist() == pytest.approx([2 / 3, 1.0])
 
 
-def test_an_alarm_is_never_below_the_share_among_all_people():
+def test_an_fpr_is_never_below_the_share_among_all_people():
     known, fresh = crowd(300, 1), crowd(300, 2)
 
-    pooled, stepped = (alarms(known, fresh, "account", ladders) for ladders in ((), (HOURS,)))
+    pooled, stepped = (fprs(known, fresh, "account", ladders) for ladders in ((), (HOURS,)))
 
     assert (stepped >= pooled).all()
     assert (stepped > pooled).any()
 
 
-def test_where_no_human_stood_the_alarm_is_1():
+def test_where_no_human_stood_the_fpr_is_1():
     known = rows(("a", 1, 0.0), ("b", 2, 1.0))
     stranger = rows(("x", 12, 9.0), ("y", None, 9.0))
 
-    told = Peers.of((HOURS,), known).alarm(stranger, np.array([9.0, 9.0]), reference_of(known))
+    told = Peers.of((HOURS,), known).fpr(stranger, np.array([9.0, 9.0]), reference_of(known))
 
     assert told.tolist() == [1.0, 1.0]
 

@@ -6,7 +6,7 @@ import pytest
 
 from gamewarden.detectors.logistic.recipe import AccountDay
 from gamewarden.learning.ranges import Ranges
-from gamewarden.verdicts.points import CONSERVATIVE, PROGRESSIVE, Points
+from gamewarden.verdicts.points import ACT, WATCH, OperatingPoints
 from made_up import GivenNumbers, account_days, labels_of
 
 
@@ -48,8 +48,8 @@ def test_a_day_beyond_all_training_days_is_marked_in_its_score_and_stays_the_sam
     assert crowd["far"].null_count() == crowd.height - 1
 
 
-@pytest.mark.parametrize(("far", "point"), [(None, CONSERVATIVE), ("account-day", PROGRESSIVE)])
+@pytest.mark.parametrize(("far", "point"), [(None, ACT), ("account-day", WATCH)])
 def test_what_lies_far_from_training_reaches_no_more_than_watching(far, point):
-    verdict = pl.DataFrame({"alarm": [0.0001], "agree": [2], "far": [far]}, schema_overrides={"far": pl.String})
+    verdict = pl.DataFrame({"fpr": [0.0001], "agree": [2], "far": [far]}, schema_overrides={"far": pl.String})
 
-    assert Points().reached(verdict).to_list() == [point]
+    assert OperatingPoints().reached(verdict).to_list() == [point]

@@ -1,4 +1,4 @@
-"""Humans by style: what an alarm compares with, and what a stored model says of it."""
+"""Humans by style: what an FPR compares with, and what a stored model says of it."""
 
 from dataclasses import replace
 
@@ -31,9 +31,9 @@ def humans(*rows):
     )
 
 
-def alarm(references, table):
+def fpr(references, table):
     pooled = Reference.of(table)
-    return references.alarm(table, table["held_out"].to_numpy(), pooled)
+    return references.fpr(table, table["held_out"].to_numpy(), pooled)
 
 
 def test_a_row_is_compared_with_people_of_its_style_and_never_with_fewer_than_all():
@@ -43,7 +43,7 @@ def test_a_row_is_compared_with_people_of_its_style_and_never_with_fewer_than_al
 
     # a: 1 of 2 hard-core ones and itself, 2/3; c: 1 of 3 veterans (2/4), but 3 of all 5 (4/6).
     assert references.counts() == {"hard-core": 2, "veteran": 3}
-    assert alarm(references, table)[[0, 2]].tolist() == pytest.approx([2 / 3, 4 / 6])
+    assert fpr(references, table)[[0, 2]].tolist() == pytest.approx([2 / 3, 4 / 6])
 
 
 def test_a_human_in_two_styles_counts_once_in_each():
@@ -60,10 +60,10 @@ def test_of_a_style_that_no_human_had_nothing_can_be_said():
     references = StyleReferences.of(Styles(), humans(("a", 2, 0.0)))
     stranger = humans(("x", 20, 9.0))
 
-    assert references.alarm(stranger, np.array([9.0]), Reference.of(humans(("a", 2, 0.0)))).tolist() == [1.0]
+    assert references.fpr(stranger, np.array([9.0]), Reference.of(humans(("a", 2, 0.0)))).tolist() == [1.0]
 
 
-def test_the_card_says_how_low_an_alarm_can_be_for_each_style(model):
+def test_the_card_says_how_low_an_fpr_can_be_for_each_style(model):
     (sentence,) = (line for line in model.card.weaknesses if "same style of play" in line)
 
     for style, people in model.styles.counts().items():
@@ -81,7 +81,7 @@ def test_a_model_from_before_there_were_styles_is_read_and_scores_as_it_did(mode
     old = detectors.load_model(values)
 
     table = account_days(5, 5, seed=3)
-    assert old.score(table)["alarm"].equals(replace(model, styles=None).score(table)["alarm"])
+    assert old.score(table)["fpr"].equals(replace(model, styles=None).score(table)["fpr"])
 
 
 @pytest.mark.parametrize(

@@ -193,8 +193,8 @@ def test_a_day_on_which_a_common_kind_went_silent_is_not_judged(place, detector)
     found, _ = kept(place, detector, source)
     told = pipeline.score(readers.open(source), place.models(detector))
 
-    assert found.filter(since=START)["alarm"].null_count() == 0
-    assert found.filter(since=second)["alarm"].count() == 0
+    assert found.filter(since=START)["fpr"].null_count() == 0
+    assert found.filter(since=second)["fpr"].count() == 0
     assert any(
         "2026-03-02: 100% of the events are of known kinds, and combat.kill never occur" in r for r in told.notes
     )
@@ -221,8 +221,8 @@ def test_days_of_another_vocabulary_do_not_keep_a_model_from_those_it_knows(plac
 
     found, _ = kept(place, detector, source)
 
-    assert found.filter(since=START)["alarm"].null_count() == 0
-    assert found.filter(since=second)["alarm"].count() == 0
+    assert found.filter(since=START)["fpr"].null_count() == 0
+    assert found.filter(since=second)["fpr"].count() == 0
 
 
 def test_a_mapping_cannot_promise_what_never_comes(place, tmp_path):
@@ -240,5 +240,5 @@ def test_there_is_no_verdict_on_part_of_a_day_whoever_speaks(place, detector):
     found, _ = kept(place, detector, cut)
 
     assert found.filter(since=START)["covered"].max() < 0.7
-    assert found.filter(since=START)["alarm"].count() == 0
-    assert found.filter(since=START + timedelta(days=1))["alarm"].null_count() == 0
+    assert found.filter(since=START)["fpr"].count() == 0
+    assert found.filter(since=START + timedelta(days=1))["fpr"].null_count() == 0

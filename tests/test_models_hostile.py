@@ -37,7 +37,7 @@ def _of_ground(name):
     """A model of the contract tests' ground, and a row that it can judge."""
     ground = ground_of(name)
     model = recipe_of(name).fit(ground.table, ground.labels)
-    return model, ground.table.filter(model.score(ground.table)["alarm"].is_not_null())[:1]
+    return model, ground.table.filter(model.score(ground.table)["fpr"].is_not_null())[:1]
 
 
 @pytest.fixture(scope="module")

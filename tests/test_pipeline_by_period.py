@@ -197,7 +197,7 @@ def made_up(actors, days):
                 "since": [begin] * actors,
                 "until": [begin + timedelta(days=1)] * actors,
                 "probability": [number / actors for number in range(actors)],
-                "alarm": [None if number % 5 == day else 1 - number / actors for number in range(actors)],
+                "fpr": [None if number % 5 == day else 1 - number / actors for number in range(actors)],
                 "agree": [number % 2 for number in range(actors)],
                 "streak": [day] * actors,
                 "covered": [1.0] * actors,

@@ -209,7 +209,7 @@ def test_labels_that_say_nothing_give_no_valid_model(game):
 
     assert validated
     assert all("below the floor of 0.85" in record["failures"][0] for record in validated)
-    assert "known humans have an alarm of 5% or less" in done.periods["doubts"][0]  # half of the bots are called human
+    assert "known humans have an FPR of 5% or less" in done.periods["doubts"][0]  # half of the bots are called human
     assert standing(game) == first
 
 
@@ -378,12 +378,12 @@ PEOPLE = 70
 
 
 def people_accused(place, day):
-    """How many of the people have an alarm of 5 % or less under the model that scored the day last."""
+    """How many of the people have an FPR of 5 % or less under the model that scored the day last."""
     steps = steps_on(place, day)
     scored = steps.get("rescore") or steps["score"]
     kept = f"{scored['period']}-{scored['content']}"
     scores = Upkeep(place / "models", "account-day").scores(kept, scored["model"])
-    return scores.filter(pl.col("actor").str.starts_with("human") & (pl.col("alarm") <= 0.05)).height
+    return scores.filter(pl.col("actor").str.starts_with("human") & (pl.col("fpr") <= 0.05)).height
 
 
 def reasons_told(place, day):

@@ -9,7 +9,7 @@ from gamewarden.presentation.listing import Layout, for_person, for_pipe, left_o
 from gamewarden.presentation.widths import cells, wrapped
 
 REASONS = "Every minute looks almost like every other; Online longer than nearly all humans; Acts faster than most"
-LAYOUT = Layout(("actor", "probability", "alarm", "point"), ("reasons",))
+LAYOUT = Layout(("actor", "probability", "fpr", "point"), ("reasons",))
 BOXES = set("│┃┏━┓┡╇┩└┴┘─")
 
 
@@ -19,8 +19,8 @@ def ranking(names=("u0000487", "u0000578")):
         {
             "actor": list(names),
             "probability": [0.9969] * rows,
-            "alarm": [0.0289] * rows,
-            "point": ["progressive"] * rows,
+            "fpr": [0.0289] * rows,
+            "point": ["watch"] * rows,
             "self_sim": [0.99821] * rows,
             "level": [46.0] * rows,
             "play_minutes": [1912.2] * rows,
@@ -43,7 +43,7 @@ def test_a_list_fits_the_terminal_and_reasons_stand_under_their_row():
 def test_columns_are_dropped_by_importance_and_named():
     shown = for_person(ranking(), 48, LAYOUT)
 
-    assert shown.head.split() == ["actor", "probability", "alarm", "point"]
+    assert shown.head.split() == ["actor", "probability", "fpr", "point"]
     assert shown.dropped == ("self sim", "level", "play minutes", "zone", "note")
     assert left_out(3, shown.dropped, 48) == (
         "Not shown: 3 more rows; no room at 48 columns for self sim, level, play minutes, zone, note. "

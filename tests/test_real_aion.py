@@ -66,9 +66,9 @@ def strangers(recipe, rows):
 
 def flagged(model, people):
     """How many accounts of these rows reach 1 in 100, and the chance of so many if the promise holds."""
-    told = people.select("group", alarm=model.score(people.drop("bot", "group"))["alarm"])
-    accounts = told.group_by("group").agg(pl.col("alarm").min())
-    hits, known = int((accounts["alarm"] <= 0.01).sum()), model.reference.humans
+    told = people.select("group", fpr=model.score(people.drop("bot", "group"))["fpr"])
+    accounts = told.group_by("group").agg(pl.col("fpr").min())
+    hits, known = int((accounts["fpr"] <= 0.01).sum()), model.reference.humans
     return hits, chance_beside(hits, accounts.height, math.floor(0.01 * (known + 1)) - 1, known)
 
 

@@ -15,7 +15,7 @@ RESULTS = {
     "splits": [ROW],
     "families": [],
     "people": [],
-    "alarms": [],
+    "fprs": [],
     "labels": [{"source": "rater", "labels": 3}],
     "warnings": ["one"],
     "notes": [],

@@ -11,14 +11,14 @@ from gamewarden.errors import ConfigError
 from gamewarden.verdicts.budget import Budget, Humans, cost_threshold, threshold
 
 
-def humans(count, days=30.0, alarms=None, smallest=()):
-    """So many people: the most bot-like has the alarm 2 / (n + 1)."""
-    own = [(place + 2) / (count + 1) for place in range(count)] if alarms is None else alarms
+def humans(count, days=30.0, fprs=None, smallest=()):
+    """So many people: the most bot-like has the FPR 2 / (n + 1)."""
+    own = [(place + 2) / (count + 1) for place in range(count)] if fprs is None else fprs
     return Humans("account-day@1", own, [days] * count, smallest)
 
 
 def allowed(budget, count, days=30.0):
-    """How many of so many people, all with alarms of their own, the threshold reaches."""
+    """How many of so many people, all with FPRs of their own, the threshold reaches."""
     return threshold(budget, humans(count, days))["accused"]
 
 
@@ -37,7 +37,7 @@ def test_humans_who_were_seen_on_a_day_are_needed_thirty_times_as_often():
 def test_too_few_humans_allow_nothing_above_review_and_say_how_many_are_missing():
     row = threshold(Budget(2, 300_000), humans(5_000))
 
-    assert (row["alarm"], row["above_review"], row["humans_needed"]) == (None, False, 449_359)
+    assert (row["fpr"], row["above_review"], row["humans_needed"]) == (None, False, 449_359)
     assert "449,359" in row["says"]
     assert "review everything the model flags" in row["says"]
 
@@ -54,23 +54,23 @@ def test_a_threshold_lies_just_below_the_first_human_too_many():
     row = threshold(Budget(10, 1000), humans(628))
 
     assert row["accused"] == 2
-    assert 3 / 629 < row["alarm"] < 4 / 629
-    assert row["alarm"] == 0.00635  # 4 / 629 is 0.00636
+    assert 3 / 629 < row["fpr"] < 4 / 629
+    assert row["fpr"] == 0.00635  # 4 / 629 is 0.00636
     assert row["upper_bound"] == pytest.approx(0.01, abs=1e-4)
     assert row["upper_bound"] <= row["may_be_accused"]
 
 
 def test_humans_who_look_alike_are_accused_together_or_not_at_all():
-    row = threshold(Budget(10, 1000), humans(628, alarms=[0.008] * 628))
+    row = threshold(Budget(10, 1000), humans(628, fprs=[0.008] * 628))
 
     assert row["accused"] == 0
-    assert row["alarm"] < 0.008
+    assert row["fpr"] < 0.008
 
 
 def test_the_number_a_person_reads_reaches_nobody_more_than_the_threshold():
-    row = threshold(Budget(10, 1000), humans(628, alarms=[0.0012341, 0.0012342, *[0.0012343] * 626]))
+    row = threshold(Budget(10, 1000), humans(628, fprs=[0.0012341, 0.0012342, *[0.0012343] * 626]))
 
-    read = float(row["says"].split("an alarm of ")[1].split(" ")[0])
+    read = float(row["says"].split("an FPR of ")[1].split(" ")[0])
     assert row["accused"] == 2
     assert 0.0012342 <= read < 0.0012343
 
@@ -92,9 +92,9 @@ def test_a_threshold_under_which_nobody_can_be_accused_is_none():
 
 
 def test_an_accusation_of_somebody_seen_on_a_day_weighs_thirty_times_as_much():
-    alarms, month = [0.1, *[0.5] * 199], [30.0] * 199
-    regular = Humans("d", alarms, [30.0, *month[:-1], 1.0])
-    casual = Humans("d", alarms, [1.0, *month])
+    fprs, month = [0.1, *[0.5] * 199], [30.0] * 199
+    regular = Humans("d", fprs, [30.0, *month[:-1], 1.0])
+    casual = Humans("d", fprs, [1.0, *month])
 
     assert regular.chance(0.1, 0.5) < casual.chance(0.1, 0.5)
     assert casual.chance(0.1, 0.5) == pytest.approx(chance_of_mean_at_most(1 / 200, 200, 0.5 / 30))

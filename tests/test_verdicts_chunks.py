@@ -16,7 +16,7 @@ def scores(actor="a", *probabilities, gap=0):
     for place, probability in enumerate(probabilities):
         since = START + place * HALF + (timedelta(hours=gap) if place >= len(probabilities) / 2 else timedelta())
         rows.append({"actor": actor, "since": since, "until": since + 2 * HALF, "probability": probability})
-    named = {"detector": "actions-interval", "model": "actions-interval@1", "alarm": 0.1, "events": 50}
+    named = {"detector": "actions-interval", "model": "actions-interval@1", "fpr": 0.1, "events": 50}
     return pl.DataFrame(rows, schema_overrides={"probability": pl.Float64}).with_columns(
         *(pl.lit(value).alias(name) for name, value in named.items())
     )

@@ -16,7 +16,7 @@ from gamewarden.detectors.fusion.model import FusionModel, decide
 from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.detectors.fusion.scores import Scores
 from gamewarden.errors import ConfigError, FitError, ModelError
-from gamewarden.evaluation.alarms import realised
+from gamewarden.evaluation.fprs import realised
 from gamewarden.evaluation.metrics import auc
 from gamewarden.learning.styles import Styles
 from gamewarden.presentation.card import card_markdown
@@ -24,7 +24,7 @@ from gamewarden.store import models as stored_models
 from gamewarden.tables import VERDICTS, check
 from gamewarden.verdicts.combining import by_family, combine
 from gamewarden.verdicts.periods import Clock, ModelInfo, periods_of, played, roll_up, side_by_side
-from gamewarden.verdicts.points import Points
+from gamewarden.verdicts.points import OperatingPoints
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 HALF = timedelta(minutes=30)
@@ -37,7 +37,7 @@ INFOS = {
 FUSION = Fusion(Scores(INFOS, DAY, "UTC", 0.3))
 
 
-def score(actor, detector, probability, *, alarm=0.5, since=START, span=timedelta(days=1)):
+def score(actor, detector, probability, *, fpr=0.5, since=START, span=timedelta(days=1)):
     return {
         "actor": actor,
         "since": since,
@@ -45,20 +45,19 @@ def score(actor, detector, probability, *, alarm=0.5, since=START, span=timedelt
         "detector": detector,
         "model": f"{detector}@1",
         "probability": probability,
-        "alarm": None if probability is None else alarm,
+        "fpr": None if probability is None else fpr,
         "events": 10,
     }
 
 
-def chunks(actor, *probabilities, alarm=0.5, start=START):
+def chunks(actor, *probabilities, fpr=0.5, start=START):
     return [
-        score(actor, "chunk", p, alarm=alarm, since=start + at * HALF, span=2 * HALF)
-        for at, p in enumerate(probabilities)
+        score(actor, "chunk", p, fpr=fpr, since=start + at * HALF, span=2 * HALF) for at, p in enumerate(probabilities)
     ]
 
 
 def table(*rows):
-    return pl.DataFrame(list(rows), schema_overrides={"probability": pl.Float64, "alarm": pl.Float64})
+    return pl.DataFrame(list(rows), schema_overrides={"probability": pl.Float64, "fpr": pl.Float64})
 
 
 def rolled(*rows, cut=DAYS, discount=0.3):
@@ -131,25 +130,25 @@ def test_detectors_of_one_family_share_one_voice():
 
 
 def test_one_family_that_sees_a_human_outweighs_another_that_does_not():
-    both = combine(rolled(score("a", "day", 0.9, alarm=0.001), *chunks("a", 0.1, alarm=0.6)), 0.3, 0.5)
+    both = combine(rolled(score("a", "day", 0.9, fpr=0.001), *chunks("a", 0.1, fpr=0.6)), 0.3, 0.5)
 
-    assert both["alarm"].item() == pytest.approx(0.601)
+    assert both["fpr"].item() == pytest.approx(0.601)
 
 
 def test_a_missing_detector_is_missing_and_not_zero():
-    alone = combine(rolled(score("a", "day", 0.9, alarm=0.02)), 0.3, 0.5)
-    unsure = combine(rolled(score("a", "day", 0.9, alarm=0.02), *chunks("a", None)), 0.3, 0.5)
+    alone = combine(rolled(score("a", "day", 0.9, fpr=0.02)), 0.3, 0.5)
+    unsure = combine(rolled(score("a", "day", 0.9, fpr=0.02), *chunks("a", None)), 0.3, 0.5)
 
     assert alone.equals(unsure)
-    assert alone["alarm"].item() == 0.02
+    assert alone["fpr"].item() == 0.02
 
 
 @pytest.mark.parametrize("together", [0.0, 0.6, 1.0], ids=["independent", "related", "the same"])
 @pytest.mark.parametrize("promise", [0.01, 0.1])
-def test_combined_alarms_hold_whatever_the_detectors_have_in_common(together, promise):
+def test_combined_fprs_hold_whatever_the_detectors_have_in_common(together, promise):
     draw, people = np.random.default_rng(7), 20_000
     shared = draw.normal(size=people)
-    alarms = [_uniform(np.sqrt(together) * shared + np.sqrt(1 - together) * draw.normal(size=people)) for _ in range(2)]
+    fprs = [_uniform(np.sqrt(together) * shared + np.sqrt(1 - together) * draw.normal(size=people)) for _ in range(2)]
     parts = pl.concat(
         pl.DataFrame(
             {
@@ -158,75 +157,75 @@ def test_combined_alarms_hold_whatever_the_detectors_have_in_common(together, pr
                 "until": START,
                 "family": family,
                 "evidence": 0.0,
-                "alarm": alarm,
+                "fpr": fpr,
                 "order": 0,
                 "rows": 1,
                 "voices": 1,
             }
         )
-        for family, alarm in zip(("self-similarity", "actions"), alarms, strict=True)
+        for family, fpr in zip(("self-similarity", "actions"), fprs, strict=True)
     )
 
-    reached = (combine(parts, 0.3, 0.5)["alarm"] <= promise).mean()
+    reached = (combine(parts, 0.3, 0.5)["fpr"] <= promise).mean()
 
     assert reached <= promise + 4 * np.sqrt(promise / people)
 
 
 def _uniform(normal):
-    """Ranks as alarms: the more bot-like, the lower."""
+    """Ranks as FPRs: the more bot-like, the lower."""
     return (np.argsort(np.argsort(-normal)) + 1) / normal.size
 
 
-def test_the_conservative_point_needs_two_families_and_the_progressive_one_needs_either():
+def test_the_point_to_act_needs_two_families_and_the_point_to_watch_needs_either():
     rows = [
-        *(score("both", "day", 0.99, alarm=0.0002), *chunks("both", 0.99, alarm=0.0002)),
-        score("one", "day", 0.99, alarm=0.0002),
-        *(score("torn", "day", 0.99, alarm=0.0002), *chunks("torn", 0.2, alarm=0.7)),
-        *(score("calm", "day", 0.1, alarm=0.8), *chunks("calm", 0.1, alarm=0.7)),
+        *(score("both", "day", 0.99, fpr=0.0002), *chunks("both", 0.99, fpr=0.0002)),
+        score("one", "day", 0.99, fpr=0.0002),
+        *(score("torn", "day", 0.99, fpr=0.0002), *chunks("torn", 0.2, fpr=0.7)),
+        *(score("calm", "day", 0.1, fpr=0.8), *chunks("calm", 0.1, fpr=0.7)),
         score("short", "day", None),
     ]
-    parts, points = rolled(*rows), Points()
+    parts, points = rolled(*rows), OperatingPoints()
 
     verdicts = points.verdicts(combine(parts, 0.3, 0.5), parts, periods_of(table(*rows), DAYS))
 
     reached = dict(zip(verdicts["actor"], points.reached(verdicts), strict=True))
     assert reached == {
-        "both": "conservative",
+        "both": "act",
         "calm": "neither",
-        "one": "progressive",
+        "one": "watch",
         "short": None,
-        "torn": "progressive",
+        "torn": "watch",
     }
     assert verdicts["agree"].to_list() == [2, 0, 1, 0, 1]
     check(verdicts, VERDICTS, "test")
 
 
-def test_nothing_reaches_the_conservative_point_where_the_budget_allows_nothing():
-    parts = rolled(score("a", "day", 0.999, alarm=1e-9), *chunks("a", 0.999, alarm=1e-9))
-    points = Points(conservative=0.0)
+def test_nothing_reaches_the_point_to_act_where_the_budget_allows_nothing():
+    parts = rolled(score("a", "day", 0.999, fpr=1e-9), *chunks("a", 0.999, fpr=1e-9))
+    points = OperatingPoints(act=0.0)
 
     verdicts = points.verdicts(combine(parts, 0.3, 0.5), parts, parts)
 
-    assert points.reached(verdicts).to_list() == ["progressive"]
+    assert points.reached(verdicts).to_list() == ["watch"]
 
 
 def test_a_streak_grows_while_periods_say_bot_and_an_unjudged_one_does_not_end_it():
     answers = [0.9, 0.9, None, 0.9, 0.1, 0.9]
     rows = [
-        score("a", "day", p, alarm=0.01 if p == 0.9 else 0.9, since=START + timedelta(days=at))
+        score("a", "day", p, fpr=0.01 if p == 0.9 else 0.9, since=START + timedelta(days=at))
         for at, p in enumerate(answers)
     ]
     parts = rolled(*rows)
 
-    verdicts = Points().verdicts(combine(parts, 0.3, 0.5), parts, periods_of(table(*rows), DAYS))
+    verdicts = OperatingPoints().verdicts(combine(parts, 0.3, 0.5), parts, periods_of(table(*rows), DAYS))
 
     assert verdicts["streak"].to_list() == [1, 2, 2, 3, 0, 1]
 
 
-@pytest.mark.parametrize("wrong", [{"conservative": 0.2}, {"progressive": 1.5}, {"agree": 0}], ids=str)
+@pytest.mark.parametrize("wrong", [{"act": 0.2}, {"watch": 1.5}, {"agree": 0}], ids=str)
 def test_points_that_make_no_sense_are_refused(wrong):
     with pytest.raises(ConfigError, match="verdict: "):
-        Points(**wrong)
+        OperatingPoints(**wrong)
 
 
 # A fusion learned from labels.
@@ -310,24 +309,22 @@ def test_what_a_missing_voice_would_have_said_is_expected_from_the_others(fused)
 def test_where_nobody_spoke_there_is_no_number(fused):
     silent = voices()[0].head(2).with_columns(pl.lit(None, pl.Float64).alias(name) for name in INFOS)
 
-    assert fused.score(silent).select("probability", "alarm").rows() == [(None, None)] * 2
+    assert fused.score(silent).select("probability", "fpr").rows() == [(None, None)] * 2
 
 
-def test_an_alarm_is_never_below_one_in_n_plus_one_of_its_style(fused):
-    alarms = fused.score(voices(seed=8)[0])["alarm"].drop_nulls()
+def test_an_fpr_is_never_below_one_in_n_plus_one_of_its_style(fused):
+    fprs = fused.score(voices(seed=8)[0])["fpr"].drop_nulls()
 
-    assert alarms.min() >= 1 / (max(fused.styles.counts().values()) + 1)
+    assert fprs.min() >= 1 / (max(fused.styles.counts().values()) + 1)
 
 
-def test_a_fusions_alarms_hold_for_fresh_humans_of_every_style():
+def test_a_fusions_fprs_hold_for_fresh_humans_of_every_style():
     known = [FUSION.fit(*voices(80, 500, seed=seed)) for seed in (11, 12)]
     fresh, _ = voices(0, 2000, seed=13)
 
     def kept(model):
-        alarms = (
-            model.score(fresh).drop_nulls("alarm").join(fresh.select("actor", style=Styles().tell(fresh)), on="actor")
-        )
-        return realised(alarms, model.styles.counts(), (0.05, 0.01))
+        fprs = model.score(fresh).drop_nulls("fpr").join(fresh.select("actor", style=Styles().tell(fresh)), on="actor")
+        return realised(fprs, model.styles.counts(), (0.05, 0.01))
 
     rows = pl.concat([kept(model) for model in known])
     spoilt = [replace(model, intercept=model.intercept + 2.0) for model in known]
@@ -451,10 +448,10 @@ def test_voices_stand_side_by_side_with_null_for_the_silent():
     ]
 
 
-def test_the_alarm_of_a_family_is_that_of_the_detector_that_sees_most():
-    own = by_family(rolled(score("a", "alone", 0.9, alarm=0.6), score("a", "day", 0.9, alarm=0.01)))
+def test_the_fpr_of_a_family_is_that_of_the_detector_that_sees_most():
+    own = by_family(rolled(score("a", "alone", 0.9, fpr=0.6), score("a", "day", 0.9, fpr=0.01)))
 
-    assert own["own_alarm"].item() == 0.01
+    assert own["own_fpr"].item() == 0.01
 
 
 def test_the_evidence_of_a_family_is_the_mean_of_its_detectors():
@@ -463,14 +460,14 @@ def test_the_evidence_of_a_family_is_the_mean_of_its_detectors():
     assert both == pytest.approx(by_family(rolled(score("a", "day", 0.9)))["evidence"].item() / 2)
 
 
-def test_the_alarm_is_anothers_of_the_family_where_that_one_is_silent():
-    own = by_family(rolled(score("a", "day", None), score("a", "alone", 0.9, alarm=0.03)))
+def test_the_fpr_is_anothers_of_the_family_where_that_one_is_silent():
+    own = by_family(rolled(score("a", "day", None), score("a", "alone", 0.9, fpr=0.03)))
 
-    assert own["own_alarm"].item() == 0.03
+    assert own["own_fpr"].item() == 0.03
 
 
-def test_several_scores_of_one_detector_are_an_alarm_when_their_mean_is_doubled():
-    assert by_family(rolled(*chunks("a", 0.9, 0.9, alarm=0.02)))["own_alarm"].item() == pytest.approx(0.04)
+def test_several_scores_of_one_detector_are_an_fpr_when_their_mean_is_doubled():
+    assert by_family(rolled(*chunks("a", 0.9, 0.9, fpr=0.02)))["own_fpr"].item() == pytest.approx(0.04)
 
 
 def test_hours_are_cut_as_well_as_days():

@@ -67,7 +67,7 @@ def test_a_score_that_is_missing_stays_missing():
     assert pl.DataFrame({"p": [None, 0.5]}).select(moved(pl.col("p"), 0.5, 0.1))["p"].to_list() == [None, 0.1]
 
 
-def test_alarms_do_not_depend_on_how_common_bots_are():
+def test_fprs_do_not_depend_on_how_common_bots_are():
     model, rows = fitted(), account_days(20, 20, 2, seed=6)
 
     few, many = (scored(model, rows, Prevalence(share)) for share in (0.001, 0.9))

@@ -28,13 +28,13 @@ PROFILES = pl.DataFrame(
 
 def scores_of(**probabilities):
     rows = [
-        (actor, START + day * DAY, START + (day + 1) * DAY, "account-day", "account-day@1", value, alarm, 10)
+        (actor, START + day * DAY, START + (day + 1) * DAY, "account-day", "account-day@1", value, fpr, 10)
         for actor, values in probabilities.items()
-        for day, (value, alarm) in enumerate(values)
+        for day, (value, fpr) in enumerate(values)
     ]
-    names = ("actor", "since", "until", "detector", "model", "probability", "alarm", "events")
+    names = ("actor", "since", "until", "detector", "model", "probability", "fpr", "events")
     return pl.DataFrame(
-        rows, schema=names, orient="row", schema_overrides={"probability": pl.Float64, "alarm": pl.Float64}
+        rows, schema=names, orient="row", schema_overrides={"probability": pl.Float64, "fpr": pl.Float64}
     )
 
 
@@ -61,7 +61,7 @@ def test_an_actor_has_the_probability_of_its_mean_log_odds_and_the_median_of_the
     a, b = rank(SCORES, FEATURES).filter(pl.col("actor").is_in(["a", "b"])).sort("actor").iter_rows(named=True)
 
     assert a["probability"] == pytest.approx(0.75)  # odds 9 and 1: their geometric mean is 3
-    assert a["alarm"] == pytest.approx(0.2)
+    assert a["fpr"] == pytest.approx(0.2)
     assert a["self_sim"] == pytest.approx(0.985)
     assert a["play_minutes"] == 300
     assert (b["periods"], b["periods_flagged"]) == (2, 2)
@@ -79,7 +79,7 @@ def test_too_little_play_is_no_probability():
     listed = rank(SCORES, FEATURES).filter(actor="c").row(0, named=True)
 
     assert listed["probability"] is None
-    assert listed["alarm"] is None
+    assert listed["fpr"] is None
     assert (listed["periods"], listed["periods_flagged"]) == (0, 0)
 
 

@@ -109,8 +109,8 @@ class Chunks:
 class Verdict:
     """How detectors add up, and from where on a verdict may be followed by something."""
 
-    progressive: float = _setting(0.05, "The alarm from which an actor is watched; one family of features is enough.")
-    conservative: float = _setting(0.001, "The alarm from which more than watching may follow.")
+    watch: float = _setting(0.05, "The FPR from which an actor is watched; one family of features is enough.")
+    act: float = _setting(0.001, "The FPR from which more than watching may follow.")
     agree: int = _setting(2, "So many families of features must agree, each on its own, before more may follow.")
     discount: float = _setting(0.3, "How much of a further family's evidence counts where no fusion was learned.")
 
@@ -153,8 +153,8 @@ class Maintain:
     unknown_most: float = _setting(
         0.05, "Scores are not trusted beyond this share of events new to the model, or of those it learned from gone."
     )
-    alarm: float = _setting(0.05, "The alarm whose promise is watched: so many in a hundred people, no more.")
-    alarms_most: float = _setting(2.0, "Scores are not trusted once that promise is broken so many times over.")
+    fpr: float = _setting(0.05, "The FPR whose promise is watched: so many in a hundred people, no more.")
+    fprs_most: float = _setting(2.0, "Scores are not trusted once that promise is broken so many times over.")
     bots_most: float = _setting(
         0.3, "The largest thinkable share of bots among actors, where the model did not learn from more."
     )
@@ -360,7 +360,7 @@ _LIMITS: Mapping[str, tuple[float, float]] = {
     "[maintain] common_actors": (3, _COUNT[1]),
     "[maintain] missing": (1, 1_000),
     "[maintain] consecutive": (1, 1_000),
-    "[maintain] alarm": (0.0001, 1),
+    "[maintain] fpr": (0.0001, 1),
     "[maintain] alarms_most": (1, 10_000),
     "[watch] players": (1, 100_000_000),
     "[watch] unproven": (1, 1 << 24),

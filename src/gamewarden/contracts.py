@@ -463,7 +463,7 @@ class Persons(Protocol):
 
     @property
     def lowest(self) -> tuple[float, ...]:
-        """The lowest alarm of all rows of a person."""
+        """The lowest FPR of all rows of a person."""
 
     @property
     def days(self) -> tuple[float, ...] | None:
@@ -477,7 +477,7 @@ class WholeDays(Protocol):
     def cut(self) -> Clock:
         """The periods they are of."""
 
-    def alarm(self, means: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def fpr(self, means: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """The share of human days that look at least as bot-like, by mean log-odds and number of rows."""
 
 
@@ -564,10 +564,10 @@ class Model(Protocol):
 
     @property
     def price(self) -> str:
-        """What the promise of its alarm costs, in one line; nothing where there was no choice."""
+        """What the promise of its FPR costs, in one line; nothing where there was no choice."""
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
-        """SCORES: null probability and alarm where there is too little evidence."""
+        """SCORES: null probability and FPR where there is too little evidence."""
 
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
         """EVIDENCE: one row a feature, the heaviest first.

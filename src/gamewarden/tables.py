@@ -210,7 +210,7 @@ SCORES = Schema(
         "detector": pl.String,
         "model": pl.String,
         "probability": pl.Float64,
-        "alarm": pl.Float64,
+        "fpr": pl.Float64,
         "events": pl.Int64,
         "covered": pl.Float64,  # the share of the period that the source covers, where that is known
         "far": pl.String,  # the number that lies furthest beyond what the model learned from; null where none does
@@ -242,7 +242,7 @@ VERDICTS = Schema(
         "since": TIME,
         "until": TIME,
         "probability": pl.Float64,
-        "alarm": pl.Float64,
+        "fpr": pl.Float64,
         "agree": pl.Int64,  # families of features that say bot, each on its own
         "streak": pl.Int64,  # judged periods in a row, up to this one, that say bot
         "covered": pl.Float64,  # the share of the period that the source covers, where that is known

@@ -151,20 +151,20 @@ def test_scores_are_scores_and_null_only_where_there_was_too_little_play(fitted,
 
     blind = ground_of(recipe.name).unmeasured(recipe)
     assert blind.any()
-    for name in ("probability", "alarm"):
+    for name in ("probability", "fpr"):
         assert scores[name].is_null().equals(blind.alias(name))
         assert scores[name].drop_nulls().is_between(0.0, 1.0).all()
 
 
-def test_among_players_of_one_style_a_higher_probability_never_has_a_higher_alarm(fitted, table):
+def test_among_players_of_one_style_a_higher_probability_never_has_a_higher_fpr(fitted, table):
     _, model = fitted
     told = model.peers if hasattr(model, "peers") else None if model.styles is None else model.styles.rule
     style = pl.lit("all") if told is None else told.tell(table)
 
     scores = model.score(table).with_columns(style=style).drop_nulls()
 
-    for part in scores.sort("probability", "alarm", descending=[False, True]).partition_by("style"):
-        assert part["alarm"].is_sorted(descending=True) or part["probability"].n_unique() == 1
+    for part in scores.sort("probability", "fpr", descending=[False, True]).partition_by("style"):
+        assert part["fpr"].is_sorted(descending=True) or part["probability"].n_unique() == 1
 
 
 def test_evidence_is_as_many_sentences_for_every_period(fitted, table):

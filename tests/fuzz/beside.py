@@ -55,7 +55,7 @@ def _scores(dice: Dice) -> list[Row]:
             "since": "2026-03-01T00:00:00Z",
             "until": "2026-03-02T00:00:00Z",
             "detector": "account-day",
-            "alarm": f"{dice.random():.3f}",
+            "fpr": f"{dice.random():.3f}",
             "probability": f"{dice.random():.3f}",
         }
         for _ in range(dice.choice((0, 1, 10)))

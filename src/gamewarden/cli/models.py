@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from gamewarden.verdicts.prevalence import Prevalence
 
 RANKING = Layout(
-    ("actor", "probability", "alarm", "point", "verdict", "self_sim", "play_minutes", "level", "zone"), ("reasons",)
+    ("actor", "probability", "fpr", "point", "verdict", "self_sim", "play_minutes", "level", "zone"), ("reasons",)
 )
-_SCORES = Layout(("actor", "since", "probability", "alarm", "detector", "events"))
+_SCORES = Layout(("actor", "since", "probability", "fpr", "detector", "events"))
 
 
 def _fit_command(name: str) -> click.Command:
@@ -141,7 +141,7 @@ def score(
     of them by those of sessions; a file with all the columns of an account table's model by that one, and any other
     table by whichever there are, those of events first.
 
-    `probability` is the calibrated chance of a bot where bots have the share --prevalence, `alarm` the share of
+    `probability` is the calibrated chance of a bot where bots have the share --prevalence, `fpr` the share of
     reference humans that look at least as bot-like, however common bots are. Both are empty where there is too little
     evidence to say.
     """

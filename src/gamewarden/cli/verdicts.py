@@ -43,8 +43,8 @@ def judge(
 ) -> None:
     """Judge every account and period by all detectors at once.
 
-    A fitted fusion is used where there is one of these models; otherwise the alarms of whole days are combined in a
-    way that holds whatever the detectors have in common. For each: probability, alarm, how many families of features
+    A fitted fusion is used where there is one of these models; otherwise the FPRs of whole days are combined in a
+    way that holds whatever the detectors have in common. For each: probability, FPR, how many families of features
     agree, and for how many periods in a row. A verdict is a reason to look or to ask, never a sanction.
     """
     from gamewarden import pipeline
@@ -63,7 +63,7 @@ def judge(
         present.table(found.verdicts)
     else:
         short = pipeline.judgement_in_short(found, most_rows())
-        lay_out(short, rows=found.rows, layout=Layout(("actor", "since", "probability", "alarm", "point", "agree")))
+        lay_out(short, rows=found.rows, layout=Layout(("actor", "since", "probability", "fpr", "point", "agree")))
 
 
 @click.command("fusion")
@@ -218,6 +218,6 @@ def _present_with_words(frame: "pl.DataFrame", present: Presentation) -> None:
         return
     for model, says in frame.select("model", "says").iter_rows():
         tell(f"{model}: {says}", "")
-    first = ("model", "humans", "fewest_days", "alarm", "accused", "humans_needed", "above_review", "probability")
+    first = ("model", "humans", "fewest_days", "fpr", "accused", "humans_needed", "above_review", "probability")
     flags = ("reviewed", "people", "wrong_at_most", "flags_a_month")
     present.table(frame.select(name for name in (*first, *flags) if name in frame.columns))

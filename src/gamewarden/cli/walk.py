@@ -107,7 +107,7 @@ def _tell(line: str) -> None:
 
 
 def _listed(ranked: "pl.DataFrame") -> "pl.DataFrame":
-    return ranked.select("actor", "probability", "alarm", "point", "self_sim", "level", "zone", "reasons", "truth")
+    return ranked.select("actor", "probability", "fpr", "point", "self_sim", "level", "zone", "reasons", "truth")
 
 
 def _hits(top: "pl.DataFrame", labels: "pl.DataFrame") -> str:

@@ -14,7 +14,7 @@ import polars as pl
 from gamewarden.drift.causes import EXPECTED, Seen, named, silence, vocabulary_growth
 
 UNKNOWN = 0.05  # of events in kinds the model does not know, or of those it learned from in kinds that are gone
-ALARM = 0.05  # the alarm whose promise is watched: so many people in a hundred, no more
+FPR = 0.05  # the FPR whose promise is watched: so many people in a hundred, no more
 TIMES = 2.0  # the promise counts as broken beyond this multiple
 BOTS = 0.3  # of all actors, the most that is thinkable
 UNJUDGED = 0.9  # of actors
@@ -31,7 +31,7 @@ class Rules:
     """From where on a period's scores are not to be trusted: policy, all of it."""
 
     unknown: float = UNKNOWN
-    alarm: float = ALARM
+    fpr: float = FPR
     times: float = TIMES
     bots: float = BOTS
     unjudged: float = UNJUDGED
@@ -136,17 +136,17 @@ def _gone_for(kinds: Sequence[str], share: float) -> Doubt:
 
 
 def _accused(look: Look, rules: Rules) -> Doubt | None:
-    """More people at or below an alarm than it promises: counted where people are known, else beyond all bots."""
-    flagged = _flagged_by_actor(look.scores, rules.alarm)
+    """More people at or below an FPR than it promises: counted where people are known, else beyond all bots."""
+    flagged = _flagged_by_actor(look.scores, rules.fpr)
     humans = flagged.filter(pl.col("actor").is_in(list(look.humans)))
-    most = rules.times * rules.alarm
+    most = rules.times * rules.fpr
     if humans.height >= _FEW and (share := _share_beyond(humans, most)) is not None:
-        says = f"{share:.0%} of {humans.height:,} known humans have an alarm of {rules.alarm:.0%} or less"
-        return Doubt("alarms", f"{says}; {rules.alarm:.0%} of people should.")
+        says = f"{share:.0%} of {humans.height:,} known humans have an FPR of {rules.fpr:.0%} or less"
+        return Doubt("fprs", f"{says}; {rules.fpr:.0%} of people should.")
     bots = max(rules.bots, look.bots)
-    if (share := _share_beyond(flagged, rules.alarm + (1 - rules.alarm) * bots)) is not None:
-        says = f"{share:.0%} of {flagged.height:,} actors have an alarm of {rules.alarm:.0%} or less"
-        return Doubt("alarms", f"{says}, more than {bots:.0%} bots among them could explain.")
+    if (share := _share_beyond(flagged, rules.fpr + (1 - rules.fpr) * bots)) is not None:
+        says = f"{share:.0%} of {flagged.height:,} actors have an FPR of {rules.fpr:.0%} or less"
+        return Doubt("fprs", f"{says}, more than {bots:.0%} bots among them could explain.")
     return None
 
 
@@ -158,10 +158,10 @@ def _unjudged(look: Look, rules: Rules) -> Doubt | None:
     return Doubt("unjudged", f"{actors - judged:,} of {actors:,} actors could not be judged: too little evidence.")
 
 
-def _flagged_by_actor(scores: pl.DataFrame, alarm: float) -> pl.DataFrame:
-    """Each judged actor with the share of its rows at or below an alarm: its rows are no independent witnesses."""
-    judged = scores.drop_nulls("alarm")
-    return judged.group_by("actor").agg(flagged=(pl.col("alarm") <= alarm).mean()).sort("actor")
+def _flagged_by_actor(scores: pl.DataFrame, fpr: float) -> pl.DataFrame:
+    """Each judged actor with the share of its rows at or below an FPR: its rows are no independent witnesses."""
+    judged = scores.drop_nulls("fpr")
+    return judged.group_by("actor").agg(flagged=(pl.col("fpr") <= fpr).mean()).sort("actor")
 
 
 def _share_beyond(flagged: pl.DataFrame, most: float) -> float | None:

@@ -1,4 +1,4 @@
-"""Where one figure hides several: by bot family, by group of people, by alarm, by probability, in time."""
+"""Where one figure hides several: by bot family, by group of people, by FPR, by probability, in time."""
 
 from dataclasses import dataclass
 
@@ -102,13 +102,13 @@ def by_human_group(scores: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_promise(scores: pl.DataFrame) -> pl.DataFrame:
-    """One row a detector and promised alarm: the share of held-out people's periods that really were at or below it."""
+    """One row a detector and promised FPR: the share of held-out people's periods that really were at or below it."""
     rows = []
-    humans = scores.filter(~pl.col("bot"), pl.col("alarm").is_not_null())
+    humans = scores.filter(~pl.col("bot"), pl.col("fpr").is_not_null())
     for name in detectors_in(scores):
         mine = humans.filter(detector=name)
         for promised in PROMISES:
-            rate = rate_of((mine["alarm"] <= promised + 1e-12).to_numpy(), mine["actor"])
+            rate = rate_of((mine["fpr"] <= promised + 1e-12).to_numpy(), mine["actor"])
             rows.append({"detector": name, "promised": promised, "periods": mine.height, **_caught("realised", rate)})
     return pl.DataFrame(rows, schema=_PROMISED)
 

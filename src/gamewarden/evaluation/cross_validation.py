@@ -30,7 +30,7 @@ class Evaluation:
     """The results, the held-out scores they come from, and what has to be said beside them."""
 
     summary: pl.DataFrame  # one row a detector and unit (period, actor)
-    scores: pl.DataFrame  # actor, since, until, group, fold, bot, detector, probability, alarm, evidence (log-odds)
+    scores: pl.DataFrame  # actor, since, until, group, fold, bot, detector, probability, FPR, evidence (log-odds)
     notes: tuple[str, ...]
 
 
@@ -136,7 +136,7 @@ def held_out(recipe: Fits, split: Sides, features: pl.DataFrame, labels: pl.Data
         pl.lit(split.fold).alias("fold"),
         pl.lit(recipe.name).alias("detector"),
         scored["probability"],
-        scored["alarm"],
+        scored["fpr"],
         (_log_odds(scored["probability"]) - middle).alias("evidence"),
     )
 

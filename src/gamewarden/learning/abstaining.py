@@ -43,7 +43,7 @@ class HeldOut:
         )
 
     def without(self, absent: tuple[str, ...], calibrated: Calibration, *, fitted: bool) -> Calibration:
-        """What turns a decision value without these columns into a probability and an alarm; made once."""
+        """What turns a decision value without these columns into a probability and an FPR; made once."""
         if absent not in self._known:
             self._known[absent] = self._without(absent, calibrated, fitted=fitted)
         return self._known[absent]

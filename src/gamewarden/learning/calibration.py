@@ -1,7 +1,7 @@
-"""From a method's own decision values to the two numbers of every score: a calibrated probability, and an alarm.
+"""From a method's own decision values to the two numbers of every score: a calibrated probability, and an FPR.
 
 Whatever the method, its decision values on held-out actors calibrate `probability`, and those of held-out humans are
-the reference of `alarm`.
+the reference of `fpr`.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ _SPANS = ("unit", "every", "chunk")  # options that may be microseconds
 
 @dataclass(frozen=True)
 class Calibration:
-    """What turns a decision value into a probability and an alarm: log-odds = slope × decision + offset."""
+    """What turns a decision value into a probability and an FPR: log-odds = slope × decision + offset."""
 
     slope: float
     offset: float
@@ -73,16 +73,16 @@ class Calibration:
             pl.lit(detector).alias("detector"),
             pl.lit(model).alias("model"),
             pl.Series("probability", sigmoid(self.slope * decisions + self.offset)),
-            pl.Series("alarm", self._alarms(table, decisions)),
+            pl.Series("fpr", self._fprs(table, decisions)),
         )
-        blind = [pl.when(enough).then(pl.col(name)).alias(name) for name in ("probability", "alarm")]
+        blind = [pl.when(enough).then(pl.col(name)).alias(name) for name in ("probability", "fpr")]
         return check(scores.with_columns(blind), SCORES, f"score {detector}")
 
-    def _alarms(self, table: pl.DataFrame, decisions: Floats) -> Floats:
+    def _fprs(self, table: pl.DataFrame, decisions: Floats) -> Floats:
         beside = self.peers or self.styles
         if beside is None:
-            return self.reference.alarm(decisions)
-        return beside.alarm(table, decisions, self.reference)
+            return self.reference.fpr(decisions)
+        return beside.fpr(table, decisions, self.reference)
 
 
 def counted(humans: pl.DataFrame, calibration: Calibration, time_zone: str | None) -> dict[str, Any]:
@@ -99,12 +99,12 @@ def counted(humans: pl.DataFrame, calibration: Calibration, time_zone: str | Non
 
 
 def weak_here(training: Mapping[str, Any], validation: Mapping[str, Any], humans: int, compared: str) -> list[str]:
-    """What has to be said of any model with these counts and results; `compared` says with whom its alarm compares."""
+    """What has to be said of any model with these counts and results; `compared` says with whom its FPR compares."""
     bots = training["periods"]["bot"] / sum(training["periods"].values())
     weak = [
         f"Its own probability supposes that bots play {bots:.0%} of the periods, as among its labels.",
-        "What lists show is moved to their share among all accounts, [population] bots; the alarm depends on neither.",
-        f"It saw {humans} humans, so no alarm is below 1 in {humans + 1}.",
+        "What lists show is moved to their share among all accounts, [population] bots; the FPR depends on neither.",
+        f"It saw {humans} humans, so no FPR is below 1 in {humans + 1}.",
         compared,
     ]
     if validation["auc"] <= _CHANCE:
@@ -124,13 +124,11 @@ def short_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def by_style(styles: StyleReferences | None) -> str:
-    """With whom the alarm of a model with these styles compares."""
+    """With whom the FPR of a model with these styles compares."""
     if styles is None:
         return (
-            "Its rows show neither hours nor level, so that it cannot tell styles of play apart: its alarm holds for "
+            "Its rows show neither hours nor level, so that it cannot tell styles of play apart: its FPR holds for "
             "people as a whole, not for the busiest."
         )
     least = ", ".join(f"1 in {humans + 1} for a {style}" for style, humans in styles.counts().items())
-    return (
-        f"Its alarm compares with people of the same style of play too, so that it is at least {least}; 1 for others."
-    )
+    return f"Its FPR compares with people of the same style of play too, so that it is at least {least}; 1 for others."

@@ -1,6 +1,6 @@
 """The days of reference humans: what a day that is made of several rows is compared with.
 
-The alarm of a chunk holds for a chunk of a random human. A day is a mean over as many chunks as were played, and those
+The FPR of a chunk holds for a chunk of a random human. A day is a mean over as many chunks as were played, and those
 who play little may look unlike those who play much: what is judged is the day, so it has to be ranked among days.
 """
 
@@ -33,7 +33,7 @@ class Days:
     """The reference humans' days: the mean log-odds of a day's rows, by how many rows it had and all together.
 
     Lengths are 1, 2 to 3, 4 to 7 rows and so on. Given its length, a new human's day is exchangeable with the days of
-    that length of the reference humans, so that `alarm` holds for short days as for long ones; it is never below the
+    that length of the reference humans, so that `fpr` holds for short days as for long ones; it is never below the
     share among all days either.
     """
 
@@ -59,20 +59,20 @@ class Days:
         """The periods they are of."""
         return Clock(self.every, self.time_zone)
 
-    def alarm(self, means: Floats, rows: NDArray[np.int64]) -> Floats:
+    def fpr(self, means: Floats, rows: NDArray[np.int64]) -> Floats:
         """The share of human days that look at least as bot-like: of the same length or of all, whichever is larger."""
         length = _length_of(rows, list(self.by_length))
-        alarms = self.pooled.alarm(means)
+        fprs = self.pooled.fpr(means)
         for least, reference in self.by_length.items():
             own = np.flatnonzero(length == least)
-            alarms[own] = np.maximum(alarms[own], reference.alarm(means[own]))
-        return alarms
+            fprs[own] = np.maximum(fprs[own], reference.fpr(means[own]))
+        return fprs
 
     def people(self, humans: pl.DataFrame) -> People:
-        """The same humans as a budget counts them, by the alarms of their whole days; `group` is the person."""
+        """The same humans as a budget counts them, by the FPRs of their whole days; `group` is the person."""
         days = _whole(humans, self.cut)
-        alarms = self.alarm(days["held_out"].to_numpy(), days["rows"].to_numpy())
-        return People.of(days.with_columns(alarm=pl.Series(alarms)), self.time_zone)
+        fprs = self.fpr(days["held_out"].to_numpy(), days["rows"].to_numpy())
+        return People.of(days.with_columns(fpr=pl.Series(fprs)), self.time_zone)
 
     def counts(self) -> dict[str, int]:
         """How many humans had a day of each length, by the fewest rows."""

@@ -9,7 +9,7 @@ import polars as pl
 from gamewarden.core.durations import DAY
 from gamewarden.learning.validation import Rising, Rule
 
-_Alarms = Annotated[
+_Fprs = Annotated[
     Rising, Rule(lambda v: bool(v) and 0 < v[0] <= v[-1] <= 1, "a row of rising numbers above 0, at most 1")
 ]
 _Days = Annotated[tuple[float, ...], Rule(lambda v: all(days >= 1 for days in v), "a row of numbers from 1 on")]
@@ -20,18 +20,18 @@ _LAST_MOMENT = pl.col("until") - pl.duration(microseconds=1)
 class People:
     """Humans as a budget counts them: one entry a person, whatever its number of actors and rows; nobody is named."""
 
-    lowest: _Alarms  # the lowest alarm of all rows of a person
+    lowest: _Fprs  # the lowest FPR of all rows of a person
     days: _Days | None  # on how many days it was judged; None where rows have no times
 
     @classmethod
     def of(cls, rows: pl.DataFrame, time_zone: str = "UTC") -> Self:
-        """From rows with group (the person), since, until and alarm; a row without an alarm judges nobody."""
-        judged = rows.drop_nulls("alarm")
+        """From rows with group (the person), since, until and FPR; a row without an FPR judges nobody."""
+        judged = rows.drop_nulls("fpr")
         timeless = judged["since"].null_count() + judged["until"].null_count() > 0
         days = pl.lit(None, dtype=pl.Float64) if timeless else _days(time_zone)
         fresh = judged.sort("group", "since", "until").with_columns(fresh=_fresh())
-        each = fresh.group_by("group").agg(pl.col("alarm").min(), days.alias("days")).sort("alarm", "days")
-        return cls(tuple(each["alarm"].to_list()), None if timeless else tuple(each["days"].to_list()))
+        each = fresh.group_by("group").agg(pl.col("fpr").min(), days.alias("days")).sort("fpr", "days")
+        return cls(tuple(each["fpr"].to_list()), None if timeless else tuple(each["days"].to_list()))
 
     def agreements(self) -> Iterator[tuple[str, bool]]:
         """What must hold between its values."""

@@ -59,7 +59,7 @@ class FittedModel(ABC):
 
     @abstractmethod
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
-        """SCORES: null probability and alarm where there is too little evidence."""
+        """SCORES: null probability and FPR where there is too little evidence."""
 
     @abstractmethod
     def explain(self, features: pl.DataFrame) -> pl.DataFrame:
@@ -72,7 +72,7 @@ class FittedModel(ABC):
 
     @property
     def price(self) -> str:
-        """What the promise of its alarm costs, in one line; nothing where there was no choice."""
+        """What the promise of its FPR costs, in one line; nothing where there was no choice."""
         return ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class CalibratedModel(FittedModel):
                 "humans": self.reference.humans,
                 **({} if self.styles is None else {"humans_by_style": self.styles.counts()}),
                 **({} if self.days is None else {"humans_by_rows_of_a_day": self.days.counts()}),
-                "smallest_alarm": 1 / (self.reference.humans + 1),
+                "smallest_fpr": 1 / (self.reference.humans + 1),
             },
             training=self.training,
             validation=self.validation,
@@ -129,7 +129,7 @@ class CalibratedModel(FittedModel):
 
     @property
     def calibration(self) -> Calibration:
-        """What turns a decision value into a probability and an alarm."""
+        """What turns a decision value into a probability and an FPR."""
         return Calibration(self.slope, self.offset, self.reference, self.styles)
 
     @property
@@ -157,7 +157,7 @@ class CalibratedModel(FittedModel):
         return weak_here(self.training, self.validation, self.reference.humans, self._compared())
 
     def _compared(self) -> str:
-        """With whom its alarm compares."""
+        """With whom its FPR compares."""
         return by_style(self.styles)
 
     @abstractmethod

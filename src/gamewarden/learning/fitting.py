@@ -78,7 +78,7 @@ class Learner(DetectorRecipe, Generic[_Model]):
         """The model of these rows and labels, the same whatever their order.
 
         Folds keep an actor, or the `group` its label names, on one side. Decisions on held-out rows calibrate
-        `probability`, are the reference humans of `alarm`, and give the validation results.
+        `probability`, are the reference humans of `fpr`, and give the validation results.
 
         Raises:
             FitError: too few labelled actors of a class have a row that can be judged.

@@ -74,7 +74,7 @@ class ColumnModel(CalibratedModel):
         for absent, rows in self._abstaining(table):
             part = table[rows]
             told = self._without(absent).scores(part, self._decide(part), enough[rows], (self.detector, self.id))
-            numbers = [scores[name].scatter(rows, told[name]).alias(name) for name in ("probability", "alarm")]
+            numbers = [scores[name].scatter(rows, told[name]).alias(name) for name in ("probability", "fpr")]
             scores = scores.with_columns(numbers)
         return scores
 

@@ -1,7 +1,7 @@
 """Whom a row of a table is compared with: the people who are like it along each of its numbers.
 
 One reference for all people breaks its promise to those who look most like bots, such as the busiest. So each number
-parts the reference humans by steps, and an alarm is never below the share among the people on one's own step of any of
+parts the reference humans by steps, and an FPR is never below the share among the people on one's own step of any of
 them: at most 1 in 100 of all people, and of the people on every step of every number.
 """
 
@@ -26,7 +26,7 @@ class Peers:
 
     Who has several rows on a step counts once there, with the row that looks most like a bot. Another human's most
     bot-like row is then as likely to stand anywhere among them as each of theirs, so that at most 1 in 100 of such
-    people have a row with an alarm of 1 in 100, however many rows a person has. Where nobody stands, the alarm is 1.
+    people have a row with an FPR of 1 in 100, however many rows a person has. Where nobody stands, the FPR is 1.
     """
 
     ladders: tuple[Ladder, ...]
@@ -42,16 +42,16 @@ class Peers:
         steps = tuple(tuple(ladder.steps(rows).tolist()) for ladder in ladders)
         return cls(tuple(ladders), tuple(persons), tuple(rows["held_out"].to_list()), steps)
 
-    def alarm(self, table: pl.DataFrame, decisions: Floats, pooled: Reference, said: Said = Reference.alarm) -> Floats:
+    def fpr(self, table: pl.DataFrame, decisions: Floats, pooled: Reference, said: Said = Reference.fpr) -> Floats:
         """The share of people that look at least as bot-like: of all, or on a step of one's own where it is larger."""
-        alarms = said(pooled, decisions)
+        fprs = said(pooled, decisions)
         for ladder, references in zip(self.ladders, self._references, strict=True):
             steps = ladder.steps(table)
             for step in np.unique(steps):
                 own = np.flatnonzero(steps == step)
                 found = references.get(int(step))
-                alarms[own] = 1.0 if found is None else np.maximum(alarms[own], said(found, decisions[own]))
-        return alarms
+                fprs[own] = 1.0 if found is None else np.maximum(fprs[own], said(found, decisions[own]))
+        return fprs
 
     def counts(self) -> dict[str, int]:
         """How many people stand on each step."""

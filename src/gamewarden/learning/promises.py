@@ -1,4 +1,4 @@
-"""What an alarm promises and what that costs: the choices side by side, so that an operator chooses with open eyes."""
+"""What an FPR promises and what that costs: the choices side by side, so that an operator chooses with open eyes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from gamewarden.learning.peers import Peers, reference_of
 
 ACCOUNT, ROW = "account", "row"
 RATES = (0.01, 0.001)
-_ROUNDING = 1e-9  # an alarm is a quotient of counts
+_ROUNDING = 1e-9  # an FPR is a quotient of counts
 _PERSON = {ACCOUNT: "group", ROW: "actor"}
 
 
@@ -49,8 +49,8 @@ def prices(rows: pl.DataFrame, choices: Sequence[Choice], eyes: Sequence[Ladder]
 def _price(choice: Choice, bots: pl.DataFrame, humans: pl.DataFrame, eyes: Sequence[Ladder]) -> dict[str, Any]:
     persons = as_persons(humans, choice.promise)
     peers, pooled = Peers.of(choice.ladders, persons), reference_of(persons)
-    caught = peers.alarm(bots, bots["held_out"].to_numpy(), pooled)
-    flagged = peers.alarm(humans, humans["held_out"].to_numpy(), pooled, _without_oneself)
+    caught = peers.fpr(bots, bots["held_out"].to_numpy(), pooled)
+    flagged = peers.fpr(humans, humans["held_out"].to_numpy(), pooled, _without_oneself)
     most = RATES[0] + _ROUNDING
     return {
         **{_caught(rate): float((caught <= rate + _ROUNDING).mean()) for rate in RATES},
@@ -64,8 +64,8 @@ def _caught(rate: float) -> str:
 
 
 def _without_oneself(reference: Reference, decisions: Floats) -> Floats:
-    """The alarm of one of the reference's own people beside the others: oneself is counted once already."""
-    share: Floats = (reference.alarm(decisions) * (reference.humans + 1) - 1) / reference.humans
+    """The FPR of one of the reference's own people beside the others: oneself is counted once already."""
+    share: Floats = (reference.fpr(decisions) * (reference.humans + 1) - 1) / reference.humans
     return share
 
 

@@ -1,7 +1,7 @@
 """The humans whom a decision value is compared with, and what it means beside them.
 
 Every learned score rests on decision values of people the method had not seen: they calibrate `probability`, and they
-are the reference of `alarm`, all together and by play style.
+are the reference of `fpr`, all together and by play style.
 """
 
 import json
@@ -34,7 +34,7 @@ LEAST_STEEPNESS = 0.01  # log-odds a standard deviation of the decision values
 class Reference:
     """The training humans' held-out decision values, rising; each human weighs 1, shared among its periods.
 
-    With one period a human, `alarm` is (k + 1) / (n + 1) to the letter. With several, k adds the share of each human's
+    With one period a human, `fpr` is (k + 1) / (n + 1) to the letter. With several, k adds the share of each human's
     periods that look at least as bot-like, so that a human seen on thirty days is still one human and n humans can
     never claim less than 1 in n + 1 (the hierarchical form of conformal prediction).
     """
@@ -55,7 +55,7 @@ class Reference:
         beyond = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
         return np.asarray(self.values, dtype=np.float64), np.minimum(beyond, self.humans)
 
-    def alarm(self, decisions: Floats) -> Floats:
+    def fpr(self, decisions: Floats) -> Floats:
         """The share of humans that look at least as bot-like, counting this one as one more."""
         values, beyond = self._sorted
         at_least_as_bot_like = beyond[np.searchsorted(values, decisions, side="left")]
@@ -74,8 +74,8 @@ class StyleReferences:
 
     Given its style, a new human's row is exchangeable with the rows of that style of the reference humans, whatever the
     other styles look like, so that the share of humans of one's own style holds style by style, for any number of
-    humans. `alarm` is never below the share among all humans either: it holds within a style and as a whole, and people
-    of a kind the styles do not know are not accused for being rare in theirs. A style nobody had has the alarm 1.
+    humans. `fpr` is never below the share among all humans either: it holds within a style and as a whole, and people
+    of a kind the styles do not know are not accused for being rare in theirs. A style nobody had has the FPR 1.
     """
 
     rule: Styles
@@ -88,14 +88,14 @@ class StyleReferences:
         parts = humans.with_columns(style=settled.tell(humans)).partition_by("style", as_dict=True)
         return cls(settled, {str(style): Reference.of(part) for (style,), part in sorted(parts.items())})
 
-    def alarm(self, table: pl.DataFrame, decisions: Floats, pooled: Reference) -> Floats:
+    def fpr(self, table: pl.DataFrame, decisions: Floats, pooled: Reference) -> Floats:
         """The share of humans that look at least as bot-like: of a row's own style or of all, whichever is larger."""
         style = self.rule.tell(table).to_numpy()
-        alarms = np.ones(decisions.size)
+        fprs = np.ones(decisions.size)
         for name, reference in self.by_style.items():
             own = np.flatnonzero(style == name)
-            alarms[own] = np.maximum(reference.alarm(decisions[own]), pooled.alarm(decisions[own]))
-        return alarms
+            fprs[own] = np.maximum(reference.fpr(decisions[own]), pooled.fpr(decisions[own]))
+        return fprs
 
     def counts(self) -> dict[str, int]:
         """How many humans showed each style."""
@@ -105,15 +105,15 @@ class StyleReferences:
 class Comparison(Protocol):
     """People to be compared with beside people as a whole."""
 
-    def alarm(self, table: pl.DataFrame, decisions: Floats, pooled: Reference) -> Floats:
+    def fpr(self, table: pl.DataFrame, decisions: Floats, pooled: Reference) -> Floats:
         """The share of people that look at least as bot-like: of all, or of those like oneself where it is larger."""
 
 
 def people_of(humans: pl.DataFrame, pooled: Reference, styles: Comparison | None = None) -> People:
     """The reference humans as a budget counts them, from their rows: group, times, and the value as `held_out`."""
     values = humans["held_out"].to_numpy()
-    alarms = pooled.alarm(values) if styles is None else styles.alarm(humans, values, pooled)
-    return People.of(humans.select("group", "since", "until", alarm=pl.Series(alarms)))
+    fprs = pooled.fpr(values) if styles is None else styles.fpr(humans, values, pooled)
+    return People.of(humans.select("group", "since", "until", fpr=pl.Series(fprs)))
 
 
 def sigmoid(log_odds: Floats) -> Floats:

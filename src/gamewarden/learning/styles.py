@@ -1,6 +1,6 @@
 """Which kind of player a row is of: people differ more by how they play than most bots differ from people.
 
-An alarm that is right for people as a whole is wrong for those who play all day, so each style has humans of its own to
+An FPR that is right for people as a whole is wrong for those who play all day, so each style has humans of its own to
 be compared with. The style is told from the row alone: by what it is, not by who it belongs to.
 """
 

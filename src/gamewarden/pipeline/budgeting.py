@@ -19,7 +19,7 @@ from gamewarden.verdicts.budget import BUDGET_SCHEMA, Budget, Humans, cost_thres
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.prevalence import Prevalence, moved
 
-_NUMBERS = ("alarm", "probability")
+_NUMBERS = ("fpr", "probability")
 
 
 def budget_of_models(budget: Budget, models: Path, days: float | None = None) -> pl.DataFrame:
@@ -37,14 +37,14 @@ def budget_of_models(budget: Budget, models: Path, days: float | None = None) ->
 def budget_of_scores(
     budget: Budget, scores: Path, labels: Path | None, time_zone: str | None = None, days: float | None = None
 ) -> pl.DataFrame:
-    """A row a detector, from scores of people it had not seen, each counted once by the lowest alarm.
+    """A row a detector, from scores of people it had not seen, each counted once by the lowest FPR.
 
     A person is the `group` of its label, or an actor without one. `days` says on how many days each was seen, instead
     of those on which it has a score.
 
     Raises:
         ReadError: a table cannot be read.
-        TableError: nobody in it is known to be human, or it has neither alarm nor probability, or no times.
+        TableError: nobody in it is known to be human, or it has neither FPR nor probability, or no times.
     """
     table = read_scores(scores, time_zone)
     humans = _known_humans(table, None if labels is None else read_labels(labels, time_zone).frame, scores)
@@ -119,13 +119,13 @@ def _known_humans(table: pl.DataFrame, labels: pl.DataFrame | None, path: Path) 
 def _row_among(
     budget: Budget, scores: pl.DataFrame, path: Path, time_zone: str | None, days: float | None
 ) -> dict[str, object]:
-    """What each human's lowest alarm allows; without alarms, its highest probability turned round."""
+    """What each human's lowest FPR allows; without FPRs, its highest probability turned round."""
     column = next((name for name in _NUMBERS if name in scores.columns and scores[name].count()), None)
     if column is None:
-        raise ReadError(f"{path}: has neither alarm nor probability; it has {', '.join(scores.columns)}")
-    alarm = pl.col("alarm") if column == "alarm" else 1 - pl.col("probability")
-    people = People.of(scores.select("group", "since", "until", alarm=alarm), time_zone or "UTC")
+        raise ReadError(f"{path}: has neither FPR nor probability; it has {', '.join(scores.columns)}")
+    fpr = pl.col("fpr") if column == "fpr" else 1 - pl.col("probability")
+    people = People.of(scores.select("group", "since", "until", fpr=fpr), time_zone or "UTC")
     if days is None and people.days is None:
         raise TableError(f"{path}: rows without since and until; say with --days how many days a row covers")
-    name = f"{scores['detector'][0]}" + ("" if column == "alarm" else " (alarm: 1 − probability)")
+    name = f"{scores['detector'][0]}" + ("" if column == "fpr" else " (FPR: 1 − probability)")
     return threshold(budget, Humans(name, people.lowest, _days(people, days)))

@@ -33,7 +33,7 @@ from gamewarden.streams import WatchedEvents
 from gamewarden.tables import TIME, VERDICTS
 from gamewarden.verdicts.compact import Compact
 from gamewarden.verdicts.meeting import Far, Limits, Meeting, Partly, said_once, whole_enough
-from gamewarden.verdicts.points import Points
+from gamewarden.verdicts.points import OperatingPoints
 from gamewarden.verdicts.prevalence import Prevalence
 
 Span = tuple[int, int]  # [since, until) in microseconds
@@ -92,7 +92,7 @@ class Lean:
     _glass: "_Glass"
 
     @property
-    def points(self) -> Points:
+    def points(self) -> OperatingPoints:
         """The operating points."""
         return self.rules.points
 

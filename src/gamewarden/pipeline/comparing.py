@@ -64,7 +64,7 @@ def compare_on(
     prevalence: Prevalence = SUPPOSED,
     progress: Progress = no_progress,
 ) -> Table:
-    """Who scores differently under two models: both probabilities and alarms, the largest difference first.
+    """Who scores differently under two models: both probabilities and FPRs, the largest difference first.
 
     `listed_from` is the probability from which an account would be listed.
 
@@ -83,14 +83,14 @@ def compare_on(
 
 
 def _side_by_side(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
-    wanted = [*_KEY, "probability", "alarm"]
+    wanted = [*_KEY, "probability", "fpr"]
     both = first.select(wanted).join(second.select(wanted), on=_KEY, how="full", coalesce=True, suffix="_second")
-    named = both.rename({"probability": "probability_first", "alarm": "alarm_first"})
+    named = both.rename({"probability": "probability_first", "fpr": "fpr_first"})
     change = (pl.col("probability_second") - pl.col("probability_first")).alias("change")
     return (
         named.with_columns(change)
         .sort(pl.col("change").abs(), "actor", "since", descending=[True, False, False], nulls_last=True)
-        .select(*_KEY, "probability_first", "probability_second", "change", "alarm_first", "alarm_second")
+        .select(*_KEY, "probability_first", "probability_second", "change", "fpr_first", "fpr_second")
     )
 
 

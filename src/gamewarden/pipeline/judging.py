@@ -39,7 +39,7 @@ from gamewarden.verdicts.periods import (
     roll_up,
     side_by_side,
 )
-from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
+from gamewarden.verdicts.points import ACT, NEITHER, WATCH, OperatingPoints
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
 
@@ -48,7 +48,7 @@ class Rules:
     """What a verdict depends on beside models and numbers."""
 
     cut: Clock = field(default=Clock(DAY))
-    points: Points = field(default=Points())
+    points: OperatingPoints = field(default=OperatingPoints())
     repeated: float = 0.0  # how much a further score of the same detector counts
     together: float = 0.0  # how much a further family counts where no fusion was learned
     bots: float = SUPPOSED.bots  # the share of bots that probabilities suppose
@@ -66,11 +66,11 @@ class Judgement:
     models: tuple[Model, ...]
     notes: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()  # what has to stand beside every verdict
-    fusion: FusionModel | None = None  # what the scores were fused with; None where alarms were only combined
+    fusion: FusionModel | None = None  # what the scores were fused with; None where FPRs were only combined
     rules: Rules = field(default=Rules())
 
     @property
-    def points(self) -> Points:
+    def points(self) -> OperatingPoints:
         """The operating points."""
         return self.rules.points
 
@@ -101,7 +101,7 @@ def judge(
 ) -> Judgement:
     """One verdict an actor and period from the models in force that can see this source.
 
-    The fusion in force is used where it was fitted on these models and periods; otherwise the alarms are combined.
+    The fusion in force is used where it was fitted on these models and periods; otherwise the FPRs are combined.
 
     Raises:
         ModelError: no model judges what the source holds, it is a table without periods, or a model is damaged.
@@ -116,7 +116,7 @@ def judge(
     rules = rules_of(policy, run, supposed, fusion, every)
     cut, points = rules.cut, rules.points
     scores, verdicts = judged(features, found, fusion, rules)
-    reached = verdicts.filter(points.reached(verdicts).is_in([CONSERVATIVE, PROGRESSIVE]))
+    reached = verdicts.filter(points.reached(verdicts).is_in([ACT, WATCH]))
     return Judgement(
         verdicts=verdicts,
         scores=scores,
@@ -152,7 +152,7 @@ def judged(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """SCORES of every row, and VERDICTS of every actor and period; a period's is the same alone as among others.
 
-    Evidence is weighed as each model gave it, so that neither an alarm nor an operating point depends on the supposed
+    Evidence is weighed as each model gave it, so that neither an FPR nor an operating point depends on the supposed
     share of bots; what is shown supposes it.
     """
     own = {model.card.id: _whole_scores(model, features[model.card.id], rules.covered) for model in models}
@@ -202,7 +202,7 @@ class Verdicts(Protocol):
         """What the verdicts depend on beside."""
 
     @property
-    def points(self) -> Points:
+    def points(self) -> OperatingPoints:
         """The operating points."""
 
     @property
@@ -222,14 +222,14 @@ class Verdicts(Protocol):
 
 def judgement_in_short(judgement: Verdicts, most: int | None = None) -> pl.DataFrame:
     """The verdicts for a person: the most suspect first, with the operating point each reaches; `most` at the most."""
-    order = pl.col("point").replace_strict({CONSERVATIVE: 0, PROGRESSIVE: 1, NEITHER: 2}, default=3)
+    order = pl.col("point").replace_strict({ACT: 0, WATCH: 1, NEITHER: 2}, default=3)
     nothing = pl.DataFrame(schema=dict(VERDICTS.columns) | {"point": pl.String})
     pieces = (verdicts.with_columns(judgement.points.reached(verdicts)) for verdicts in judgement.pieces())
     if most is None:
-        return pl.concat([nothing, *pieces]).sort(order, "alarm", "actor", "since", nulls_last=True)
+        return pl.concat([nothing, *pieces]).sort(order, "fpr", "actor", "since", nulls_last=True)
     first = nothing
     for piece in pieces:
-        first = pl.concat([first, piece]).sort(order, "alarm", "actor", "since", nulls_last=True).head(most)
+        first = pl.concat([first, piece]).sort(order, "fpr", "actor", "since", nulls_last=True).head(most)
     return first
 
 
@@ -239,8 +239,8 @@ def judgement_summary(judgement: Verdicts) -> tuple[str, ...]:
     for verdicts in judgement.pieces():
         count.update(dict(judgement.points.reached(verdicts).value_counts().iter_rows()))
     reached = (
-        f"Of {count.total():,} periods {count[CONSERVATIVE]:,} reach the conservative point, {count[PROGRESSIVE]:,} "
-        f"more the progressive one, and {count[None]:,} have too little evidence to say."
+        f"Of {count.total():,} periods {count[ACT]:,} reach the point to act, {count[WATCH]:,} "
+        f"more the point to watch, and {count[None]:,} have too little evidence to say."
     )
     return (f"{counted(len(judgement.models), 'model')}; {_how(judgement)}.", reached)
 
@@ -251,7 +251,7 @@ def _how(judgement: Verdicts) -> str:
     if judgement.fusion is not None:
         return f"fused by {judgement.fusion.id}"
     if all(model.feature.name == first.feature.name for model in judgement.models):
-        return f"one family of features, {first.feature.name}, and the alarm is {first.card.detector}'s"
+        return f"one family of features, {first.feature.name}, and the FPR is {first.card.detector}'s"
     return PROMISE
 
 
@@ -263,7 +263,7 @@ def rules_of(
     every: int | None = None,
 ) -> Rules:
     """The rules of a judgement: those of the settings, and of the fusion where there is one."""
-    points = Points(policy.verdict.progressive, policy.verdict.conservative, policy.verdict.agree)
+    points = OperatingPoints(policy.verdict.watch, policy.verdict.act, policy.verdict.agree)
     repeated = policy.chunks.discount if fusion is None else fusion.discount
     cut, together = _cut(fusion, every, policy, run), policy.verdict.discount
     return Rules(cut, points, repeated, together, prevalence.bots, run.limits.covered)
@@ -296,7 +296,7 @@ def _fused(
     fusion: FusionModel, parts: pl.DataFrame, features: Mapping[str, pl.DataFrame], rules: Rules
 ) -> pl.DataFrame:
     known = played(features.values(), fusion.styles.rule, rules.cut)
-    fused = fusion.score(side_by_side(parts, known)).select(*KEY, "probability", "alarm").drop_nulls("alarm")
+    fused = fusion.score(side_by_side(parts, known)).select(*KEY, "probability", "fpr").drop_nulls("fpr")
     return at_share(fused, prior_of(fusion.card), rules.bots)
 
 

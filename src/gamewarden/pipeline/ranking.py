@@ -26,7 +26,7 @@ from gamewarden.tables import FEATURES, SCORES
 from gamewarden.verdicts.chunks import Patience, roll_up
 from gamewarden.verdicts.filters import Filter, parse_filter
 from gamewarden.verdicts.meeting import least_covered, only_covered
-from gamewarden.verdicts.points import NEITHER, Points
+from gamewarden.verdicts.points import NEITHER, OperatingPoints
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.verdicts.ranking import add_reasons, common_reasons
 from gamewarden.verdicts.ranking import rank as rank_scores
@@ -183,7 +183,7 @@ def _judged(measured: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
     return measured.join(judged, on=["actor", "since", "until"], how="semi")
 
 
-def _pointless(shown: pl.DataFrame, model: Model, points: Points) -> Iterator[str]:
+def _pointless(shown: pl.DataFrame, model: Model, points: OperatingPoints) -> Iterator[str]:
     """Why accounts stand on the list without a point, where the model knows too few people of their style."""
     if (shown["point"] == NEITHER).any():
         yield from rare_styles([model.card], points)
@@ -223,7 +223,7 @@ def _in_common(common: pl.DataFrame, listed: int) -> tuple[str, ...]:
 
 def ranking_in_short(ranked: Ranked) -> pl.DataFrame:
     """The columns of a ranking that a person looks at first, with the reasons that the others on it do not share."""
-    first = ("actor", "probability", "alarm", "point", "periods_flagged", "verdict", "streak", "minutes_until_sure")
+    first = ("actor", "probability", "fpr", "point", "periods_flagged", "verdict", "streak", "minutes_until_sure")
     then = ("self_sim", "level", "play_minutes", "zone", "far", "reasons")
     there = [name for name in (*first, *then) if name in ranked.frame.columns]
     short = ranked.frame.select(name for name in there if name != "far" or ranked.frame["far"].count())

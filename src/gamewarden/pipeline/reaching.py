@@ -9,14 +9,14 @@ import polars as pl
 from gamewarden import detectors, features
 from gamewarden.contracts import Card, Model
 from gamewarden.store import model_registry
-from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
+from gamewarden.verdicts.points import ACT, NEITHER, WATCH, OperatingPoints
 from gamewarden.verdicts.reach import Reach, Voice
 
-_ORDER = {CONSERVATIVE: 0, PROGRESSIVE: 1, NEITHER: 2}
+_ORDER = {ACT: 0, WATCH: 1, NEITHER: 2}
 
 
-def reach_of(models: Sequence[Model], fusion: Model | None, points: Points) -> tuple[str, ...]:
-    """Why nobody can reach the conservative point with these models, where that is so."""
+def reach_of(models: Sequence[Model], fusion: Model | None, points: OperatingPoints) -> tuple[str, ...]:
+    """Why nobody can reach the point to act with these models, where that is so."""
     families = [Voice(model.feature.name, _humans(model.card)) for model in _speaking(models)]
     fused = None if fusion is None else Voice(fusion.id, _humans(fusion.card))
     inputs = {features.load(model.feature.name).input for model in models}
@@ -31,22 +31,22 @@ def reach_of(models: Sequence[Model], fusion: Model | None, points: Points) -> t
     return (*rare_styles(heard, points), *([] if told is None else [told]))
 
 
-def rare_styles(cards: Sequence[Card], points: Points) -> Iterator[str]:
-    """Of which styles of play too few people are known for even the progressive point, where there are some."""
+def rare_styles(cards: Sequence[Card], points: OperatingPoints) -> Iterator[str]:
+    """Of which styles of play too few people are known for even the point to watch, where there are some."""
     counts: dict[str, int] = {}
     for card in cards:
         for style, humans in card.parameters.get("humans_by_style", {}).items():
             counts[style] = max(humans, counts.get(style, 0))
-    rare = [f"{style} ({humans})" for style, humans in sorted(counts.items()) if 1 / (humans + 1) > points.progressive]
-    if rare and points.progressive:
+    rare = [f"{style} ({humans})" for style, humans in sorted(counts.items()) if 1 / (humans + 1) > points.watch]
+    if rare and points.watch:
         yield (
             f"Of some styles of play too few people are known for anybody to reach a point: {', '.join(rare)}; an "
-            f"alarm of {points.progressive:g} takes {math.ceil(1 / points.progressive) - 1} of one style. Models that "
+            f"FPR of {points.watch:g} takes {math.ceil(1 / points.watch) - 1} of one style. Models that "
             "do not tell styles apart may reach it still."
         )
 
 
-def best_points(verdicts: pl.DataFrame, points: Points) -> pl.DataFrame:
+def best_points(verdicts: pl.DataFrame, points: OperatingPoints) -> pl.DataFrame:
     """One row an actor: the highest operating point that one of its periods reaches; null where none was judged."""
     told = verdicts.with_columns(points.reached(verdicts))
     order = pl.col("point").replace_strict(_ORDER, default=len(_ORDER), return_dtype=pl.Int64)
@@ -67,16 +67,16 @@ def other_voices(directory: Path, model: Model) -> Iterator[str]:
         yield from [f"`judge` gives the same points; its probability is the mean of {same}."] if others else []
     else:
         heard = ", ".join(others)
-        yield f"Alarm and point are {model.card.detector}'s alone; `judge` hears {heard} too and may see it otherwise."
+        yield f"FPR and point are {model.card.detector}'s alone; `judge` hears {heard} too and may see it otherwise."
 
 
-def beside_the_list(verdicts: pl.DataFrame, points: Points, listed_from: float) -> Iterator[str]:
-    """How many periods a list of probabilities would show though their alarm reaches no point, where there are some."""
+def beside_the_list(verdicts: pl.DataFrame, points: OperatingPoints, listed_from: float) -> Iterator[str]:
+    """How many periods a list of probabilities would show though their FPR reaches no point, where there are some."""
     probable = points.reached(verdicts.filter(pl.col("probability") >= listed_from)) == NEITHER
     if count := int(probable.sum()):
         yield (
             f"{count:,} periods reach no point with a probability of {listed_from:g} or more, from which `rank` lists: "
-            f"points go by the alarm, here above {points.progressive:g}; too many people of their style look alike, or "
+            f"points go by the FPR, here above {points.watch:g}; too many people of their style look alike, or "
             "too few people of it are known."
         )
 

@@ -15,7 +15,7 @@ from gamewarden.pipeline.judging import Judgement, Rules, Verdicts, evidence_beh
 from gamewarden.store import verdicts
 from gamewarden.store.sealed import sha256
 from gamewarden.verdicts.periods import KEY, Clock, periods_of
-from gamewarden.verdicts.points import CONSERVATIVE, PROGRESSIVE
+from gamewarden.verdicts.points import ACT, WATCH
 
 _Key = tuple[Any, ...]
 _AT_ONCE = 20_000  # verdicts whose grounds are held together
@@ -50,7 +50,7 @@ def record(
         for piece in judgement.pieces():
             point = judgement.points.reached(piece)
             told = piece.with_columns(point)
-            chosen = told if every_one else told.filter(point.is_in([CONSERVATIVE, PROGRESSIVE]))
+            chosen = told if every_one else told.filter(point.is_in([ACT, WATCH]))
             for some in chosen.iter_slices(_AT_ONCE):
                 grounds = _Grounds(judgement.grounds(some), some, held)
                 for verdict in some.iter_rows(named=True):

@@ -125,7 +125,7 @@ def as_values(result: SideBySide, detector: Detector) -> dict[str, Any]:
         "splits": mine.to_dicts(),
         "families": [row | {"split": part.name} for part in result.parts for row in _rows(part.families, detector)],
         "people": _rows(result.main.people, detector),
-        "alarms": _rows(result.main.promises, detector),
+        "fprs": _rows(result.main.promises, detector),
         "labels": result.provenance.to_dicts(),
         "warnings": list(result.warnings),
         "notes": list(result.notes),

@@ -247,8 +247,8 @@ class LakeHands:
         policy = self.policy
         return TrustRules(
             policy.unknown_most,
-            policy.alarm,
-            policy.alarms_most,
+            policy.fpr,
+            policy.fprs_most,
             policy.bots_most,
             policy.unjudged_most,
             policy.collapsed,

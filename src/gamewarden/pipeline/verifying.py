@@ -21,7 +21,7 @@ from gamewarden.store import models as stored_models
 from gamewarden.store import verdicts
 from gamewarden.tables import TIME, DataType, first_line
 from gamewarden.verdicts.periods import KEY, Clock
-from gamewarden.verdicts.points import Points
+from gamewarden.verdicts.points import OperatingPoints
 from gamewarden.verdicts.prevalence import Prevalence
 
 _ROW: dict[str, DataType] = {
@@ -186,7 +186,7 @@ class _Case:
     def differences(self, where: str) -> Iterable[tuple[str, bool]]:
         """What does not come out as it stands in the document."""
         scores, found = judged(self.features, self.models, self.fusion, self.rules)
-        yield from _numbers("scores", verdicts.table_of(self.values["scores"], where), scores, ("probability", "alarm"))
+        yield from _numbers("scores", verdicts.table_of(self.values["scores"], where), scores, ("probability", "fpr"))
         yield from self._verdict_differences(found)
         evidence = evidence_behind(found, self.models, self.features, self.rules.cut)
         kept = verdicts.table_of(self.values["evidence"], where)
@@ -200,13 +200,13 @@ class _Case:
             return
         times = {name: verdicts.time_text(found[0][name]) for name in ("since", "until")}
         again = found[0] | times
-        for name in (*KEY, "probability", "alarm", "agree", "covered", "far", "point"):
+        for name in (*KEY, "probability", "fpr", "agree", "covered", "far", "point"):
             if again[name] != self.values[name]:
                 yield f"{name} was {self.values[name]!r} and comes out as {again[name]!r}", False
 
 
 def _rules(values: Mapping[str, Any]) -> Rules:
-    points = Points(values["progressive"], values["conservative"], values["agree"])
+    points = OperatingPoints(values["watch"], values["act"], values["agree"])
     cut = Clock(values["every"], parse_zone(values["time_zone"]).key)
     supposed = Prevalence(values["bots"]).bots
     repeated, together, covered = (float(values[name]) for name in ("repeated", "together", "covered"))

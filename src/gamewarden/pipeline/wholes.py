@@ -1,4 +1,4 @@
-"""What an alarm of a whole period promises, and for which models it cannot be promised."""
+"""What an FPR of a whole period promises, and for which models it cannot be promised."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ from gamewarden.core.durations import span_text
 from gamewarden.verdicts.periods import KEY, periods_of
 
 PROMISE = (
-    "alarms were combined without labels: a family's is the share of human days, of as many rows as this one and of "
+    "FPRs were combined without labels: a family's is the share of human days, of as many rows as this one and of "
     "all, that look at least as bot-like, and twice the mean of several families holds whatever they have in common"
 )
 
@@ -26,7 +26,7 @@ def unranked(scores: pl.DataFrame, models: Sequence[Model], cut: Clock) -> Itera
             continue
         known = "on none" if days is None else f"on {_told(days.cut)}"
         yield (
-            f"{model.card.id} judges parts of a period and was calibrated {known}, not on {_told(cut)}: its alarm is "
+            f"{model.card.id} judges parts of a period and was calibrated {known}, not on {_told(cut)}: its FPR is "
             "twice the mean of the parts', and more people may reach it than it says, above all with little play"
         )
 

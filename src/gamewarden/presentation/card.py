@@ -26,7 +26,7 @@ def card_markdown(
         "How it was made": _bullets(card.recipe),
         "What it was made from": _bullets(card.training),
         "How good it was on held-out actors": _bullets({k: v for k, v in card.validation.items() if k != _PROMISES}),
-        "What its alarm promises, and the price": _table(card.validation.get(_PROMISES, {}), "choice"),
+        "What its FPR promises, and the price": _table(card.validation.get(_PROMISES, {}), "choice"),
         **_results(results or {}),
         "What it learned": _parameters(card.parameters),
         "Where it fails": _list(card.weaknesses),

@@ -19,7 +19,7 @@ _HEAD = (
 )
 _CURVES = "Held-out periods. The further a line is from the dotted one, the better; right, small rates are stretched."
 _RELIABILITY = "On the dotted line a probability means what it says, at the share of bots among these labels."
-_ALARMS = "An alarm of 1 % promises that 1 of 100 people looks at least as bot-like. Above the line more did."
+_FPRS = "An FPR of 1 % promises that 1 of 100 people looks at least as bot-like. Above the line more did."
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def evaluation_page(result: SideBySide, source: str, labels: str) -> str:
         curves=figure(report_plots.curves(main.scores), _CURVES),
         promises=[
             figure(report_plots.reliability(main.reliability), _RELIABILITY),
-            figure(report_plots.alarms(main.promises), _ALARMS),
+            figure(report_plots.fprs(main.promises), _FPRS),
         ],
         families=_families(result, best),
         people=list(_people(main, best)),

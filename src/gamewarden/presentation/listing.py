@@ -21,7 +21,7 @@ _AT_ONCE = 10_000  # rows as text
 _LONGEST = 3_000  # letters of one value
 _WIDEST = 60  # columns in a pipe: what is longer stands out of line
 _LONG = 36  # columns: a longer text may stand under its row, a longer name has a line of its own
-_IMPORTANT = ("actor", "since", "probability", "alarm", "fpr", "point", "detector", "model")
+_IMPORTANT = ("actor", "since", "probability", "fpr", "point", "detector", "model")
 
 
 @dataclass(frozen=True)

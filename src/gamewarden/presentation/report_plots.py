@@ -118,7 +118,7 @@ def reliability(frame: pl.DataFrame) -> str:
     return _svg(draw, (4.5, 4.0), "reliability")
 
 
-def alarms(frame: pl.DataFrame) -> str:
+def fprs(frame: pl.DataFrame) -> str:
     """The share of people promised to look at least as bot-like, beside the share that did."""
     floor = 1e-4
 
@@ -139,13 +139,13 @@ def alarms(frame: pl.DataFrame) -> str:
                 label=_short(name),
             )
         axes.set(xscale="log", yscale="log", xlim=(5e-4, 0.3), ylim=(floor, 0.5))
-        axes.set(xlabel="alarm promised", ylabel="people at or below it", title="Alarms: promised and realised")
+        axes.set(xlabel="FPR promised", ylabel="people at or below it", title="FPRs: promised and realised")
         ticks = (0.0001, 0.001, 0.01, 0.1)
         axes.set_yticks(ticks, ["0", "0.1 %", "1 %", "10 %"])
         axes.set_xticks(ticks[1:], ["0.1 %", "1 %", "10 %"])
         axes.legend(loc="upper left")
 
-    return _svg(draw, (4.5, 4.0), "alarms")
+    return _svg(draw, (4.5, 4.0), "fprs")
 
 
 def families(known: pl.DataFrame, unseen: pl.DataFrame | None, detector: str) -> str:

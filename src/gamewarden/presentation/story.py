@@ -88,9 +88,9 @@ def _judgement(story: Case) -> str:
         return f"{head}\n{_unjudged(best['covered'])}: nothing follows from this."
     judged = story.scores.filter(pl.col("probability").is_not_null()).height
     chance = probability_text(best["probability"]) + (f" (the highest of {judged} periods)" if judged > 1 else "")
-    alarm = f"alarm {best['alarm']:.4f}: {rarity(story.model.card, best['alarm'])}"
+    fpr = f"false-positive rate {best['fpr']:.4f}: {rarity(story.model.card, best['fpr'])}"
     return (
-        f"{head}\nBot probability {chance}, if {story.prevalence.text} of all accounts are bots; {alarm}.\n"
+        f"{head}\nBot probability {chance}, if {story.prevalence.text} of all accounts are bots; {fpr}.\n"
         f"Judged by {story.model.card.id}. A number is a reason to look, never a verdict.{_far(best['far'])}"
     )
 
@@ -115,16 +115,16 @@ def _far(number: str | None) -> str:
     return f"\nIts {number.replace('_', ' ')} lies far beyond all that the model learned from: watch, and no more."
 
 
-def rarity(card: Card, alarm: float) -> str:
-    """What an alarm of this model means in people."""
+def rarity(card: Card, fpr: float) -> str:
+    """What an FPR of this model means in people."""
     humans = card.parameters.get("humans")
-    if humans and alarm <= 1 / (humans + 1):
+    if humans and fpr <= 1 / (humans + 1):
         return f"none of {humans:,} people looks as bot-like"
     styles = card.parameters.get("humans_by_style", {})
-    alike = next((known for known in styles.values() if math.isclose(alarm, 1 / (known + 1))), None)
+    alike = next((known for known in styles.values() if math.isclose(fpr, 1 / (known + 1))), None)
     if alike is not None:
         return f"none of the {alike:,} people who are known to play in its style looks as bot-like"
-    share = round(1 / alarm)
+    share = round(1 / fpr)
     return f"about 1 in {share:,} people looks as bot-like or more" if share > 1 else "most people look as bot-like"
 
 

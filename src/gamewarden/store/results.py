@@ -11,7 +11,7 @@ from gamewarden.store.sealed import Seal
 
 SEAL = Seal("gamewarden-results", 1, "evaluation", "evaluate the model again", ModelError)
 # What an evaluation holds, and what each must be.
-_TABLES = ("splits", "families", "people", "alarms", "labels")
+_TABLES = ("splits", "families", "people", "fprs", "labels")
 _LINES = ("warnings", "notes")
 _BY_SPLIT = (
     *("split", "detector", "bots", "humans", "auc", "auc_low", "auc_high", "tpr_at_1pct", "precision_at_1pct"),
@@ -62,7 +62,7 @@ def results_in_short(results: Mapping[str, Any]) -> dict[str, list[Any]]:
         "by split": by_split,
         "by family": families,
         "people flagged": results["people"],
-        "alarms": results["alarms"],
+        "fprs": results["fprs"],
         "labels": results["labels"],
         "warnings": results["warnings"],
     }

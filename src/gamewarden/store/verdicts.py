@@ -13,7 +13,7 @@ from gamewarden.errors import VerdictError, WriteError
 from gamewarden.store.sealed import Seal, sha256
 from gamewarden.tables import TIME, DataType
 
-SEAL = Seal("gamewarden-verdict", 2, "verdict", "judge the source again", VerdictError)
+SEAL = Seal("gamewarden-verdict", 3, "verdict", "judge the source again", VerdictError)
 _NAME = re.compile(r"verdict@[0-9a-f]{24}")
 _TYPES: Mapping[str, DataType] = {
     "time": TIME,
@@ -30,7 +30,7 @@ _PARTS: Mapping[str, type | tuple[type, ...]] = {
     "since": str,
     "until": str,
     "probability": (float, int, type(None)),
-    "alarm": (float, int, type(None)),
+    "fpr": (float, int, type(None)),
     "agree": int,
     "streak": int,
     "covered": (float, int, type(None)),
@@ -54,8 +54,8 @@ _RULES: Mapping[str, type | tuple[type, ...]] = {
     "repeated": (float, int),
     "together": (float, int),
     "bots": float,
-    "progressive": (float, int),
-    "conservative": (float, int),
+    "watch": (float, int),
+    "act": (float, int),
     "agree": int,
     "covered": (float, int),
 }

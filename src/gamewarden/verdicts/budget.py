@@ -64,9 +64,9 @@ class Humans:
     """Reviewed humans as a threshold sees them, an entry a person."""
 
     name: str
-    lowest: Sequence[float]  # the lowest alarm of each
+    lowest: Sequence[float]  # the lowest FPR of each
     days: Sequence[float]  # on how many days each was judged
-    # The smallest alarm of each style whose humans are these same people: the thresholds of the styles lie where these
+    # The smallest FPR of each style whose humans are these same people: the thresholds of the styles lie where these
     # people happened to be, and every style after the first hides one more of them (Tukey's blocks).
     smallest: Sequence[float] = ()
 
@@ -82,14 +82,14 @@ class Humans:
 
     @property
     def borders(self) -> list[float]:
-        """The alarms at which a threshold reaches somebody more, rising."""
+        """The FPRs at which a threshold reaches somebody more, rising."""
         return sorted({*self.lowest, *self.smallest})
 
-    def accused(self, alarm: float) -> int:
+    def accused(self, fpr: float) -> int:
         """How many reach a threshold."""
-        return sum(lowest <= alarm for lowest in self.lowest)
+        return sum(lowest <= fpr for lowest in self.lowest)
 
-    def chance(self, alarm: float, rate: float) -> float:
+    def chance(self, fpr: float, rate: float) -> float:
         """No less than the chance that they show so little, if this share of people were accused in a month.
 
         Judged on equally many days they are counted (exact binomial). Otherwise an accusation of somebody judged on
@@ -97,42 +97,42 @@ class Humans:
         """
         if not self.count:
             return 1.0
-        hidden = max(sum(smallest <= alarm for smallest in self.smallest) - 1, 0)
+        hidden = max(sum(smallest <= fpr for smallest in self.smallest) - 1, 0)
         risks = [risk_of(days) for days in self.days]
         most = max(risks)
         if most == min(risks):
-            return chance_of_at_most(self.accused(alarm) + hidden, self.count, rate / most)
-        shown = sum(risk for risk, lowest in zip(risks, self.lowest, strict=True) if lowest <= alarm) / most + hidden
+            return chance_of_at_most(self.accused(fpr) + hidden, self.count, rate / most)
+        shown = sum(risk for risk, lowest in zip(risks, self.lowest, strict=True) if lowest <= fpr) / most + hidden
         return chance_of_mean_at_most(shown / self.count, self.count, rate / most)
 
-    def upper_bound(self, alarm: float, doubt: float) -> float:
+    def upper_bound(self, fpr: float, doubt: float) -> float:
         """The highest share of people accused in a month that they leave possible."""
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            low, high = (middle, high) if self.chance(alarm, middle) > doubt else (low, middle)
+            low, high = (middle, high) if self.chance(fpr, middle) > doubt else (low, middle)
         return high
 
 
 def threshold(budget: Budget, humans: Humans) -> dict[str, object]:
-    """The highest alarm from which one may act and keep the budget, as a row of the budget's table.
+    """The highest FPR from which one may act and keep the budget, as a row of the budget's table.
 
     The people a threshold reaches only grow with it, so that the highest one which a bound for a single, fixed
     threshold allows keeps its confidence (Bates et al. 2021): nothing is spent on choosing it.
     """
-    alarm = _highest(humans, lambda border: humans.chance(border, budget.rate) <= budget.doubt)
+    fpr = _highest(humans, lambda border: humans.chance(border, budget.rate) <= budget.doubt)
     return {
         "model": humans.name,
         "humans": humans.count,
         "fewest_days": humans.fewest_days,
         "may_be_accused": budget.rate,
         "confidence": budget.confidence,
-        "alarm": alarm,
-        "accused": None if alarm is None else humans.accused(alarm),
-        "upper_bound": None if alarm is None else humans.upper_bound(alarm, budget.doubt),
+        "fpr": fpr,
+        "accused": None if fpr is None else humans.accused(fpr),
+        "upper_bound": None if fpr is None else humans.upper_bound(fpr, budget.doubt),
         "humans_needed": budget.humans_needed(humans.fewest_days),
-        "above_review": alarm is not None,
-        "says": _says(budget, humans, alarm),
+        "above_review": fpr is not None,
+        "says": _says(budget, humans, fpr),
     }
 
 
@@ -143,7 +143,7 @@ def no_threshold(budget: Budget, name: str, why: str) -> dict[str, object]:
 
 
 def _highest(humans: Humans, holds: Callable[[float], bool]) -> float | None:
-    """The highest alarm that reaches only as many as `holds` allows; None where nobody could be accused under it."""
+    """The highest FPR that reaches only as many as `holds` allows; None where nobody could be accused under it."""
     borders = [0.0, *humans.borders]
     if not humans.count or not holds(0.0):
         return None
@@ -157,23 +157,23 @@ def _highest(humans: Humans, holds: Callable[[float], bool]) -> float | None:
     return found if found >= min(humans.smallest, default=0.0) and found > 0 else None
 
 
-def _just_below(alarm: float) -> float:
-    """A number of a few digits below an alarm, as near as those digits allow."""
-    if alarm <= 0:
+def _just_below(fpr: float) -> float:
+    """A number of a few digits below an FPR, as near as those digits allow."""
+    if fpr <= 0:
         return 0.0
-    unit = 10.0 ** (math.floor(math.log10(alarm)) - _DIGITS + 1)
-    steps = math.ceil(alarm / unit) - 1
+    unit = 10.0 ** (math.floor(math.log10(fpr)) - _DIGITS + 1)
+    steps = math.ceil(fpr / unit) - 1
     found = float(f"{steps * unit:.{_DIGITS}g}")
-    return found if found < alarm else math.nextafter(alarm, 0.0)
+    return found if found < fpr else math.nextafter(fpr, 0.0)
 
 
-def _says(budget: Budget, humans: Humans, alarm: float | None) -> str:
+def _says(budget: Budget, humans: Humans, fpr: float | None) -> str:
     promise = f"{budget.wrong_per_month:g} wrong accusations a month among {budget.players:,} people"
-    if alarm is not None:
+    if fpr is not None:
         return (
-            f"Act from an alarm of {_written(alarm)} down: {humans.accused(alarm):,} of {humans.count:,} reviewed "
+            f"Act from an FPR of {_written(fpr)} down: {humans.accused(fpr):,} of {humans.count:,} reviewed "
             f"humans{_seen(humans)} reach it, so that on average at most {promise} can be promised with "
-            f"{budget.confidence:g} % confidence ([verdict] conservative)."
+            f"{budget.confidence:g} % confidence ([verdict] act)."
         )
     fewest = humans.fewest_days
     month = fewest >= MONTH_DAYS
@@ -181,14 +181,14 @@ def _says(budget: Budget, humans: Humans, alarm: float | None) -> str:
     return (
         f"{humans.count:,} reviewed humans{_seen(humans)} are too few to promise on average at most {promise}: "
         f"{budget.humans_needed():,} seen for a month each{shorter}, none of them accused, would be needed. Let a "
-        "person review everything the model flags, and allow nothing above review ([verdict] conservative = 0.0)."
+        "person review everything the model flags, and allow nothing above review ([verdict] act = 0.0)."
     )
 
 
-def _written(alarm: float) -> str:
+def _written(fpr: float) -> str:
     """Few digits, and all where few would be another threshold."""
-    short = f"{alarm:.{_DIGITS}g}"
-    return short if float(short) == alarm else repr(alarm)
+    short = f"{fpr:.{_DIGITS}g}"
+    return short if float(short) == fpr else repr(fpr)
 
 
 def _seen(humans: Humans) -> str:
@@ -208,7 +208,7 @@ BUDGET_SCHEMA: dict[str, type[pl.DataType]] = {
     "fewest_days": pl.Float64,
     "may_be_accused": pl.Float64,
     "confidence": pl.Float64,
-    "alarm": pl.Float64,
+    "fpr": pl.Float64,
     "accused": pl.Int64,
     "upper_bound": pl.Float64,
     "humans_needed": pl.Int64,

@@ -53,7 +53,7 @@ def roll_up(scores: pl.DataFrame, models: Mapping[str, ModelInfo], cut: Clock, d
 
     A score belongs to the period it ends in, so that a verdict rests on nothing that came after it. `evidence` is what
     the scores add to the log-odds beyond the model's own prior; `order` the model's place, those that see most first;
-    `rows` how many scores there were. `alarm` is that of the whole period, ranked among the human periods of the model;
+    `rows` how many scores there were. `fpr` is that of the whole period, ranked among the human periods of the model;
     without such, it is the mean of the rows' own, and `voices` says of how many.
 
     Raises:
@@ -74,7 +74,7 @@ def roll_up(scores: pl.DataFrame, models: Mapping[str, ModelInfo], cut: Clock, d
         .group_by(group, maintain_order=True)
         .agg(
             discounted((pl.col("fresh") * pl.col("beyond")).sum(), pl.col("fresh").sum(), discount).alias("evidence"),
-            pl.col("alarm").mean(),
+            pl.col("fpr").mean(),
             log_odds(pl.col("probability")).mean().alias("mean"),
             pl.col("order").first(),
             pl.len().cast(pl.Int64).alias("rows"),
@@ -86,14 +86,14 @@ def roll_up(scores: pl.DataFrame, models: Mapping[str, ModelInfo], cut: Clock, d
 
 
 def _ranked(rolled: pl.DataFrame, models: Mapping[str, ModelInfo], cut: Clock) -> pl.DataFrame:
-    """The alarms of whole periods in the place of their rows' mean, where a model knows human periods like these."""
-    alarms, voices = rolled["alarm"].to_numpy().copy(), rolled["rows"].to_numpy().copy()
+    """The FPRs of whole periods in the place of their rows' mean, where a model knows human periods like these."""
+    fprs, voices = rolled["fpr"].to_numpy().copy(), rolled["rows"].to_numpy().copy()
     for model, info in models.items():
         if info.days is not None and info.days.cut == cut:
             mine = (rolled["model"] == model).to_numpy()
-            alarms[mine] = info.days.alarm(rolled["mean"].to_numpy()[mine], rolled["rows"].to_numpy()[mine])
+            fprs[mine] = info.days.fpr(rolled["mean"].to_numpy()[mine], rolled["rows"].to_numpy()[mine])
             voices[mine] = 1
-    return rolled.with_columns(alarm=pl.Series(alarms), voices=pl.Series(voices))
+    return rolled.with_columns(fpr=pl.Series(fprs), voices=pl.Series(voices))
 
 
 def _fresh(group: tuple[str, ...]) -> pl.Expr:

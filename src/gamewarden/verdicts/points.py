@@ -1,4 +1,4 @@
-"""Two operating points: progressive for watching, conservative for anything a player could feel."""
+"""Two operating points: one to watch an actor, one to act in a way a player could feel."""
 
 from dataclasses import dataclass
 
@@ -9,47 +9,46 @@ from gamewarden.tables import VERDICTS, check
 from gamewarden.verdicts.combining import by_family
 from gamewarden.verdicts.periods import KEY
 
-CONSERVATIVE, PROGRESSIVE, NEITHER = "conservative", "progressive", "neither"
+ACT, WATCH, NEITHER = "act", "watch", "neither"
 
 
 @dataclass(frozen=True)
-class Points:
-    """From which alarm on an actor is watched, and from which on more may follow.
+class OperatingPoints:
+    """From which FPR on an actor is watched, and from which on more may follow.
 
-    Progressive is an "or": the verdict's alarm is low enough, or one family's own is. Conservative is an "and": the
-    verdict's alarm is low enough, and so many families agree, each on its own.
+    To watch is an "or": the verdict's FPR is low enough, or one family's own is. To act is an "and": the
+    verdict's FPR is low enough, and so many families agree, each on its own.
 
     Raises:
-        ConfigError: a border cannot be one, or the conservative point would be easier to reach than the progressive.
+        ConfigError: a border cannot be one, or the point to act would be easier to reach than the point to watch.
     """
 
-    progressive: float = 0.05
-    conservative: float = 0.001
+    watch: float = 0.05
+    act: float = 0.001
     agree: int = 2
 
     def __post_init__(self) -> None:
-        if not 0 <= self.conservative <= self.progressive <= 1:
+        if not 0 <= self.act <= self.watch <= 1:
             raise ConfigError(
-                f"verdict: the alarms {self.conservative!r} (conservative) and {self.progressive!r} (progressive) are "
-                "not shares that rise"
+                f"verdict: the FPRs {self.act!r} (act) and {self.watch!r} (watch) are not shares that rise"
             )
         if self.agree < 1:
             raise ConfigError(f"verdict: agree {self.agree!r} cannot be used; give 1 or more")
 
     def reached(self, verdicts: pl.DataFrame) -> pl.Series:
-        """Which point each verdict reaches: conservative, progressive or neither; null where nothing was judged.
+        """Which point each verdict reaches: act, watch or neither; null where nothing was judged.
 
         What lies far beyond what a detector learned from is a reason to watch, and for no more.
         """
         near = pl.col("far").is_null() if "far" in verdicts.columns else pl.lit(True)
-        strict = (pl.col("alarm") <= self.conservative) & (pl.col("agree") >= self.agree) & near
+        strict = (pl.col("fpr") <= self.act) & (pl.col("agree") >= self.agree) & near
         point = (
-            pl.when(pl.col("alarm").is_null())
+            pl.when(pl.col("fpr").is_null())
             .then(None)
             .when(strict)
-            .then(pl.lit(CONSERVATIVE))
+            .then(pl.lit(ACT))
             .when(self._says_bot())
-            .then(pl.lit(PROGRESSIVE))
+            .then(pl.lit(WATCH))
             .otherwise(pl.lit(NEITHER))
         )
         return verdicts.select(point.alias("point")).to_series()
@@ -60,9 +59,7 @@ class Points:
         `everybody` may say how much of a period was covered, and which detectors were shown the unknown.
         """
         agreeing = (
-            by_family(parts)
-            .group_by(KEY)
-            .agg((pl.col("own_alarm") <= self.progressive).sum().cast(pl.Int64).alias("agree"))
+            by_family(parts).group_by(KEY).agg((pl.col("own_fpr") <= self.watch).sum().cast(pl.Int64).alias("agree"))
         )
         rows = (
             everybody.unique(KEY)
@@ -75,16 +72,16 @@ class Points:
 
     def streak_after(self, before: pl.Expr) -> pl.Expr:
         """The streak of one period more, after one of `before`: the same as counted over all of them at once."""
-        judged = pl.col("alarm").is_not_null()
+        judged = pl.col("fpr").is_not_null()
         said = (judged & self._says_bot()).fill_null(False)
         return pl.when(judged & ~said).then(0).otherwise(before + said.cast(pl.Int64)).cast(pl.Int64)
 
     def _says_bot(self) -> pl.Expr:
-        return (pl.col("alarm") <= self.progressive) | (pl.col("agree") >= 1)
+        return (pl.col("fpr") <= self.watch) | (pl.col("agree") >= 1)
 
     def _streak(self) -> pl.Expr:
         """Judged periods in a row that say bot; a period nobody could judge neither lengthens nor ends it."""
-        judged = pl.col("alarm").is_not_null()
+        judged = pl.col("fpr").is_not_null()
         said = (judged & self._says_bot()).fill_null(False)
         ends = (judged & ~said).cum_sum().over("actor")
         run = said.cast(pl.Int64).cum_sum().over("actor", ends)

@@ -57,7 +57,7 @@ SUPPOSED = Prevalence(Population.bots)  # where nobody has said how common bots 
 def moved(probability: _Number, prior: float, bots: float) -> _Number:
     """A probability that supposed the share `prior`, where bots have the share `bots`: its odds grow by as much.
 
-    The order of a list stays; an alarm, which compares with people alone, does not change at all.
+    The order of a list stays; an FPR, which compares with people alone, does not change at all.
     """
     factor = bots / (1 - bots) * (1 - prior) / prior
     return probability * factor / (probability * factor + (1 - probability))

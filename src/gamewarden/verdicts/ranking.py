@@ -32,7 +32,7 @@ def rank(
 ) -> pl.DataFrame:
     """One row an actor: its numbers over all judged periods, what it did, and its profile.
 
-    `probability` is that of the mean log-odds over the judged periods, `alarm` and `self_sim` the median, `level` the
+    `probability` is that of the mean log-odds over the judged periods, `fpr` and `self_sim` the median, `level` the
     last one known, `play_minutes` the sum. `zone` is the one a `zone` column of FEATURES names in most periods, or the
     profile's; `far` names a number that lies beyond the model's training, where one does. An actor with too little play
     in every period stands last, without a probability.
@@ -47,7 +47,7 @@ def rank(
     if profiles is not None:
         listed = _profiled(listed, check(profiles, PROFILES, "rank"))
     kept = apply_filters(listed, tuple(filters))
-    return kept.sort(["probability", "alarm", "actor"], descending=[True, False, False], nulls_last=True)
+    return kept.sort(["probability", "fpr", "actor"], descending=[True, False, False], nulls_last=True)
 
 
 def add_reasons(ranking: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
@@ -123,7 +123,7 @@ def _believed(scores: pl.DataFrame, threshold: float) -> pl.DataFrame:
         .group_by("actor", maintain_order=True)
         .agg(
             (1 / (1 + (-mean).exp())).alias("probability"),
-            pl.col("alarm").median(),
+            pl.col("fpr").median(),
             pl.col("probability").count().cast(pl.Int64).alias("periods"),
             (pl.col("probability") >= threshold).sum().cast(pl.Int64).alias("periods_flagged"),
             pl.col("far").drop_nulls().mode().sort().first(),

@@ -1,11 +1,11 @@
-"""Whether anybody can reach the conservative point with the models at hand, and what would make it possible."""
+"""Whether anybody can reach the point to act with the models at hand, and what would make it possible."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gamewarden.verdicts.combining import WHATEVER_DEPENDENCE
-from gamewarden.verdicts.points import Points
+from gamewarden.verdicts.points import OperatingPoints
 
 
 @dataclass(frozen=True)
@@ -17,15 +17,15 @@ class Voice:
 
     @property
     def least(self) -> float:
-        """The lowest alarm it can give: nobody of them looks as bot-like, and the actor counts as one more."""
+        """The lowest FPR it can give: nobody of them looks as bot-like, and the actor counts as one more."""
         return 1 / (self.humans + 1)
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The lowest alarm that a verdict of these families can have, beside what the conservative point asks for."""
+    """The lowest FPR that a verdict of these families can have, beside what the point to act asks for."""
 
-    points: Points
+    points: OperatingPoints
     families: Sequence[Voice]  # each by the detector that speaks for it
     fusion: Voice | None = None
 
@@ -39,20 +39,20 @@ class Reach:
 
     def humans_needed(self) -> int:
         """Held-out humans of one style with which a fusion, or a family that may speak alone, is sure enough."""
-        return math.ceil(1 / self.points.conservative) - 1
+        return math.ceil(1 / self.points.act) - 1
 
     def sentence(self, others: Sequence[str] = ()) -> str | None:
         """Why nobody can reach the point, and what it takes; None where somebody can.
 
         `others` are detectors of further families that the same source could feed.
         """
-        if not self.points.conservative:
-            return "The conservative point is closed ([verdict] conservative = 0.0): a verdict is a reason to look."
+        if not self.points.act:
+            return "The point to act is closed ([verdict] act = 0.0): a verdict is a reason to look."
         missing = [*self._missing()]
         if not missing:
             return None
         return (
-            f"Nobody can reach the conservative point with these models: {'; '.join(missing)}. It takes "
+            f"Nobody can reach the point to act with these models: {'; '.join(missing)}. It takes "
             f"{_listed([*self._takes(others)])}; until then a verdict is a reason to look, no more."
         )
 
@@ -63,7 +63,7 @@ class Reach:
         if self._coarse:
             known = self.fusion or min(self.families, key=lambda voice: voice.humans)
             yield (
-                f"the alarm must be {self.points.conservative:g} and is never below {self.least:.2g} "
+                f"the FPR must be {self.points.act:g} and is never below {self.least:.2g} "
                 f"({known.humans:,} held-out humans of one style)"
             )
 
@@ -81,7 +81,7 @@ class Reach:
 
     @property
     def _coarse(self) -> bool:
-        return self.least > self.points.conservative
+        return self.least > self.points.act
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -158,7 +158,7 @@ class AccountTableModel(CalibratedModel):
 
     @property
     def calibration(self) -> Calibration:
-        """What turns a decision value into a probability and an alarm."""
+        """What turns a decision value into a probability and an FPR."""
         return Calibration(self.slope, self.offset, self.reference, peers=self.peers)
 
     @property
@@ -168,7 +168,7 @@ class AccountTableModel(CalibratedModel):
 
     @property
     def price(self) -> str:
-        """What the promise of its alarm costs, in one line."""
+        """What the promise of its FPR costs, in one line."""
         return told(
             self.validation["promises"], f"--promise {self.recipe['promise']} --peers {','.join(self.recipe['peers'])}"
         )
@@ -207,7 +207,7 @@ class AccountTableModel(CalibratedModel):
         names, pairs = [column.name for column in self.columns], [f"{over} / {under}" for over, under in self.ratios]
         plain = set(names[: len(names) - len(pairs)])
         yield "its recipe says how much of a row is enough", finite(self.recipe.get("enough"))
-        yield "its recipe says to whom its alarm is a promise", bool(self.recipe.get("promise"))
+        yield "its recipe says to whom its FPR is a promise", bool(self.recipe.get("promise"))
         yield "every column is there once", len(set(names)) == len(names)
         yield "the last columns are the ratios", pairs == names[len(plain) :]
         yield "a ratio is of two columns", all(name in plain for pair in self.ratios for name in pair)
@@ -217,14 +217,14 @@ class AccountTableModel(CalibratedModel):
             trees.refuse_wild(len(names))
 
     def _compared(self) -> str:
-        """With whom its alarm compares, and where people are too few for 1 in 100."""
+        """With whom its FPR compares, and where people are too few for 1 in 100."""
         whom = "accounts" if self.recipe["promise"] == ACCOUNT else "rows"
         if not self.peers.ladders:
-            return f"Its alarm holds for {whom} of people as a whole, not for the busiest of them."
+            return f"Its FPR holds for {whom} of people as a whole, not for the busiest of them."
         few = {words: people for words, people in self.peers.counts().items() if people < LEAST}
         most = f"; it is at least {_listed(few)}" if few else ""
         return (
-            f"Its alarm holds for {whom} of people as a whole and on each step of its numbers, on average over "
+            f"Its FPR holds for {whom} of people as a whole and on each step of its numbers, on average over "
             f"them{most}; 1 where nobody stood. An account with rows on several steps may be flagged on each of them."
         )
 
@@ -311,7 +311,7 @@ def numbers_of(table: pl.DataFrame, columns: tuple[str, ...], ratios: tuple[tupl
 
 
 def _listed(few: Mapping[str, int]) -> str:
-    """The steps with the fewest people, and how low an alarm can be there."""
+    """The steps with the fewest people, and how low an FPR can be there."""
     rarest = sorted(few, key=lambda words: (few[words], words))
     shown = ", ".join(f"1 in {few[words] + 1} ({_plainly(words)})" for words in rarest[:_SHOWN])
     return shown + (f" and {len(few) - _SHOWN} more with fewer than {LEAST} people" if len(few) > _SHOWN else "")

@@ -77,7 +77,7 @@ class AccountTableDetector(Calibrated, Learner[AccountTableModel]):
         "account",
         ("row",),
         one_of(*get_args(Promise)),
-        "An alarm of 1 in 100 flags 1 in 100 accounts (--group), or rows.",
+        "An FPR of 1 in 100 flags 1 in 100 accounts (--group), or rows.",
     )
     peers: tuple[str, ...] = option(
         (LEARNED,),

@@ -105,7 +105,7 @@ class FusionModel(CalibratedModel):
 
     def _weak_here(self) -> list[str]:
         least = ", ".join(f"1 in {humans + 1} for a {style}" for style, humans in self.styles.counts().items())
-        return [f"It saw {self.reference.humans} humans, so that its alarm is at least {least}."]
+        return [f"It saw {self.reference.humans} humans, so that its FPR is at least {least}."]
 
     def _learned(self) -> Mapping[str, Any]:
         columns = {

@@ -39,7 +39,7 @@ class Reference:
         tuple[Share, ...], Rule(bool, "at least one share")
     ]  # the share of each held-out human's windows that were called bot
 
-    def alarm(self) -> float:
+    def fpr(self) -> float:
         """The share of humans a window called bot looks like, counting this one as one more."""
         return (math.fsum(self.humans) + 1) / (len(self.humans) + 1)
 
@@ -90,14 +90,14 @@ class TrafficModel(FittedModel):
                 "tree": self.tree.rule,
                 "probability": {"called bot": self.reference.if_bot, "called human": self.reference.if_human},
                 "humans": humans,
-                "smallest_alarm": self.reference.alarm(),
+                "smallest_fpr": self.reference.fpr(),
                 **({} if self.days is None else {"humans_by_rows_of_a_day": self.days.counts()}),
             },
             training=self.training,
             validation=self.validation,
             weaknesses=(
                 *WEAKNESSES,
-                f"It saw {humans} humans, so no alarm is below 1 in {humans + 1}.",
+                f"It saw {humans} humans, so no FPR is below 1 in {humans + 1}.",
                 "Its own probability supposes as many bots as among its labels; lists move it to [population] bots.",
             ),
         )
@@ -129,7 +129,7 @@ class TrafficModel(FittedModel):
             pl.lit(self.detector).alias("detector"),
             pl.lit(self.id).alias("model"),
             pl.Series("probability", np.where(says, reference.if_bot, reference.if_human)),
-            pl.Series("alarm", np.where(says, reference.alarm(), 1.0)),
+            pl.Series("fpr", np.where(says, reference.fpr(), 1.0)),
             pl.lit(self.feature.options["win"]).alias("events"),
         )
         return check(scores, SCORES, "score traffic")

@@ -75,7 +75,7 @@ def read_profiles(path: Path, time_zone: str | None = None) -> pl.DataFrame:
 
 
 def read_scores(path: Path, time_zone: str | None = None) -> pl.DataFrame:
-    """Scores that stand in a file: actor, since, until, detector, and alarm or probability; further columns are kept.
+    """Scores that stand in a file: actor, since, until, detector, and FPR or probability; further columns are kept.
 
     Raises:
         ReadError: the file is no table, a column is missing, or a value does not fit its column.

@@ -1,4 +1,4 @@
-"""The promise of an alarm, kept to people of every style (synthetic people, several seeds).
+"""The promise of an FPR, kept to people of every style (synthetic people, several seeds).
 
 A count of fresh humans is compared with what exchangeability allows, the luck of drawing the reference humans
 included. With T tests in a family each must be more surprising than 0.01 / T before the promise counts as broken.
@@ -12,7 +12,7 @@ import pytest
 
 from fresh_humans import people, recipe
 from gamewarden.detectors.logistic.recipe import AccountDay
-from gamewarden.evaluation.alarms import realised
+from gamewarden.evaluation.fprs import realised
 from gamewarden.learning.reference import Reference
 from gamewarden.learning.styles import Styles
 
@@ -33,9 +33,9 @@ def strangers():
 def kept(model, fresh):
     """How often people of each style reach what the model promises to be rare."""
     styles = Styles().tell(fresh)
-    alarms = model.score(fresh).select("actor", "alarm").with_columns(style=styles)
+    fprs = model.score(fresh).select("actor", "fpr").with_columns(style=styles)
     counts = model.styles.counts() if model.styles else dict.fromkeys(styles.unique(), model.reference.humans)
-    return realised(alarms, counts)
+    return realised(fprs, counts)
 
 
 def broken(tables):
@@ -100,7 +100,7 @@ def drawn(people, splits, moved=0.0):
         order = np.random.default_rng(seed).permutation(people.height)
         known, fresh = people[order[: 3 * people.height // 4]], people[order[3 * people.height // 4 :]]
         reference = Reference.of(known)
-        flagged += int((reference.alarm(fresh["held_out"].to_numpy() + moved) <= 0.001).sum())
+        flagged += int((reference.fpr(fresh["held_out"].to_numpy() + moved) <= 0.001).sum())
         seen += fresh.height
     expected = seen * np.floor(0.001 * (reference.humans + 1)) / (reference.humans + 1)  # what whole humans can express
     return flagged, expected, 4.5 * 1.5 * np.sqrt(max(expected, 1.0)), reference.humans
@@ -120,10 +120,10 @@ def test_a_group_that_looks_more_bot_like_than_its_reference_is_seen_to_break_on
     assert flagged - expected > spread
 
 
-def test_an_alarm_is_never_below_the_share_among_all_people_nor_among_those_of_its_style(models, strangers):
+def test_an_fpr_is_never_below_the_share_among_all_people_nor_among_those_of_its_style(models, strangers):
     for model, fresh in zip(models, strangers, strict=True):
-        given = model.score(fresh)["alarm"].to_numpy()
-        pooled = replace(model, styles=None).score(fresh)["alarm"].to_numpy()
+        given = model.score(fresh)["fpr"].to_numpy()
+        pooled = replace(model, styles=None).score(fresh)["fpr"].to_numpy()
 
         assert (given >= pooled).all()
         assert (given > pooled).any()

@@ -1,4 +1,4 @@
-"""Whether alarms hold: how often fresh humans of each style reach what was promised to be rare."""
+"""Whether FPRs hold: how often fresh humans of each style reach what was promised to be rare."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -8,23 +8,23 @@ import polars as pl
 from gamewarden.core.binomial import chance_beside, lower_bound, upper_bound
 
 PROMISES = (0.01, 0.001)
-_ROUNDING = 1e-9  # an alarm is a quotient of counts
+_ROUNDING = 1e-9  # an FPR is a quotient of counts
 
 
 def realised(
-    alarms: pl.DataFrame, reference: Mapping[str, int], promises: Iterable[float] = PROMISES, confidence: float = 0.95
+    fprs: pl.DataFrame, reference: Mapping[str, int], promises: Iterable[float] = PROMISES, confidence: float = 0.95
 ) -> pl.DataFrame:
     """One row a style and promise: how many of the humans reach it, with an exact interval.
 
-    `alarms` has the columns actor, style and alarm: one row a human, none of whom the model has seen; `reference` says
-    how many humans of each style its alarms were made from. `chance` is that of so many or more if the promise holds,
+    `FPRs` has the columns actor, style and FPR: one row a human, none of whom the model has seen; `reference` says
+    how many humans of each style its FPRs were made from. `chance` is that of so many or more if the promise holds,
     the luck in drawing the reference included.
     """
     rows = []
-    for style in alarms["style"].unique().sort():
-        part = alarms.filter(style=style)
+    for style in fprs["style"].unique().sort():
+        part = fprs.filter(style=style)
         for promise in promises:
-            flagged = int((part["alarm"] <= promise + _ROUNDING).sum())
+            flagged = int((part["fpr"] <= promise + _ROUNDING).sum())
             humans, known = part.height, reference.get(style, 0)
             allowed = math.floor(promise * (known + 1) + _ROUNDING) - 1
             rows.append(
