@@ -354,3 +354,10 @@ def test_a_log_and_a_lake_are_opened_without_the_compiler(tmp_path, play):
 
         assert "gamewarden.readers.files" in modules
         assert "numba" not in modules
+
+
+def test_what_nobody_can_open_is_refused_in_one_line():
+    with pytest.raises(
+        ReadError, match="int: cannot be opened; give the place of a file or folder, several of them, or"
+    ):
+        readers.open(5)
