@@ -147,7 +147,7 @@ def digest_of_cases(last):
 
 def test_plain_python_with_bounds_reads_the_same_and_never_steps_outside():
     last = max(150, CASES // 200)
-    program = f"import test_readers_records_fuzz as fuzz; print(fuzz.digest_of_cases({last}))"
+    program = f"import test_readers_messages_fuzz as fuzz; print(fuzz.digest_of_cases({last}))"
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program], env=environment, capture_output=True, text=True, check=False
