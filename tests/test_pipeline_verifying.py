@@ -225,7 +225,7 @@ def test_a_source_that_changed_for_this_actor_is_found(document, place, tmp_path
     moved = pl.when(mine).then(pl.col("at") + timedelta(seconds=90)).otherwise(pl.col("at"))
     log.with_columns(at=moved).sort("at").write_parquet(tmp_path / "log.parquet")
 
-    found = said(document, place, source=tmp_path / "log.parquet")
+    found = said(document, place, source=readers.open(tmp_path / "log.parquet"))
 
     assert not found["holds"]
     assert "the source has changed: " in found["says"]
@@ -238,7 +238,7 @@ def test_a_source_that_changed_for_others_only_still_bears_the_verdict(document,
     other = next(name for name in log["actor"].unique().sort() if name != values["actor"])
     log.filter(pl.col("actor") != other).write_parquet(tmp_path / "log.parquet")
 
-    found = said(document, place, source=tmp_path / "log.parquet")
+    found = said(document, place, source=readers.open(tmp_path / "log.parquet"))
 
     assert found["holds"]
     assert "has changed since, and still measures the same for this actor" in found["says"]

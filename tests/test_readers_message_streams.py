@@ -13,6 +13,7 @@ from gamewarden.readers.ragnarok.message_table import Entry, MessageTable
 from gamewarden.readers.ragnarok.report import CUT_OFF, REASONS
 from gamewarden.readers.ragnarok.streams import MessageFile
 from gamewarden.readers.ragnarok.thesis_profile import thesis_profile
+from gamewarden.tables import MESSAGES
 
 AT = 1_794_767_736_440_533
 PROFILE = thesis_profile()
@@ -231,7 +232,7 @@ def test_the_kernel_reads_what_the_plain_reader_reads(pieces, step, batch, stric
     frame, report = read(data, ODD, step=step, batch=batch, strict=strict)
 
     rows = frame.with_columns(pl.col("at").to_physical(), pl.col("actor", "character").cast(pl.Int64))
-    shown = [name for name in SENT.columns if name not in ("stream", "client", "amount")]
+    shown = [name for name in MESSAGES.columns if name not in ("stream", "client", "amount")]
     assert rows.select(shown).to_dicts() == [{name: row[name] for name in shown} for row in expected]
     assert (report.tags, report.taken, report.skipped) == (tags, taken, skipped)
     assert report.bytes == len(data)

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 
@@ -341,3 +343,21 @@ def test_times_in_memory_may_be_written_as_text():
 def test_a_mapping_is_not_passed_over_in_silence_where_it_means_nothing(play):
     with pytest.raises(ConfigError, match="table in memory: takes no mapping; rename its columns"):
         readers.open(play, SourceOptions(LogOptions(mapping="lineage"))).events()
+
+
+def test_a_log_and_a_lake_are_opened_without_the_compiler(tmp_path, play):
+    for place in (log_at(tmp_path / "log.csv", play), lake_at(tmp_path, play)):
+        code = f"import sys; from gamewarden import readers; readers.open({str(place)!r}).events(); print(*sys.modules)"
+        modules = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+
+        assert "gamewarden.readers.files" in modules
+        assert "numba" not in modules
+
+
+def test_what_nobody_can_open_is_refused_in_one_line():
+    with pytest.raises(
+        ReadError, match="int: cannot be opened; give the place of a file or folder, several of them, or"
+    ):
+        readers.open(5)

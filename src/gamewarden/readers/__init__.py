@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gamewarden.contracts import Source
 from gamewarden.core.registry import Registry
-from gamewarden.errors import ConfigError
+from gamewarden.errors import ConfigError, ReadError
 
 if TYPE_CHECKING:
     from gamewarden.readers.options import SourceOptions
@@ -79,6 +79,15 @@ def open(locator: Locator | str, options: "SourceOptions | None" = None, reader:
 
     place = Path(locator) if isinstance(locator, str) else locator
     given = options or SourceOptions()
-    known = (load(name) for name in names()) if reader is None else iter((load(reader),))
-    found = next(one for one in known if reader is not None or one.matches(place))
-    return found(place, given)
+    return (_knowing(place) if reader is None else load(reader))(place, given)
+
+
+def _knowing(place: Locator) -> Reader:
+    for name in names():
+        reader = load(name)
+        if reader.matches(place):
+            return reader
+    raise ReadError(
+        f"{type(place).__name__}: cannot be opened; give the place of a file or folder, several of them, or a table in "
+        "memory"
+    )

@@ -18,6 +18,7 @@ from gamewarden.readers.compression import Unpacked
 from gamewarden.readers.ragnarok.message_fields import FIELDS, FIXED, canonical
 
 DYNAMIC, NOT_IN_USE = -1, 0
+TAG = b"ADAM"  # tells the time in a packetstream
 LARGEST_TABLE = 16 << 20
 _LONGEST_MESSAGE = 0xFFFF
 _MOST_POSITIONS = 64

@@ -8,6 +8,7 @@ from gamewarden.errors import ReadError
 from gamewarden.readers.byte_sources import Origin, peeked
 from gamewarden.readers.captures.blocks import looks_like_capture
 from gamewarden.readers.ragnarok.message_table import (
+    TAG,
     MessageTable,
     looks_like_bytes,
     looks_like_empty_table,
@@ -77,8 +78,6 @@ def holds_messages(path: Path) -> bool:
 
 def is_packetstream(path: Path) -> bool:
     """Whether a file begins with the time tag of a packetstream; a stream without tags is not told from other bytes."""
-    from gamewarden.readers.ragnarok.streams import TAG
-
     return path.is_file() and _beginning(path).startswith(TAG)
 
 

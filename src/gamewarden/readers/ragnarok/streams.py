@@ -12,11 +12,9 @@ import pyarrow as pa
 from gamewarden.readers.byte_sources import Origin, Window
 from gamewarden.readers.ragnarok import kernel
 from gamewarden.readers.ragnarok.batches import BATCH_ROWS, Desk, layout_of
-from gamewarden.readers.ragnarok.message_table import MessageTable
+from gamewarden.readers.ragnarok.message_table import TAG, MessageTable
 from gamewarden.readers.ragnarok.report import CUT_OFF, REASONS, MessageReport
 from gamewarden.readers.ragnarok.thesis_profile import advice_on_unknown
-
-TAG = b"ADAM"
 
 
 class MessageFile:
