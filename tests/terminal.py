@@ -13,7 +13,7 @@ from dataclasses import dataclass
 class Shown:
     """How a program ended, and what a person saw of it."""
 
-    code: int
+    returncode: int
     text: str
 
     @property

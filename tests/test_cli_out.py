@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typed import typed
 
+from commands import run
 from gamewarden.cli.show import Presentation
 from terminal import run_at_terminal
 
@@ -49,12 +49,12 @@ def test_a_page_holds_the_table_as_text_in_the_one_layout(tmp_path):
 
 
 def test_a_dash_prints_csv_and_nothing_else_to_standard_output():
-    ended = typed("budget", "--wrong-per-month", 2, "--players", 1000, "--out", "-")
+    ended = run("budget", "--wrong-per-month", 2, "--players", 1000, "--out", "-")
 
-    assert ended.code == 0, ended.err
-    assert ended.out.splitlines()[0].startswith("model,")
-    assert " rows in -" not in ended.err
-    assert pl.read_csv(ended.out.encode()).height == 1
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines()[0].startswith("model,")
+    assert " rows in -" not in ended.stderr
+    assert pl.read_csv(ended.stdout.encode()).height == 1
 
 
 def test_csv_for_a_program_is_exact_and_at_a_terminal_it_steers_nothing(capfdbinary):
@@ -71,17 +71,17 @@ def test_csv_for_a_program_is_exact_and_at_a_terminal_it_steers_nothing(capfdbin
 
 
 def test_two_ways_of_printing_are_wrong_usage():
-    ended = typed("budget", "--wrong-per-month", 2, "--players", 1000, "--out", "-", "--json")
+    ended = run("budget", "--wrong-per-month", 2, "--players", 1000, "--out", "-", "--json")
 
-    assert ended.code == 2
-    assert "give one of them" in ended.err
+    assert ended.returncode == 2
+    assert "give one of them" in ended.stderr
 
 
 def test_an_ending_that_names_no_format_is_refused_before_any_work(tmp_path):
-    ended = typed("budget", "--wrong-per-month", 2, "--players", 1000, "--out", tmp_path / "list.xlsx")
+    ended = run("budget", "--wrong-per-month", 2, "--players", 1000, "--out", tmp_path / "list.xlsx")
 
-    assert ended.code == 1
-    assert "end the name in .csv, .parquet, .json, .jsonl or .html" in ended.err
+    assert ended.returncode == 1
+    assert "end the name in .csv, .parquet, .json, .jsonl or .html" in ended.stderr
 
 
 def test_long_texts_of_a_page_stand_under_their_row(tmp_path):

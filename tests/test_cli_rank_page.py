@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from typed import done
 
-from gamewarden import pipeline
+from commands import done
+from gamewarden import pipeline, readers
 from gamewarden.config import Config
 from gamewarden.core.outside import escape
 from gamewarden.pipeline import cards as cards_of
@@ -15,7 +15,7 @@ from gamewarden.presentation.rank_page import caption, one_in, rank_page
 from gamewarden.verdicts.prevalence import Prevalence
 from hostile_game import HOSTILE, play
 
-READING, EVEN = pipeline.Reading(), Prevalence(0.5, "for a test")
+EVEN = Prevalence(0.5, "for a test")
 
 
 @pytest.fixture(scope="module")
@@ -26,22 +26,31 @@ def game(tmp_path_factory):
 @pytest.fixture(scope="module")
 def ranked(game):
     wishes = pipeline.Wishes.of(Config(), probability=0.6, top=12, prevalence=EVEN)
-    return pipeline.rank(game / "log.parquet", game / "models", wishes, READING)
+    return pipeline.rank(readers.open(game / "log.parquet"), game / "models", wishes)
 
 
 @pytest.fixture(scope="module")
 def shown(game, ranked):
-    return pipeline.rank_cards(ranked, game / "log.parquet", game / "models", READING)
+    return pipeline.rank_cards(ranked, readers.open(game / "log.parquet"), game / "models")
 
 
 def test_the_page_is_written_beside_the_list_with_a_card_per_account(game):
-    words = ("rank", game / "log.parquet", "--models", game / "models", "--probability", 0, "--prevalence", 0.5)
+    words = (
+        "rank",
+        game / "log.parquet",
+        "--models",
+        game / "models",
+        "--probability",
+        0,
+        "--prevalence",
+        0.5,
+    )
     ended = done(*words, "--top", 5, "--html", game / "list.html", "--json")
 
     page = (game / "list.html").read_text(encoding="utf-8")
-    listed = pl.read_json(ended.out.encode())
+    listed = pl.read_json(ended.stdout.encode())
     assert page.count('<section class="card"') == listed.height == 5
-    assert "5 cards in " in ended.err
+    assert "5 cards in " in ended.stderr
     assert page.index(escape(listed["actor"][0])) < page.index(escape(listed["actor"][1]))
 
 
@@ -74,7 +83,7 @@ def test_a_false_positive_rate_is_read_as_people(rate, words):
 def test_all_accounts_are_drawn_from_one_reading_of_the_source(game, ranked):
     passed = []
 
-    pipeline.rank_cards(ranked, game / "log.parquet", game / "models", READING, passed.append)
+    pipeline.rank_cards(ranked, readers.open(game / "log.parquet"), game / "models", passed.append)
 
     assert len(ranked.frame) > 3
     assert sum(passed) == pl.scan_parquet(game / "log.parquet").select(pl.len()).collect().item()
@@ -83,7 +92,7 @@ def test_all_accounts_are_drawn_from_one_reading_of_the_source(game, ranked):
 def test_the_windows_of_a_card_are_those_that_explain_shows(game, shown):
     card = shown.cards[0]
 
-    story = pipeline.explain(card.row["actor"], game / "log.parquet", game / "models", None, reading=READING)
+    story = pipeline.explain(card.row["actor"], readers.open(game / "log.parquet"), game / "models", None)
 
     assert card.series.windows.equals(story.windows)
     assert card.series.since == story.measured["since"][0]
@@ -112,7 +121,7 @@ def test_too_few_to_compare_with_are_no_band_and_that_is_said(shown):
 def test_a_long_list_has_a_bounded_page_that_says_how_many_are_left_out(game, ranked, monkeypatch):
     monkeypatch.setattr(cards_of, "MOST_CARDS", 3)
 
-    few = pipeline.rank_cards(ranked, game / "log.parquet", game / "models", READING)
+    few = pipeline.rank_cards(ranked, readers.open(game / "log.parquet"), game / "models")
 
     assert len(few.cards) == 3
     assert f"{len(ranked.frame) - 3} further accounts of the list have no card here" in rank_page(few)
@@ -120,9 +129,9 @@ def test_a_long_list_has_a_bounded_page_that_says_how_many_are_left_out(game, ra
 
 def test_an_empty_list_is_an_empty_page(game):
     wishes = pipeline.Wishes.of(Config(), probability=1.0)
-    nobody = pipeline.rank(game / "log.parquet", game / "models", wishes, READING)
+    nobody = pipeline.rank(readers.open(game / "log.parquet"), game / "models", wishes)
 
-    page = rank_page(pipeline.rank_cards(nobody, game / "log.parquet", game / "models", READING))
+    page = rank_page(pipeline.rank_cards(nobody, readers.open(game / "log.parquet"), game / "models"))
 
     assert "0 accounts to look at" in page
     assert "<section" not in page

@@ -95,9 +95,9 @@ def test_measuring_as_a_model_does_shows_what_the_model_is_shown(games):
     game = games("a day in another language")
     feature, model = pipeline.recipe_like("self-similarity", game / "models", None, {})
 
-    told = pipeline.measure_told(feature, game / "lake", pipeline.Reading(), model)
+    told = pipeline.measure_told(feature, readers.open(game / "lake"), model)
 
-    shown = pipeline.judge(game / "lake", game / "models", pipeline.Reading()).features[model.card.id]
+    shown = pipeline.judge(readers.open(game / "lake"), game / "models").features[model.card.id]
     assert_frame_equal(told.frame, shown.drop("covered"), check_exact=True)
 
 

@@ -41,12 +41,12 @@ def test_a_list_fits_the_terminal_and_reasons_stand_under_their_row():
 
 
 def test_columns_are_dropped_by_importance_and_named():
-    shown = for_person(ranking(), 48, LAYOUT)
+    shown = for_person(ranking(), 42, LAYOUT)
 
     assert shown.head.split() == ["actor", "probability", "fpr", "point"]
     assert shown.dropped == ("self sim", "level", "play minutes", "zone", "note")
-    assert left_out(3, shown.dropped, 48) == (
-        "Not shown: 3 more rows; no room at 48 columns for self sim, level, play minutes, zone, note. "
+    assert left_out(3, shown.dropped, 42) == (
+        "Not shown: 3 more rows; no room at 42 columns for self sim, level, play minutes, zone, note. "
         "--out FILE writes all."
     )
 
