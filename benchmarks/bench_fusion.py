@@ -21,11 +21,10 @@ from gamewarden.evaluation.metrics import auc, tpr_at_fpr
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.fusing import fuse
-from gamewarden.pipeline.judging import infos_of
 from gamewarden.spans import DAY
 from gamewarden.studies.thawonmas_cast import RESOURCES
 from gamewarden.verdicts.combining import combine
-from gamewarden.verdicts.periods import KEY, Clock, played, roll_up, side_by_side
+from gamewarden.verdicts.periods import KEY, Clock, infos_of, played, roll_up, side_by_side
 from gamewarden.world import World
 
 DETECTORS = ("account-day", "self-similarity", "actions-interval", "actions-frequency", "actions-two-stage")

@@ -5,17 +5,18 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from typed import done
 
-from gamewarden import pipeline
+from commands import done
+from gamewarden import pipeline, readers
 from gamewarden.config import Config
 from gamewarden.outside import escape
 from gamewarden.pipeline import cards as cards_of
+from gamewarden.presentation import rank_cards as shown_on_cards
 from gamewarden.presentation.rank_page import caption, one_in, rank_page
 from gamewarden.verdicts.prevalence import Prevalence
 from hostile_game import HOSTILE, play
 
-READING, EVEN = pipeline.Reading(), Prevalence(0.5, "for a test")
+EVEN = Prevalence(0.5, "for a test")
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +27,12 @@ def game(tmp_path_factory):
 @pytest.fixture(scope="module")
 def ranked(game):
     wishes = pipeline.Wishes.of(Config(), probability=0.6, top=12, prevalence=EVEN)
-    return pipeline.rank(game / "log.parquet", game / "models", wishes, READING)
+    return pipeline.rank(readers.open(game / "log.parquet"), game / "models", wishes)
 
 
 @pytest.fixture(scope="module")
 def shown(game, ranked):
-    return pipeline.rank_cards(ranked, game / "log.parquet", game / "models", READING)
+    return pipeline.rank_cards(ranked, readers.open(game / "log.parquet"), game / "models")
 
 
 def test_the_page_is_written_beside_the_list_with_a_card_per_account(game):
@@ -74,7 +75,7 @@ def test_a_false_positive_rate_is_read_as_people(rate, words):
 def test_all_accounts_are_drawn_from_one_reading_of_the_source(game, ranked):
     passed = []
 
-    pipeline.rank_cards(ranked, game / "log.parquet", game / "models", READING, passed.append)
+    pipeline.rank_cards(ranked, readers.open(game / "log.parquet"), game / "models", passed.append)
 
     assert len(ranked.frame) > 3
     assert sum(passed) == pl.scan_parquet(game / "log.parquet").select(pl.len()).collect().item()
@@ -83,7 +84,7 @@ def test_all_accounts_are_drawn_from_one_reading_of_the_source(game, ranked):
 def test_the_windows_of_a_card_are_those_that_explain_shows(game, shown):
     card = shown.cards[0]
 
-    story = pipeline.explain(card.row["actor"], game / "log.parquet", game / "models", None, reading=READING)
+    story = pipeline.explain(card.row["actor"], readers.open(game / "log.parquet"), game / "models", None)
 
     assert card.series.windows.equals(story.windows)
     assert card.series.since == story.measured["since"][0]
@@ -97,7 +98,7 @@ def test_the_band_is_of_accounts_that_are_called_human_and_says_so(ranked, shown
     assert f"of {drawn.band.accounts} accounts in this source of the same style of play ({drawn.style})" in words
     assert "that the model calls human" in words
     assert "Nobody has said that they are people." in words
-    people = cards_of._people(cards_of._highest(ranked.behind), ranked.frame["actor"])
+    people = shown_on_cards._people(shown_on_cards.highest_periods(ranked.behind), ranked.frame["actor"])
     highest = dict(ranked.behind.scores.group_by("actor").agg(pl.col("probability").max()).iter_rows())
     assert all(highest[actor] < 0.5 for some in people.values() for actor in some)
     assert not set(ranked.frame["actor"]) & {actor for some in people.values() for actor in some}
@@ -112,7 +113,7 @@ def test_too_few_to_compare_with_are_no_band_and_that_is_said(shown):
 def test_a_long_list_has_a_bounded_page_that_says_how_many_are_left_out(game, ranked, monkeypatch):
     monkeypatch.setattr(cards_of, "MOST_CARDS", 3)
 
-    few = pipeline.rank_cards(ranked, game / "log.parquet", game / "models", READING)
+    few = pipeline.rank_cards(ranked, readers.open(game / "log.parquet"), game / "models")
 
     assert len(few.cards) == 3
     assert f"{len(ranked.frame) - 3} further accounts of the list have no card here" in rank_page(few)
@@ -120,9 +121,9 @@ def test_a_long_list_has_a_bounded_page_that_says_how_many_are_left_out(game, ra
 
 def test_an_empty_list_is_an_empty_page(game):
     wishes = pipeline.Wishes.of(Config(), probability=1.0)
-    nobody = pipeline.rank(game / "log.parquet", game / "models", wishes, READING)
+    nobody = pipeline.rank(readers.open(game / "log.parquet"), game / "models", wishes)
 
-    page = rank_page(pipeline.rank_cards(nobody, game / "log.parquet", game / "models", READING))
+    page = rank_page(pipeline.rank_cards(nobody, readers.open(game / "log.parquet"), game / "models"))
 
     assert "0 accounts to look at" in page
     assert "<section" not in page

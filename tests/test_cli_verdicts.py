@@ -8,11 +8,10 @@ import pytest
 from commands import done, run
 from gamewarden import pipeline, readers
 from gamewarden.config import Config, Verdict
-from gamewarden.pipeline.prevalence import scored
 from gamewarden.spans import HOUR
 from gamewarden.tables import EVIDENCE, VERDICTS, check
 from gamewarden.verdicts.points import Points
-from gamewarden.verdicts.prevalence import SUPPOSED
+from gamewarden.verdicts.prevalence import SUPPOSED, scored
 
 KINDS = "loot.*,npc.*,item.use"
 

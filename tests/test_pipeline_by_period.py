@@ -16,7 +16,7 @@ from gamewarden.errors import ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline import by_period
 from gamewarden.pipeline.by_period import Lean, periods_of_stretches
-from gamewarden.pipeline.judging import judgement_in_short, judgement_summary
+from gamewarden.presentation.judgement import judgement_in_short, judgement_summary
 from gamewarden.spans import DAY, HOUR
 from gamewarden.store.lake import Lake
 from gamewarden.tables import VERDICTS, write_table

@@ -17,8 +17,9 @@ from gamewarden import detectors, pipeline, readers
 from gamewarden.drift.flow import STEPS
 from gamewarden.errors import ReadError, WriteError
 from gamewarden.features.actions.recipe import Actions
-from gamewarden.pipeline.maintaining import maintain, table_of, told
+from gamewarden.pipeline.maintaining import maintain, told
 from gamewarden.pipeline.upkeep import recipe_like
+from gamewarden.presentation.maintenance_table import table_of
 from gamewarden.spans import MINUTE
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models

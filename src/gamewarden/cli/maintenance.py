@@ -76,13 +76,14 @@ def _need_all(task: "Upkept", plot: Path | None, report: Path | None) -> None:
 def _show(task: "Upkept", result: "Maintained", plot: Path | None, report: Path | None, present: Presentation) -> None:
     from gamewarden.files import write_text
     from gamewarden.pipeline import maintaining
+    from gamewarden.presentation.maintenance_page import chart_page, draw_chart
 
     title = f"{result.detector}: the likeness of its scores from period to period"
     if plot is not None:
-        maintaining.draw_chart(result.periods, plot, title)
+        draw_chart(result.periods, plot, title)
         say(f"The control chart is drawn in {plot}")
     if report is not None:
-        write_text(report, maintaining.chart_page(result.periods, title, maintaining.told(task)))
+        write_text(report, chart_page(result.periods, title, maintaining.told(task)))
         say(f"The report is in {report}")
     say(*result.notes)
     present.table(result.periods, title)

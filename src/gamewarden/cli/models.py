@@ -16,7 +16,7 @@ from gamewarden.words import counted
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Source
-    from gamewarden.pipeline.ranking import Ranked
+    from gamewarden.presentation.ranking import Ranked
     from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
 

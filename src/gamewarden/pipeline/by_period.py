@@ -19,22 +19,25 @@ from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import ModelError
 from gamewarden.features.folding import Measured, folded
 from gamewarden.pipeline.doubting import doubted
-from gamewarden.pipeline.judging import Judgement, Rules, fusion_of, judge, judged, rules_of
-from gamewarden.pipeline.likeness import Likeness
+from gamewarden.pipeline.judging import Judgement, fusion_of, judge, judged, rules_of
+from gamewarden.pipeline.likeness import likeness_of
 from gamewarden.pipeline.measuring import feature_of, least_measured
-from gamewarden.pipeline.meeting import caveats_of, meeting_of
-from gamewarden.pipeline.reaching import beside_the_list, reach_of
-from gamewarden.pipeline.scoring import load_models, models_for, zone_notes
-from gamewarden.pipeline.sources import USUAL, RunOptions, Table
-from gamewarden.pipeline.wholes import unranked
+from gamewarden.pipeline.reaching import reach_of
+from gamewarden.pipeline.scoring import load_models, models_for
+from gamewarden.pipeline.sources import USUAL, RunOptions
 from gamewarden.store.lake import LakeEvents
 from gamewarden.store.stretches import Stretches
 from gamewarden.streams import WatchedEvents
-from gamewarden.tables import TIME, VERDICTS
+from gamewarden.tables import TIME, VERDICTS, Table
 from gamewarden.verdicts.compact import Compact
+from gamewarden.verdicts.likeness import Likeness
 from gamewarden.verdicts.meeting import Far, Limits, Meeting, Partly, said_once, whole_enough
 from gamewarden.verdicts.points import Points
 from gamewarden.verdicts.prevalence import Prevalence
+from gamewarden.verdicts.reach import beside_the_list
+from gamewarden.verdicts.rules import Rules
+from gamewarden.verdicts.saying import caveats_of, meeting_of, zone_notes
+from gamewarden.verdicts.wholes import unranked
 
 Span = tuple[int, int]  # [since, until) in microseconds
 
@@ -204,7 +207,7 @@ class _Glass:
     def _likeness(self, learned: Vocabulary | None) -> Likeness | None:
         if learned is None or learned.shares is None:
             return None
-        return Likeness.of(learned, self.events, self.limits)
+        return likeness_of(learned, self.events, self.limits)
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -219,7 +222,10 @@ class _Glass:
             key: Table(pl.DataFrame(), shows=shows if one is None else one.shown(shows))
             for key, one in self.likeness.items()
         }
-        return {model.card.id: meeting_of(model, told[repr(model.feature)]) for model in self.models}
+        return {
+            model.card.id: meeting_of(model, self.recipes[repr(model.feature)], told[repr(model.feature)])
+            for model in self.models
+        }
 
     def features(self, span: Span, actors: Sequence[str] | None = None) -> dict[str, pl.DataFrame]:
         """FEATURES of a period by the model's id, of everybody or of these actors."""

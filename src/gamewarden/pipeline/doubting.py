@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from gamewarden.contracts import Card, Model
-from gamewarden.drift.flow import Doubted, standing_doubts
+from gamewarden.drift.trust import untrusted
 from gamewarden.errors import ReadError
 from gamewarden.store.upkeep import Upkeep
 
@@ -25,15 +25,4 @@ def _lines(models: Path, card: Card, scores: pl.DataFrame) -> Iterator[str]:
     except ReadError as error:
         yield f"whether maintenance trusts {card.id} is unknown: {error}"
         return
-    periods = [one for one in standing_doubts(records) if one.model == card.id and _shows(scores, one)]
-    if periods:
-        named = f"{periods[0].since:%Y-%m-%d}" + (f" to {periods[-1].since:%Y-%m-%d}" if len(periods) > 1 else "")
-        yield f"maintenance does not trust the scores {card.id} gives {named}: {periods[-1].says}"
-
-
-def _shows(scores: pl.DataFrame, period: Doubted) -> bool:
-    """Whether some row lies in a period."""
-    inside = pl.col("until") > period.since
-    if period.until is not None:
-        inside &= pl.col("since") < period.until
-    return not scores.filter(inside).is_empty()
+    yield from untrusted(records, card.id, scores)

@@ -1,30 +1,29 @@
 """How good detectors are on actors they have not seen."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 import polars as pl
 
 from gamewarden import detectors, features
 from gamewarden.config import Config
 from gamewarden.contracts import Detector, Feature, Progress, Source, no_progress
 from gamewarden.errors import ConfigError
+from gamewarden.evaluation.decisions import at_cuts
 from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, PairsHeldOut, leave_pair_out
 from gamewarden.evaluation.plans import ACTOR, FARM
 from gamewarden.evaluation.side_by_side import SideBySide
-from gamewarden.evaluation.summaries import distinct_units
-from gamewarden.intervals import share_interval
 from gamewarden.learning.label_sources import without_model_made
 from gamewarden.pipeline.fitting import detector_recipe
 from gamewarden.pipeline.scoring import rows_to_judge
-from gamewarden.pipeline.sources import USUAL, RunOptions, Table
+from gamewarden.pipeline.sources import USUAL, RunOptions
 from gamewarden.pipeline.splitting import Splitting, compare_rows, compare_splits, keep_results
 from gamewarden.readers.logs.operator_tables import Labels, read_labels
 from gamewarden.streams import WatchedEvents
+from gamewarden.tables import Table
 from gamewarden.verdicts.prevalence import Prevalence
 
 FOLDS, LEAVE_PAIR_OUT = "folds", "leave-pair-out"
@@ -149,27 +148,8 @@ def evaluate(
     result = compared.result
     kept = () if models is None else keep_results(compared, told.frame, models)
     said = (*compared.measured.notes, *told.notes, *(f"WARNING: {line}" for line in result.warnings))
-    notes = (*said, *result.notes, *_at_cuts(result, seeing), *kept)
+    notes = (*said, *result.notes, *at_cuts(result, seeing), *kept)
     return Evaluated(result, compared.measured.frame, told.frame, notes)
-
-
-def _at_cuts(result: SideBySide, seeing: Sequence[Detector]) -> Iterator[str]:
-    """How the held-out periods fall at the cut of each detector that weighs accusing a human against missing a bot."""
-    for detector in seeing:
-        if (cut := detector.cut) is not None:
-            rows = result.scores.filter(detector=detector.name)
-            fpr, recall = (_share(rows.filter(bot=bot), cut) for bot in (False, True))
-            yield f"{detector.name} at the cut of {cut:.3f}: FPR {fpr}, recall {recall}."
-
-
-def _share(rows: pl.DataFrame, cut: float) -> str:
-    """The share of rows at or beyond the cut, with the interval that their groups allow."""
-    if not rows.height:
-        return "undefined"
-    beyond = (rows["probability"] >= cut).to_numpy()
-    interval = share_interval(beyond, rows["group"].to_numpy().astype(np.str_))
-    said = "so few allow no interval" if interval is None else f"95 %: {interval[0]:.3f}–{interval[1]:.3f}"
-    return f"{beyond.mean():.3f} ({said})"
 
 
 def _pairs(seeing: Sequence[Detector], seen: Table, told: Labels, protocol: Protocol) -> Evaluated:
@@ -184,21 +164,6 @@ def _pairs_held_out(
 ) -> PairsHeldOut:
     grouped = labels.with_columns(group=pl.col(protocol.group).cast(pl.String)) if protocol.group else labels
     return leave_pair_out(seeing, measured, grouped, most=protocol.pairs)
-
-
-def evaluation_in_short(result: SideBySide | PairsHeldOut) -> pl.DataFrame:
-    """The columns of an evaluation that a person looks at first, the interval as one text."""
-    summary = result.summary
-    if isinstance(result, PairsHeldOut):
-        interval = pl.format("{} – {}", pl.col("mcc_low").round(3), pl.col("mcc_high").round(3)).alias("95 %")
-        return summary.select("detector", "pairs", "bots", "humans", "mcc", interval, "recall", "fpr", "unsure")
-    interval = pl.format("{} – {}", pl.col("auc_low").round(3), pl.col("auc_high").round(3)).alias("95 %")
-    wanted = ("tpr_at_1pct", "tpr_at_0_1pct", "precision_at_1pct", "hours_to_detection", "tied")
-    shown = pl.concat([distinct_units(summary.filter(split=part.name)) for part in result.parts])
-    split = pl.when("flatters").then(pl.col("split") + " (flatters)").otherwise("split").alias("split")
-    if len(result.parts) > 1:
-        shown = shown.filter(unit="actor")
-    return shown.select(split, "detector", "unit", "bots", "humans", "auc", interval, *wanted)
 
 
 def draw_evaluation(evaluated: Evaluated, path: Path) -> None:

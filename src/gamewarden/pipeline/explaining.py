@@ -12,12 +12,14 @@ from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.pipeline.account_tables import row_of
 from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.measuring import feature_of, measured
-from gamewarden.pipeline.meeting import Said, say
-from gamewarden.pipeline.scoring import event_model, model_for, rows_to_judge
-from gamewarden.pipeline.sources import USUAL, RunOptions, Table
+from gamewarden.pipeline.scoring import ask, event_model, model_for, rows_to_judge
+from gamewarden.pipeline.sources import USUAL, RunOptions
 from gamewarden.pipeline.vocabularies import days_of
 from gamewarden.streams import WatchedEvents, only
+from gamewarden.tables import Table
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
+from gamewarden.verdicts.ranking import highest_period
+from gamewarden.verdicts.saying import Said
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def explain(
         raise ReadError(f"{source.name}: has no event of {by} {actor!r}")
     said = _said(model, shown, source, run)
     scores = said.at(prevalence)
-    period = _highest(shown.frame, scores)
+    period = highest_period(shown.frame, scores)
     days = days_of(model, models)
     windows = days.recipe.windows(alone, actor)
     inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
@@ -94,7 +96,7 @@ def _session_story(
         raise ReadError(f"{source.name}: has no session of actor {actor!r}")
     said = _said(model, Table(mine), source, run)
     scores = said.at(prevalence)
-    session = _highest(mine, scores)
+    session = highest_period(mine, scores)
     return Story(
         actor, model, scores, model.explain(session), session, pl.DataFrame(), prevalence, caveats=said.caveats
     )
@@ -106,16 +108,10 @@ def _said(model: Model, shown: Table, source: Source, run: RunOptions) -> Said:
     Raises:
         ModelError: it cannot judge the source.
     """
-    said = say(model, shown, run.limits)
+    said = ask(model, shown, run.limits)
     if said.refusal is not None:
         raise ModelError(f"{source.name}: {said.refusal}")
     return said
-
-
-def _highest(measured: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
-    """The period that scores highest, of several the latest."""
-    highest = scores.sort("probability", "since", descending=[True, True], nulls_last=True).head(1)
-    return measured.join(highest.select("actor", "since"), on=["actor", "since"], how="semi")
 
 
 def draw_story(story: Story, path: Path) -> None:

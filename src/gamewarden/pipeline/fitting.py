@@ -12,11 +12,11 @@ from gamewarden.contracts import Detector, Feature, Model, Progress, Source, no_
 from gamewarden.errors import ReadError
 from gamewarden.features.traffic.details import TrafficDetails
 from gamewarden.pipeline.measuring import measure, measured
-from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.sources import USUAL, RunOptions, given_to, stream_for
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
+from gamewarden.verdicts.saying import only_whole
 
 
 @dataclass(frozen=True)

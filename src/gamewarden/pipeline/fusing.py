@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from gamewarden import detectors
@@ -14,26 +13,17 @@ from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.detectors.fusion.scores import Scores
 from gamewarden.errors import FitError
-from gamewarden.learning import folds
-from gamewarden.learning.labels import label_periods
-from gamewarden.learning.styles import Styles
+from gamewarden.learning.strangers import scores_of_strangers
 from gamewarden.pipeline.fitting import Fitted, kept
-from gamewarden.pipeline.judging import infos_of
 from gamewarden.pipeline.measuring import feature_of
-from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.scoring import hear, load_models, models_for
 from gamewarden.pipeline.sources import USUAL, RunOptions
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.spans import parse_span
-from gamewarden.verdicts.periods import Clock, played, roll_up, side_by_side
+from gamewarden.verdicts.periods import Clock, infos_of, played, roll_up, side_by_side
+from gamewarden.verdicts.saying import only_whole
 
 _LEAST_MODELS = 2  # one voice needs no fusing
-
-
-def styles_of(config: Config) -> Styles:
-    """The borders between styles that the settings name."""
-    given = config.styles
-    return Styles(given.hardcore_hours, given.grinder_kills, given.newbie_level, given.borders == "learned")
 
 
 def fit_fusion(
@@ -93,18 +83,5 @@ def fuse(
 def _strangers_scores(model: Model, features: pl.DataFrame, labels: pl.DataFrame, fusion: Fusion) -> pl.DataFrame:
     """SCORES of every labelled actor by the model's recipe, fitted without it, under the model's own name."""
     recipe = detectors.load(model.card.detector).from_dict(model.card.recipe, feature_of(model.feature))
-    actors = (
-        label_periods(features, labels, "fit fusion")
-        .rows.group_by("actor")
-        .agg(pl.col("bot").max(), pl.col("group").first())
-        .sort("actor")
-    )
-    bot = actors["bot"].to_numpy()
-    groups = actors["group"].to_numpy().astype(np.str_)
-    fold = folds.assign_folds(groups, bot, folds.max_folds(groups, bot, fusion.folds), fusion.seed)
-    parts = []
-    for part in range(int(fold.max()) + 1):
-        out = actors.filter(pl.Series(fold == part))["actor"].implode()
-        learned = recipe.fit(features.filter(~pl.col("actor").is_in(out)), labels.filter(~pl.col("actor").is_in(out)))
-        parts.append(learned.score(features.filter(pl.col("actor").is_in(out))))
-    return pl.concat(parts).with_columns(model=pl.lit(model.card.id))
+    scores = scores_of_strangers(recipe, features, labels, folds=fusion.folds, seed=fusion.seed, door="fit fusion")
+    return scores.with_columns(model=pl.lit(model.card.id))

@@ -1,6 +1,5 @@
 """From a source and a shelf of models to one verdict an actor and period, with all it rests on."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,43 +15,22 @@ from gamewarden.errors import ModelError
 from gamewarden.features import load as load_feature
 from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.measuring import least_measured
-from gamewarden.pipeline.prevalence import at_share
-from gamewarden.pipeline.reaching import beside_the_list, reach_of
+from gamewarden.pipeline.reaching import reach_of
 from gamewarden.pipeline.scoring import hear, load_models, models_for
 from gamewarden.pipeline.sources import USUAL, RunOptions
-from gamewarden.pipeline.wholes import PROMISE, unranked
-from gamewarden.spans import DAY, parse_span, span_text
+from gamewarden.spans import parse_span, span_text
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.tables import EVIDENCE, VERDICTS, check
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.combining import combine
-from gamewarden.verdicts.meeting import Limits, least_covered, only_covered, whole_enough
-from gamewarden.verdicts.periods import (
-    KEY,
-    Clock,
-    ModelInfo,
-    marks_of,
-    periods_of,
-    played,
-    roll_up,
-    side_by_side,
-)
-from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
-from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
-from gamewarden.words import counted
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What a verdict depends on beside models and numbers."""
-
-    cut: Clock = field(default=Clock(DAY))
-    points: Points = field(default=Points())
-    repeated: float = 0.0  # how much a further score of the same detector counts
-    together: float = 0.0  # how much a further family counts where no fusion was learned
-    bots: float = SUPPOSED.bots  # the share of bots that probabilities suppose
-    covered: float = Limits.covered  # the share of a period that its source must cover
+from gamewarden.verdicts.grounds import evidence_behind
+from gamewarden.verdicts.meeting import Limits, whole_enough
+from gamewarden.verdicts.periods import KEY, Clock, infos_of, marks_of, played, roll_up, side_by_side
+from gamewarden.verdicts.points import CONSERVATIVE, PROGRESSIVE, Points
+from gamewarden.verdicts.prevalence import Prevalence, at_share
+from gamewarden.verdicts.reach import beside_the_list
+from gamewarden.verdicts.rules import Rules
+from gamewarden.verdicts.wholes import of_whole_periods, unranked
 
 
 @dataclass(frozen=True)
@@ -158,32 +136,17 @@ def judged(
     own = {model.card.id: _whole_scores(model, features[model.card.id], rules.covered) for model in models}
     scores = pl.concat(list(own.values()))
     marks = marks_of(scores, rules.cut)
-    parts = _of_whole_periods(roll_up(scores, infos_of(models), rules.cut, rules.repeated), marks, models, rules)
+    parts = of_whole_periods(roll_up(scores, infos_of(models), rules.cut, rules.repeated), marks, models, rules)
     fused = combine(parts, rules.together, rules.bots) if fusion is None else _fused(fusion, parts, features, rules)
     verdicts = rules.points.verdicts(fused, parts, marks)
     shown = pl.concat([at_share(own[model.card.id], prior_of(model.card), rules.bots) for model in models])
     return shown.sort("actor", "since", "detector"), verdicts
 
 
-def _of_whole_periods(parts: pl.DataFrame, marks: pl.DataFrame, models: Sequence[Model], rules: Rules) -> pl.DataFrame:
-    """What the detectors say of periods that the source covers; of the others there is no verdict."""
-    limits = Limits(covered=rules.covered)
-    least = min(least_covered(model.card.training, limits) for model in models)
-    return parts.join(only_covered(marks, least).select(KEY), on=KEY, how="semi", maintain_order="left")
-
-
 def _whole_scores(model: Model, features: pl.DataFrame, covered: float) -> pl.DataFrame:
     """SCORES of the periods that are covered as well as those that the model learned from."""
     least = least_measured(model, Limits(covered=covered))
     return whole_enough(model.score(features), least)
-
-
-def infos_of(models: Sequence[Model]) -> dict[str, ModelInfo]:
-    """What has to be known of each model before its scores are added to others', by the model's id."""
-    return {
-        model.card.id: ModelInfo(model.card.detector, model.feature.name, prior_of(model.card), model.days)
-        for model in models
-    }
 
 
 class Verdicts(Protocol):
@@ -218,41 +181,6 @@ class Verdicts(Protocol):
 
     def grounds(self, verdicts: pl.DataFrame) -> Judgement:
         """What some verdicts of one piece rest on."""
-
-
-def judgement_in_short(judgement: Verdicts, most: int | None = None) -> pl.DataFrame:
-    """The verdicts for a person: the most suspect first, with the operating point each reaches; `most` at the most."""
-    order = pl.col("point").replace_strict({CONSERVATIVE: 0, PROGRESSIVE: 1, NEITHER: 2}, default=3)
-    nothing = pl.DataFrame(schema=dict(VERDICTS.columns) | {"point": pl.String})
-    pieces = (verdicts.with_columns(judgement.points.reached(verdicts)) for verdicts in judgement.pieces())
-    if most is None:
-        return pl.concat([nothing, *pieces]).sort(order, "alarm", "actor", "since", nulls_last=True)
-    first = nothing
-    for piece in pieces:
-        first = pl.concat([first, piece]).sort(order, "alarm", "actor", "since", nulls_last=True).head(most)
-    return first
-
-
-def judgement_summary(judgement: Verdicts) -> tuple[str, ...]:
-    """How many periods reach which point, and how the detectors were fused."""
-    count: Counter[str | None] = Counter()
-    for verdicts in judgement.pieces():
-        count.update(dict(judgement.points.reached(verdicts).value_counts().iter_rows()))
-    reached = (
-        f"Of {count.total():,} periods {count[CONSERVATIVE]:,} reach the conservative point, {count[PROGRESSIVE]:,} "
-        f"more the progressive one, and {count[None]:,} have too little evidence to say."
-    )
-    return (f"{counted(len(judgement.models), 'model')}; {_how(judgement)}.", reached)
-
-
-def _how(judgement: Verdicts) -> str:
-    """How the answers of the models became one."""
-    first = judgement.models[0]
-    if judgement.fusion is not None:
-        return f"fused by {judgement.fusion.id}"
-    if all(model.feature.name == first.feature.name for model in judgement.models):
-        return f"one family of features, {first.feature.name}, and the alarm is {first.card.detector}'s"
-    return PROMISE
 
 
 def rules_of(
@@ -298,18 +226,3 @@ def _fused(
     known = played(features.values(), fusion.styles.rule, rules.cut)
     fused = fusion.score(side_by_side(parts, known)).select(*KEY, "probability", "alarm").drop_nulls("alarm")
     return at_share(fused, prior_of(fusion.card), rules.bots)
-
-
-def evidence_behind(
-    verdicts: pl.DataFrame, models: Sequence[Model], features: Mapping[str, pl.DataFrame], cut: Clock
-) -> pl.DataFrame:
-    """EVIDENCE of every row that these verdicts rest on."""
-    parts = [model.explain(rows_behind(verdicts, features[model.card.id], cut)) for model in models]
-    nothing = check(pl.DataFrame(schema=dict(EVIDENCE.columns)), EVIDENCE, "judge")
-    return pl.concat([nothing, *parts])
-
-
-def rows_behind(verdicts: pl.DataFrame, table: pl.DataFrame, cut: Clock) -> pl.DataFrame:
-    """The rows that end in the period of one of these verdicts, in the table's order."""
-    keys = verdicts.select(KEY)
-    return table[periods_of(table, cut).with_row_index("row").join(keys, on=KEY, how="semi")["row"].sort()]

@@ -9,56 +9,24 @@ from typing import Any
 import polars as pl
 
 from gamewarden.clock import Clock, Period
-from gamewarden.config import Config, Maintain
+from gamewarden.config import Config
 from gamewarden.contracts import Model
-from gamewarden.drift import ewma
-from gamewarden.drift.flow import (
-    LATE,
-    Day,
-    History,
-    Ledger,
-    Policy,
-    Tick,
-    as_written,
-    by_period,
-    no_tick,
-    standing_doubt,
-)
+from gamewarden.drift.flow import LATE, Day, History, Ledger, Tick, as_written, no_tick
+from gamewarden.drift.settings import policy_of
 from gamewarden.errors import ReadError
 from gamewarden.notices import Notices, now
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.scoring import event_model
 from gamewarden.pipeline.sources import limits_of
-from gamewarden.pipeline.upkeep import BY, EPOCH, LakeHands, content_of
-from gamewarden.presentation.control_plots import NEW_MODEL, plot_control_chart
+from gamewarden.pipeline.upkeep import BY, EPOCH, LakeHands
 from gamewarden.presentation.maintenance_story import story
+from gamewarden.presentation.maintenance_table import remarks, table_of
 from gamewarden.readers.logs.plausible import Plausible
 from gamewarden.spans import parse_span
 from gamewarden.store import model_registry
 from gamewarden.store.source import LakeSource
-from gamewarden.store.stretches import Stretches
+from gamewarden.store.stretches import Stretches, content_of
 from gamewarden.store.upkeep import Upkeep
-from gamewarden.tables import TIME
-from gamewarden.words import counted
-
-PERIODS: Mapping[str, pl.DataType | type[pl.DataType]] = {
-    "period": TIME,
-    "status": pl.String,
-    "x": pl.Float64,
-    "drawn": pl.Float64,  # x, or its transform
-    "common": pl.Int64,
-    "z": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "provisional": pl.Boolean,
-    "ban_wave": pl.Boolean,
-    "silent": pl.String,
-    "doubts": pl.String,  # why scores are not to be trusted
-    "actors": pl.Int64,
-    "flagged": pl.Int64,
-    "model": pl.String,
-    "answer": pl.String,
-}
 
 
 @dataclass(frozen=True)
@@ -114,7 +82,7 @@ def maintain(task: Upkept, tick: Tick = no_tick, stop: Callable[[], bool] = lamb
             Day(period, hands, ledger, tick).run()
             new += 1
     frame = table_of(history.records)
-    return Maintained(model.card.detector, frame, new, tuple(_remarks(frame, new, late)))
+    return Maintained(model.card.detector, frame, new, tuple(remarks(frame, new, late)))
 
 
 def told(task: Upkept) -> list[str]:
@@ -126,50 +94,6 @@ def told(task: Upkept) -> list[str]:
     """
     detector = event_model(task.models, task.detector).card.detector
     return list(story(Upkeep(task.models, detector).history().records))
-
-
-def policy_of(settings: Maintain) -> Policy:
-    """The settings as the flow and its chart take them."""
-    rules = ewma.Rules(
-        settings.weight,
-        settings.width,
-        settings.sigma_floor,
-        settings.baseline,
-        settings.provisional,
-        "fisher" if settings.transform == "fisher" else "none",
-        settings.sides == "lower",
-        settings.consecutive,
-    )
-    return Policy(rules, settings.consecutive, settings.missing, settings.window_least)
-
-
-def table_of(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """One row a period that was watched: where it stood on the chart, and how it was answered.
-
-    Raises:
-        ReadError: a record holds what no record does.
-    """
-    with as_written():
-        rows = [_row(period, found) for period, found in by_period(records).items() if "watch" in found]
-        return pl.DataFrame(rows, schema=PERIODS)
-
-
-def draw_chart(frame: pl.DataFrame, path: Path, title: str) -> None:
-    """The control chart as a picture."""
-    plot_control_chart(frame, path, title)
-
-
-def chart_page(frame: pl.DataFrame, title: str, sentences: Sequence[str]) -> str:
-    """The control chart, its table and its story as one HTML page."""
-    from tempfile import TemporaryDirectory
-
-    from gamewarden.presentation.report import html_page
-
-    with TemporaryDirectory() as place:
-        picture = Path(place) / "control-chart.png"
-        draw_chart(frame, picture, title)
-        happened = pl.DataFrame({"day": [line[:10] for line in sentences], "what": [line[12:] for line in sentences]})
-        return html_page(title, (), [("What happened", happened), ("Periods", frame)], [picture])
 
 
 def _due(periods: Sequence[Period], stretches: Stretches, ledger: Ledger) -> Iterator[Period]:
@@ -271,44 +195,3 @@ def _notice_other_model(task: Upkept, detector: str, ledger: Ledger, period: Per
 
 def _nothing_decided(steps: Mapping[str, Mapping[str, Any]]) -> bool:
     return "score" not in steps or bool(steps.get(LATE, {}).get("only_scored"))
-
-
-def _row(period: str, steps: Mapping[str, Mapping[str, Any]]) -> dict[str, object]:
-    watched, scored = steps["watch"], steps.get("rescore") or steps["score"]
-    names = ("status", "x", "drawn", "common", "z", "lower", "upper", "provisional", "ban_wave")
-    shown = {name: watched[name] for name in names}
-    return {
-        "period": datetime.fromisoformat(period),
-        **shown,
-        "silent": ", ".join(watched["silent"]) or None,
-        "doubts": standing_doubt(steps),
-        "actors": scored["actors"],
-        "flagged": scored["flagged"],
-        "model": scored["model"],
-        "answer": _answer(steps),
-    }
-
-
-def _answer(steps: Mapping[str, Mapping[str, Any]]) -> str | None:
-    if "promote" in steps:
-        return NEW_MODEL
-    if "validate" in steps:
-        return "new model invalid, old one kept"
-    return "no new model could be fitted" if "retrain" in steps else None
-
-
-def _remarks(frame: pl.DataFrame, new: int, late: int) -> Iterator[str]:
-    if late:
-        yield f"Events of {counted(late, 'period')} came late; --explain says what was done with them"
-    if not new:
-        yield "No period is left to do: the last one that is over has been done."
-    doubted = frame.drop_nulls("doubts")
-    if earlier := doubted.filter(pl.col("period") < frame["period"].max()).height if frame.height else 0:
-        yield f"Scores of {earlier} earlier periods were not to be trusted; --explain says why, and what was done"
-    if frame.height and frame["doubts"][-1]:
-        yield f"Scores of the last period ({frame['period'][-1]:%Y-%m-%d}) are not to be trusted: {frame['doubts'][-1]}"
-    if frame.height and frame["provisional"][-1]:
-        yield (
-            "The limits are provisional: from 8 periods about three runs in ten signal falsely within 20 periods, from "
-            "20 one in seven."
-        )

@@ -23,10 +23,11 @@ from gamewarden.errors import ModelError
 from gamewarden.features.folding import folded
 from gamewarden.features.self_similarity.recipe import By, SelfSimilarity
 from gamewarden.pipeline.likeness import only_alike
-from gamewarden.pipeline.sources import Table, given_to, stream_for
+from gamewarden.pipeline.sources import given_to, stream_for
 from gamewarden.readers.logs.operator_tables import read_vocabulary
 from gamewarden.spans import parse_span
 from gamewarden.streams import Unquestioned
+from gamewarden.tables import Table
 from gamewarden.verdicts.meeting import Limits, least_of_row
 
 

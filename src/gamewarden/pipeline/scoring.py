@@ -13,13 +13,14 @@ from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.pipeline.doubting import doubted
 from gamewarden.pipeline.measuring import feature_of, measured
-from gamewarden.pipeline.meeting import Said, say
 from gamewarden.pipeline.session_models import sessions_to_judge
-from gamewarden.pipeline.sources import USUAL, RunOptions, Table, stream_for
+from gamewarden.pipeline.sources import USUAL, RunOptions, stream_for
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
+from gamewarden.tables import Table
 from gamewarden.verdicts.meeting import Limits, said_once
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
+from gamewarden.verdicts.saying import Said, say, unsure, zone_notes
 
 
 def load_models(directory: Path, detector: str | None = None) -> list[Model]:
@@ -78,7 +79,7 @@ def score(
     heard = hear(found, source, run, progress)
     scores = heard.at(prevalence)
     caveats = (*doubted(models, heard.models, scores), *heard.caveats)
-    return Table(scores, (*heard.notes, *caveats, *_unsure(scores), prevalence.sentence))
+    return Table(scores, (*heard.notes, *caveats, *unsure(scores), prevalence.sentence))
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def hear(models: Sequence[Model], source: Source, run: RunOptions = USUAL, progr
         ModelError: none of them can.
     """
     shown = measure_for(models, source, run, progress)
-    said = {model.card.id: say(model, shown[model.card.id], run.limits) for model in models}
+    said = {model.card.id: ask(model, shown[model.card.id], run.limits) for model in models}
     refusals = [one.refusal for one in said.values() if one.refusal is not None]
     able = {name: one for name, one in said.items() if one.refusal is None}
     if not able:
@@ -124,6 +125,11 @@ def hear(models: Sequence[Model], source: Source, run: RunOptions = USUAL, progr
         able,
         (*refusals, *caveats),
     )
+
+
+def ask(model: Model, shown: Table, limits: Limits) -> Said:
+    """What a model says of the rows it is shown; one that cannot judge their source says nothing."""
+    return say(model, feature_of(model.feature), shown, limits)
 
 
 def rows_to_judge(feature: Feature, source: Source, run: RunOptions = USUAL, progress: Progress = no_progress) -> Table:
@@ -152,21 +158,6 @@ def measure_for(
     zones = zone_notes(models, run.time_zone)
     told = {key: replace(one, notes=(*one.notes, *zones)) for key, one in known.items()}
     return {model.card.id: told[repr(model.feature)] for model in models}
-
-
-def zone_notes(models: Sequence[Model], time_zone: str | None) -> tuple[str, ...]:
-    """Whose days are cut by another zone than this run reads times in: a model keeps the zone it was fitted with."""
-    others = {
-        model.card.id: model.feature.options["time_zone"] or "UTC"
-        for model in models
-        if time_zone
-        and "time_zone" in model.feature.options
-        and (model.feature.options["time_zone"] or "UTC") != time_zone
-    }
-    return tuple(
-        f"{name} cuts days by {own}, as fitted; {time_zone} is only the zone of times written without one"
-        for name, own in others.items()
-    )
 
 
 def models_for(models: Sequence[Model], source: Source, shelf: Path) -> list[Model]:
@@ -202,9 +193,3 @@ def _held(source: Source, judged: Mapping[StreamKind, Sequence[Model]]) -> tuple
 def _has_columns_of(source: Source, model: Model) -> bool:
     """Whether a source has all the columns that a model of tables learned from."""
     return set(AccountTable.from_dict(model.feature.options).own_needs) <= set(source.columns)
-
-
-def _unsure(scores: pl.DataFrame) -> tuple[str, ...]:
-    partly = pl.col("covered").is_not_null() & (pl.col("covered") < Limits.covered)
-    unsure = scores.filter(~partly)["probability"].null_count()
-    return (f"{unsure:,} of {scores.height:,} scores are empty: too little evidence to say",) * (unsure > 0)

@@ -1,7 +1,6 @@
 """What stands on a shelf of models: a row a model, one model's whole card, and who put what into force."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,16 +8,16 @@ from typing import Any
 import polars as pl
 
 from gamewarden import detectors, features
-from gamewarden.contracts import Card, Model, Recipe, canonical_json
+from gamewarden.contracts import Model, Recipe
 from gamewarden.detectors.fusion.scores import Scores
 from gamewarden.errors import GamewardenError, ModelError
 from gamewarden.pipeline.measuring import feature_of
-from gamewarden.presentation.card import card_markdown
+from gamewarden.presentation.card import actors_of
+from gamewarden.presentation.model_page import Page
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.store.model_registry import Promotion
 from gamewarden.store.models import Stored
-from gamewarden.store.results import load_results, results_in_short
+from gamewarden.store.results import load_results
 from gamewarden.tables import TIME, DataType
 
 _ROW: dict[str, DataType] = {
@@ -42,32 +41,6 @@ _PROMOTION: dict[str, DataType] = {
     "because": pl.String,
     "by": pl.String,
 }
-
-
-@dataclass(frozen=True)
-class Page:
-    """All there is to say of a model: its card, what it needs to see, and its place on the shelf."""
-
-    card: Card
-    needs: Mapping[str, Any]
-    in_force: bool
-    history: tuple[Promotion, ...]
-    results: Mapping[str, Any] | None = None  # of later evaluations, by split
-
-    def markdown(self) -> str:
-        """For people."""
-        results = None if self.results is None else results_in_short(self.results)
-        return card_markdown(self.card, needs=self.needs, standing=self._standing(), results=results)
-
-    def json(self) -> str:
-        """For machines."""
-        history = [asdict(line) | {"at": line.at.isoformat()} for line in self.history]
-        beside = {"needs": self.needs, "in_force": self.in_force, "history": history, "results": self.results}
-        return canonical_json(asdict(self.card) | beside)
-
-    def _standing(self) -> list[str]:
-        now = "in force" if self.in_force else "not in force"
-        return [now, *(_told(line, self.card.id) for line in self.history)]
 
 
 def load_model(directory: Path, text: str) -> Model:
@@ -102,15 +75,6 @@ def models_on(directory: Path) -> pl.DataFrame:
     standing = model_registry.active(directory)
     rows = [_row(model, standing.get(model.detector) == model.id) for model in stored_models.stored(directory)]
     return pl.DataFrame(rows, schema=_ROW)
-
-
-def models_in_short(table: pl.DataFrame) -> pl.DataFrame:
-    """The columns of a shelf that a person looks at first."""
-    days = [pl.col(name).dt.strftime("%Y-%m-%d") for name in ("since", "until")]
-    fitted_on = pl.concat_str(*days, separator=" – ").alias("fitted_on")
-    saved = pl.col("saved").dt.strftime("%Y-%m-%d %H:%M")
-    problem = ["problem"] if table["problem"].null_count() < table.height else []
-    return table.select("model", "in_force", fitted_on, "bots", "humans", "auc", saved, *problem)
 
 
 def history_of(directory: Path) -> pl.DataFrame:
@@ -154,25 +118,8 @@ def _row(stored: Stored, in_force: bool) -> dict[str, Any]:  # noqa: FBT001  a c
     return row | times | {"bots": bots, "humans": humans, "auc": _number(card.validation.get("auc"))}
 
 
-def actors_of(card: Card) -> tuple[int | None, int | None]:
-    """How many bots and humans a model learned from, as far as its card says so."""
-    actors = card.training.get("actors")
-    if not isinstance(actors, Mapping):
-        return None, None
-    bots, humans = (actors.get(side) if isinstance(actors.get(side), int) else None for side in ("bot", "human"))
-    return bots, humans
-
-
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
-
-
-def _told(line: Promotion, model: str) -> str:
-    """A line of the history as this model sees it."""
-    came = "rolled back to" if line.rolled_back else "promoted"
-    left = "rolled back" if line.rolled_back else "replaced"
-    what = came if line.model == model else f"{left}, {line.model} came in its place"
-    return f"{line.at:%Y-%m-%d %H:%M} {what}, by {line.by}: {line.because}"
 
 
 def _time(text: object) -> datetime | None:

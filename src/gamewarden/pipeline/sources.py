@@ -1,6 +1,5 @@
 """A source on its way: as the stream that a feature takes, into a lake, or looked over before anything is read."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import cast
@@ -9,16 +8,7 @@ import polars as pl
 
 from gamewarden import detectors, features
 from gamewarden.config import Config
-from gamewarden.contracts import (
-    Bounds,
-    EventStream,
-    Feature,
-    Progress,
-    Source,
-    Stream,
-    StreamKind,
-    no_progress,
-)
+from gamewarden.contracts import Bounds, EventStream, Feature, Progress, Source, Stream, StreamKind, no_progress
 from gamewarden.errors import ReadError
 from gamewarden.readers.files import OneFile
 from gamewarden.readers.logs.lint import Lint, Needs, lint_events
@@ -26,6 +16,7 @@ from gamewarden.readers.logs.lint import lint as lint_file
 from gamewarden.spans import parse_span
 from gamewarden.store.lake import Lake
 from gamewarden.streams import WatchedEvents, WatchedLog, WatchedMessages, WatchedPackets, WatchedRows
+from gamewarden.tables import Table
 from gamewarden.verdicts.meeting import Limits
 
 
@@ -38,15 +29,6 @@ class RunOptions:
 
 
 USUAL = RunOptions()
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table, and what has to be said beside it."""
-
-    frame: pl.DataFrame
-    notes: tuple[str, ...] = ()
-    shows: Mapping[str, int] | None = None  # what the source behind it can show, where it is one of events
 
 
 def limits_of(config: Config) -> Limits:

@@ -1,6 +1,6 @@
 """One log, one set of labels, several splits: measured once, searched for leaks, judged side by side."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -11,18 +11,18 @@ import polars as pl
 from gamewarden.contracts import Detector, EventStream, Feature, Progress, no_progress
 from gamewarden.coverage import COVERED
 from gamewarden.errors import FitError
-from gamewarden.evaluation.leaks import refuse_future, sanction_kinds, telling_kinds
+from gamewarden.evaluation.leaks import left_out_kinds, refuse_future, sanction_kinds, telling_kinds
 from gamewarden.evaluation.plans import TIME, Ground
-from gamewarden.evaluation.side_by_side import ALL, SideBySide, compare
+from gamewarden.evaluation.side_by_side import ALL, SideBySide, as_values, compare
 from gamewarden.evaluation.splits import middle_of
 from gamewarden.evaluation.ties import NO_TIES, Seen, seen_in, ties_of
 from gamewarden.pipeline.measuring import measured
-from gamewarden.pipeline.meeting import only_whole
-from gamewarden.pipeline.sources import Table
 from gamewarden.store.models import stored
 from gamewarden.store.results import save_results
 from gamewarden.streams import within, without
+from gamewarden.tables import Table
 from gamewarden.verdicts.meeting import Limits
+from gamewarden.verdicts.saying import only_whole
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,11 @@ def compare_splits(
     if {TIME, ALL} & set(splitting.names):
         _refuse_future(frozen, stream, ground)
     result = compare(seeing, ground, splitting.names, prevalence=splitting.prevalence, progress=progress)
-    warnings = (*_removed(telling), *telling_kinds(_others(seen, telling), ground.labelled().rows), *result.warnings)
+    warnings = (
+        *left_out_kinds(telling),
+        *telling_kinds(_others(seen, telling), ground.labelled().rows),
+        *result.warnings,
+    )
     return Compared(replace(result, warnings=warnings), tuple(seeing), told, stream)
 
 
@@ -116,32 +120,6 @@ def keep_results(compared: Compared, labels: pl.DataFrame, directory: Path) -> t
     return tuple(lines)
 
 
-def as_values(result: SideBySide, detector: Detector) -> dict[str, Any]:
-    """What is kept beside a model: its own lines and the baselines', by split, and all that was said."""
-    others = [name for name in result.summary["detector"].unique() if name not in _names_of_detectors(result)]
-    mine = result.summary.filter(pl.col("detector").is_in([detector.name, *others]))
-    return {
-        "detector": detector.name,
-        "splits": mine.to_dicts(),
-        "families": [row | {"split": part.name} for part in result.parts for row in _rows(part.families, detector)],
-        "people": _rows(result.main.people, detector),
-        "alarms": _rows(result.main.promises, detector),
-        "labels": result.provenance.to_dicts(),
-        "warnings": list(result.warnings),
-        "notes": list(result.notes),
-    }
-
-
-def _rows(frame: pl.DataFrame, detector: Detector) -> list[dict[str, Any]]:
-    return frame.filter(detector=detector.name).drop("detector").to_dicts()
-
-
-def _names_of_detectors(result: SideBySide) -> list[str]:
-    from gamewarden.evaluation.breakdowns import detectors_in
-
-    return detectors_in(result.scores)
-
-
 def _model_id(detector: Detector, stream: EventStream, compared: Compared, labels: pl.DataFrame) -> str:
     frozen = detector.feature.learn(stream)
     same = frozen.to_dict() == compared.seeing[0].feature.learn(stream).to_dict()
@@ -157,14 +135,6 @@ def _refuse_future(frozen: Feature, stream: EventStream, ground: Ground) -> None
         return  # the split itself will say that there is no later period
     seen = ground.features.drop(COVERED, strict=False)  # a source's cover is no feature, and a cut source ends earlier
     refuse_future(seen, frozen.measure(within(stream, until=cut)), cut)
-
-
-def _removed(kinds: Sequence[str]) -> Iterator[str]:
-    if kinds:
-        yield (
-            f"Left out of the log before measuring: {', '.join(kinds)}. Such events are there because somebody was "
-            "already suspected, so they would give the label away."
-        )
 
 
 def _others(seen: Seen, removed: Sequence[str]) -> pl.DataFrame:

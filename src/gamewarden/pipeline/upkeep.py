@@ -14,24 +14,25 @@ from gamewarden.config import Maintain
 from gamewarden.contracts import Detector, Feature, Model
 from gamewarden.drift import retraining, validation
 from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, silent_kinds
-from gamewarden.drift.correlation import agreement, by_actor
+from gamewarden.drift.correlation import agreement, by_actor, most_moved
 from gamewarden.drift.doubts import Doubt, Look, doubts, faults
-from gamewarden.drift.doubts import Rules as TrustRules
 from gamewarden.drift.flow import Retrained, Signal
-from gamewarden.drift.seeing import seen_in
+from gamewarden.drift.retraining import called_human
+from gamewarden.drift.seeing import known_kinds, seen_in, shares_of
+from gamewarden.drift.settings import learning_rules, trust_rules, validity_rules
 from gamewarden.errors import FitError, MeasureError, ReadError
 from gamewarden.notices import Notices
 from gamewarden.pipeline.measuring import feature_of, least_measured, measured
-from gamewarden.pipeline.meeting import only_whole
-from gamewarden.pipeline.sources import Table
 from gamewarden.readers.logs.operator_tables import read_labels
-from gamewarden.spans import DAY, to_micros
+from gamewarden.spans import DAY
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
 from gamewarden.store.lake import Lake
-from gamewarden.store.stretches import Stretches
+from gamewarden.store.stretches import Stretches, content_of
 from gamewarden.store.upkeep import Upkeep
+from gamewarden.tables import Table
 from gamewarden.verdicts.meeting import Limits, whole_enough
+from gamewarden.verdicts.saying import only_whole
 
 BY = "gamewarden maintain"
 _REMEMBERED = 8  # periods before this one that say what is usual
@@ -89,7 +90,7 @@ class LakeHands:
             Evidence(
                 now=self._seen(period),
                 before=[self._seen(one) for one in self._earlier(period)],
-                vocabulary=_known_kinds(self._feature(model), tuple(self._seen(period).kinds)),
+                vocabulary=known_kinds(self._feature(model), tuple(self._seen(period).kinds)),
                 features_before=self._measured(before, model),
                 features_now=self._measured(period, model),
                 scores_before=self._scores(before, model),
@@ -128,7 +129,7 @@ class LakeHands:
         # What a model flags whose scores are not to be trusted is no measure for another one.
         now = None if self._doubts(period, model) else self._scores(period, model)
         comparison = retraining.compare(new, old, held, (scores, now, usual), self.policy.flag)
-        verdict = validation.judge(comparison, self._validity)
+        verdict = validation.judge(comparison, validity_rules(self.policy))
         doubted = self._doubts(period, candidate, scores)
         stands = [f"under it scores are not to be trusted: {doubt.says}" for doubt in doubted]
         return replace(verdict, failures=(*verdict.failures, *stands, *self._objections(model, candidate)))
@@ -152,18 +153,8 @@ class LakeHands:
         """The periods a new model learns from, the newest first."""
         periods = self._usable(period)
         actors = [by_actor(self._scores(one, model))["actor"] for one in periods]
-        window = retraining.window(actors, known, self._learning)
+        window = retraining.window(actors, known, learning_rules(self.policy))
         return window, periods[: window.periods]
-
-    @property
-    def _learning(self) -> retraining.Rules:
-        policy = self.policy
-        return retraining.Rules(policy.window_least, policy.window_most, policy.labelled, policy.held_out)
-
-    @property
-    def _validity(self) -> validation.Rules:
-        policy = self.policy
-        return validation.Rules(policy.auc_floor, policy.auc_slack, policy.share_least, policy.share_most)
 
     def _held_out_scores(self, window: Sequence[Period], model: str, held: pl.DataFrame) -> pl.DataFrame:
         rows = pl.concat([self._measured(one, model) for one in window])
@@ -202,16 +193,18 @@ class LakeHands:
             now=self._seen(period),
             before=[self._seen(one) for one in self._earlier(period)],
             scores=self._scores(period, model) if scores is None else scores,
-            known=_known_kinds(self._feature(model), tuple(self._seen(period).kinds)),
+            known=known_kinds(self._feature(model), tuple(self._seen(period).kinds)),
             learned=[self._seen(one) for one in self._learned_from(period, model)],
-            shares=_shares(self._feature(model)),
+            shares=shares_of(self._feature(model)),
             bots=actors.get("bot", 0) / max(sum(actors.values()), 1),
             humans=self._humans(period),
         )
-        return doubts(look, self._trust)
+        return doubts(look, trust_rules(self.policy))
 
     def _faulty(self, period: Period) -> bool:
-        return bool(faults(self._seen(period), [self._seen(one) for one in self._earlier(period)], self._trust))
+        return bool(
+            faults(self._seen(period), [self._seen(one) for one in self._earlier(period)], trust_rules(self.policy))
+        )
 
     def _why_incomparable(self, period: Period, before: Period, model: str, doubted: Sequence[Doubt]) -> str | None:
         """Why the likeness of two periods' scores would say nothing of the model."""
@@ -237,23 +230,7 @@ class LakeHands:
     def _humans(self, period: Period) -> frozenset[str]:
         """Actors whom people had called human by the period's end, and nobody a bot."""
         known = self._labels(period)
-        if known is None:
-            return frozenset()
-        humans = known.group_by("actor").agg(pl.col("bot").any()).filter(~pl.col("bot"))
-        return frozenset(humans["actor"])
-
-    @property
-    def _trust(self) -> TrustRules:
-        policy = self.policy
-        return TrustRules(
-            policy.unknown_most,
-            policy.alarm,
-            policy.alarms_most,
-            policy.bots_most,
-            policy.unjudged_most,
-            policy.collapsed,
-            policy.common_actors,
-        )
+        return frozenset() if known is None else called_human(known)
 
     def _silent(self, period: Period) -> tuple[str, ...]:
         return tuple(silent_kinds(self._seen(period), [self._seen(one) for one in self._earlier(period)]))
@@ -315,32 +292,9 @@ class LakeHands:
         before = self.calendar.before(period, self.policy.compare_with)
         if before < self.first:
             return []
-        both = by_actor(self._scores(before, model)).join(
-            by_actor(self._scores(period, model)), on="actor", suffix="_now"
-        )
-        far = both.with_columns(far=(pl.col("probability_now") - pl.col("probability")).abs())
-        return far.sort("far", "actor", descending=[True, False])["actor"].head(5).to_list()
-
-
-def content_of(stretches: Stretches, period: Period) -> str | None:
-    """What names all that a lake holds of a period; None where it holds nothing."""
-    return stretches.content(to_micros(period.since), to_micros(period.until))
+        return most_moved(self._scores(before, model), self._scores(period, model))
 
 
 def recipe_like(model: Model, feature: Feature) -> Detector:
     """The recipe that this model was fitted with, around another feature."""
     return detectors.load(model.card.detector).from_dict(model.card.recipe, feature)
-
-
-def _known_kinds(feature: Feature, kinds: tuple[str, ...]) -> frozenset[str]:
-    """Kinds that are not new to a recipe: those of its vocabulary, and those it would leave out anyway."""
-    learned = feature.learned
-    if learned is None or not learned.kinds:
-        return frozenset()
-    return frozenset(learned.kinds) | {kind for kind in kinds if not learned.counts(kind)}
-
-
-def _shares(feature: Feature) -> dict[str, float]:
-    """How common each kind was in training, where the recipe has kept it."""
-    learned = feature.learned
-    return {} if learned is None or learned.shares is None else learned.common

@@ -11,18 +11,18 @@ from gamewarden import __version__, detectors
 from gamewarden.contracts import Model, Progress, Source, no_progress
 from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import GamewardenError, ModelError, VerdictError
-from gamewarden.pipeline.judging import Rules, evidence_behind, judged, rows_behind
+from gamewarden.pipeline.judging import judged
 from gamewarden.pipeline.measuring import feature_of
-from gamewarden.pipeline.recording import feature_name, model_values, rows_of
 from gamewarden.pipeline.scoring import rows_to_judge
 from gamewarden.pipeline.sources import USUAL, RunOptions
-from gamewarden.spans import parse_zone
 from gamewarden.store import models as stored_models
 from gamewarden.store import verdicts
+from gamewarden.store.verdict_changes import number_changes, row_changes, some_of
+from gamewarden.store.verdicts import feature_name, model_values, rows_of
 from gamewarden.tables import TIME, DataType, first_line
-from gamewarden.verdicts.periods import KEY, Clock
-from gamewarden.verdicts.points import Points
-from gamewarden.verdicts.prevalence import Prevalence
+from gamewarden.verdicts.grounds import evidence_behind, rows_behind
+from gamewarden.verdicts.periods import KEY
+from gamewarden.verdicts.rules import Rules
 
 _ROW: dict[str, DataType] = {
     "verdict": pl.String,
@@ -32,7 +32,6 @@ _ROW: dict[str, DataType] = {
     "holds": pl.Boolean,
     "says": pl.String,
 }
-_NAMED = 3  # differences that are named one by one
 
 
 @dataclass(frozen=True)
@@ -134,10 +133,10 @@ class _Witness:
         changes: list[str] = []
         for model in case.models:
             now = rows_behind(period, self._measure(model), case.rules.cut)
-            changes += _row_changes(case.features[model.card.id], now)
+            changes += row_changes(case.features[model.card.id], now)
         if changes:
             told = "the source measures differently now" if same else "the source has changed"
-            yield f"{told}: {_some(list(dict.fromkeys(changes)))}", False
+            yield f"{told}: {some_of(list(dict.fromkeys(changes)))}", False
         elif same:
             yield "the source is the same and measures the same", True
         else:
@@ -181,16 +180,18 @@ class _Case:
             features = rows_of(models, tables)
         except KeyError as error:
             raise VerdictError(f"{where}: it lacks what one of its models measured; judge the source again") from error
-        return cls(values, models, fusion, features, _rules(values["rules"]))
+        return cls(values, models, fusion, features, Rules.of(values["rules"]))
 
     def differences(self, where: str) -> Iterable[tuple[str, bool]]:
         """What does not come out as it stands in the document."""
         scores, found = judged(self.features, self.models, self.fusion, self.rules)
-        yield from _numbers("scores", verdicts.table_of(self.values["scores"], where), scores, ("probability", "alarm"))
+        yield from number_changes(
+            "scores", verdicts.table_of(self.values["scores"], where), scores, ("probability", "alarm")
+        )
         yield from self._verdict_differences(found)
         evidence = evidence_behind(found, self.models, self.features, self.rules.cut)
         kept = verdicts.table_of(self.values["evidence"], where)
-        yield from _numbers("evidence", kept, evidence, ("value", "typical", "weight"))
+        yield from number_changes("evidence", kept, evidence, ("value", "typical", "weight"))
 
     def _verdict_differences(self, verdicts_now: pl.DataFrame) -> Iterable[tuple[str, bool]]:
         """The streak rests on other periods and is not looked at."""
@@ -203,46 +204,6 @@ class _Case:
         for name in (*KEY, "probability", "alarm", "agree", "covered", "far", "point"):
             if again[name] != self.values[name]:
                 yield f"{name} was {self.values[name]!r} and comes out as {again[name]!r}", False
-
-
-def _rules(values: Mapping[str, Any]) -> Rules:
-    points = Points(values["progressive"], values["conservative"], values["agree"])
-    cut = Clock(values["every"], parse_zone(values["time_zone"]).key)
-    supposed = Prevalence(values["bots"]).bots
-    repeated, together, covered = (float(values[name]) for name in ("repeated", "together", "covered"))
-    return Rules(cut, points, repeated, together, supposed, covered)
-
-
-def _numbers(what: str, kept: pl.DataFrame, found: pl.DataFrame, numbers: Sequence[str]) -> Iterable[tuple[str, bool]]:
-    """How two tables that should be the same differ."""
-    if kept.equals(found):
-        return
-    if kept.columns != found.columns or kept.height != found.height:
-        yield f"{what} had {kept.height} rows and come out with {found.height}", False
-        return
-    apart = [(kept[name] - found[name]).abs().max() for name in numbers]
-    largest = max((float(str(one)) for one in apart if one is not None), default=0.0)
-    yield (f"{what} differ by up to {largest:.3g}" if largest else f"{what} differ in more than their numbers"), False
-
-
-def _row_changes(kept: pl.DataFrame, now: pl.DataFrame) -> list[str]:
-    """The columns of two measurements that are not the same."""
-    if kept.equals(now):
-        return []
-    if kept.height != now.height:
-        return [f"{kept.height} rows were measured, {now.height} are now"]
-    shared = [name for name in kept.columns if name in now.columns and not kept[name].equals(now[name])]
-    told = [f"{name} was {_listed(kept[name])} and is {_listed(now[name])}" for name in shared]
-    return told or ["other columns are measured now"]
-
-
-def _listed(column: pl.Series) -> str:
-    return ", ".join("nothing" if value is None else str(value) for value in column.head(_NAMED))
-
-
-def _some(lines: Sequence[str]) -> str:
-    more = f" and {len(lines) - _NAMED} more" if len(lines) > _NAMED else ""
-    return ", ".join(lines[:_NAMED]) + more
 
 
 def _text(values: Mapping[str, Any], name: str, where: str) -> str:
