@@ -20,7 +20,7 @@ from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.pipeline.fusing import fuse
+from gamewarden.pipeline.fitting import fuse
 from gamewarden.spans import DAY
 from gamewarden.studies.thawonmas_cast import RESOURCES
 from gamewarden.verdicts.combining import combine

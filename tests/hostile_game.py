@@ -1,7 +1,8 @@
 """A small game in which some accounts have names that somebody chose with care, and a model of it."""
 
 import polars as pl
-from typed import done
+
+from commands import done
 
 HOSTILE = ["\x1b[2J\x1b]0;owned\x07", "봇사냥꾼\u202eegnahc", "=cmd|' /C calc'!A0", "[bold]:cat:[/bold]", "a b  c"]
 

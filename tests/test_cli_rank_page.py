@@ -10,7 +10,7 @@ from commands import done
 from gamewarden import pipeline, readers
 from gamewarden.config import Config
 from gamewarden.outside import escape
-from gamewarden.pipeline import cards as cards_of
+from gamewarden.pipeline import listing
 from gamewarden.presentation import rank_cards as shown_on_cards
 from gamewarden.presentation.rank_page import caption, one_in, rank_page
 from gamewarden.verdicts.prevalence import Prevalence
@@ -26,7 +26,7 @@ def game(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ranked(game):
-    wishes = pipeline.Wishes.of(Config(), probability=0.6, top=12, prevalence=EVEN)
+    wishes = pipeline.RankOptions.of(Config(), probability=0.6, top=12, prevalence=EVEN)
     return pipeline.rank(readers.open(game / "log.parquet"), game / "models", wishes)
 
 
@@ -111,7 +111,7 @@ def test_too_few_to_compare_with_are_no_band_and_that_is_said(shown):
 
 
 def test_a_long_list_has_a_bounded_page_that_says_how_many_are_left_out(game, ranked, monkeypatch):
-    monkeypatch.setattr(cards_of, "MOST_CARDS", 3)
+    monkeypatch.setattr(listing, "MOST_CARDS", 3)
 
     few = pipeline.rank_cards(ranked, readers.open(game / "log.parquet"), game / "models")
 
@@ -120,7 +120,7 @@ def test_a_long_list_has_a_bounded_page_that_says_how_many_are_left_out(game, ra
 
 
 def test_an_empty_list_is_an_empty_page(game):
-    wishes = pipeline.Wishes.of(Config(), probability=1.0)
+    wishes = pipeline.RankOptions.of(Config(), probability=1.0)
     nobody = pipeline.rank(readers.open(game / "log.parquet"), game / "models", wishes)
 
     page = rank_page(pipeline.rank_cards(nobody, readers.open(game / "log.parquet"), game / "models"))

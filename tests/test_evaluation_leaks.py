@@ -16,7 +16,7 @@ from gamewarden.evaluation.leaks import refuse_future, sanction_kinds
 from gamewarden.evaluation.plans import Ground
 from gamewarden.evaluation.side_by_side import compare
 from gamewarden.evaluation.ties import NO_TIES, seen_in, ties_of
-from gamewarden.pipeline.splitting import Splitting, compare_splits
+from gamewarden.pipeline.evaluating import Splitting, compare_splits
 from gamewarden.tables import LABELS, FrameEvents, check
 from made_up import DAY, START, GivenNumbers, account_days, labels_of
 

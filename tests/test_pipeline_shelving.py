@@ -225,7 +225,7 @@ def test_the_comparison_runs_at_the_command_line(place, tmp_path):
 
 
 def test_a_bad_condition_is_found_before_anything_is_measured(place):
-    wishes = pipeline.Wishes(0.5, 10, "account-day", filters=range_filters("wealth", "3:"))
+    wishes = pipeline.RankOptions(0.5, 10, "account-day", filters=range_filters("wealth", "3:"))
     measured = []
 
     with pytest.raises(ConfigError, match="there is no column 'wealth'"):
