@@ -2,6 +2,7 @@
 
 from gamewarden.config import Maintain
 from gamewarden.drift import ewma, retraining, validation
+from gamewarden.drift.correlation import How
 from gamewarden.drift.doubts import Rules as TrustRules
 from gamewarden.drift.flow import Policy
 
@@ -42,3 +43,8 @@ def trust_rules(policy: Maintain) -> TrustRules:
         policy.collapsed,
         policy.common_actors,
     )
+
+
+def correlation_of(policy: Maintain) -> How:
+    """How scores of two periods are compared, by the settings."""
+    return "spearman" if policy.correlation == "spearman" else "pearson"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import polars as pl
 
@@ -303,8 +303,7 @@ def _model_id(detector: Detector, stream: EventStream, compared: Compared, label
     frozen = detector.feature.learn(stream)
     same = frozen.to_dict() == compared.seeing[0].feature.learn(stream).to_dict()
     table = compared.measured.frame if same else frozen.measure(stream)
-    recipe: Any = detector
-    return str(replace(recipe, feature=frozen).fit(table, labels).card.id)
+    return detector.around(frozen).fit(table, labels).card.id
 
 
 def _refuse_future(frozen: Feature, stream: EventStream, ground: Ground) -> None:

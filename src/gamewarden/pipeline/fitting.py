@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 
@@ -57,9 +57,7 @@ class Fitted:
 
 def detector_recipe(name: str, feature: Feature, options: Mapping[str, Any]) -> Detector:
     """A detector's recipe around the recipe of the feature it sees."""
-    recipe: Any = detectors.load(name)
-    found: Detector = recipe(feature=feature, **options)
-    return found
+    return detectors.load(name).of(feature, options)
 
 
 def trace_recipe(name: str, options: Mapping[str, Any]) -> Detector:
@@ -81,8 +79,7 @@ def fit(
     stream = stream_for(detector.feature, source, progress)
     frozen = detector.feature.learn(given_to(stream))
     seen = only_whole(measured(frozen, stream), run.limits)
-    recipe: Any = detector.on_clock(run.time_zone)
-    model: Model = replace(recipe, feature=frozen).fit(seen.frame, told.frame)
+    model = detector.on_clock(run.time_zone).around(frozen).fit(seen.frame, told.frame)
     return kept(model, to, (*seen.notes, *told.notes))
 
 
@@ -136,7 +133,7 @@ def fit_table(asked: TableFitOptions, source: Source, to: Path, *, progress: Pro
     frozen = asked.feature.learn(rows)
     labels, notes = labels_of_table(rows, frozen, asked.positive)
     probed = replace(frozen, left_out=with_probes(rows, frozen, labels, separates))
-    feature = cast("Feature", probed)
+    feature: Feature = probed
     told = measured(feature, rows)
     model = detector_recipe("account-table", feature, asked.options).fit(told.frame, labels)
     left_out = tuple(f"{name} is left out: {why}" for name, why in probed.left_out.items())

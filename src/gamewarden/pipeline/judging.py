@@ -4,7 +4,7 @@ A verdict rests on the rows of its own period, and a row scores the same alone a
 of judging everything at once; what is said of the whole source is added up from period to period.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -13,18 +13,16 @@ import polars as pl
 
 from gamewarden import detectors
 from gamewarden.config import Config
-from gamewarden.contracts import Model, Notes, Progress, Source, no_progress
+from gamewarden.contracts import Model, Notes, PartedEvents, Progress, Source, no_progress
 from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import ModelError
 from gamewarden.features import load as load_feature
 from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, least_measured
 from gamewarden.pipeline.models import load_models, models_for
-from gamewarden.pipeline.scoring import LakeView, Span, doubted, hear, reach_of
+from gamewarden.pipeline.scoring import PartedView, Span, doubted, hear, reach_of
 from gamewarden.spans import parse_span, span_text
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.store.lake import LakeEvents
-from gamewarden.store.stretches import Stretches
 from gamewarden.tables import TIME, VERDICTS
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.combining import combine
@@ -254,9 +252,8 @@ def judge_lean(
     """
     policy = config or Config()
     supposed = prevalence or Prevalence.of(policy)
-    events = source.events() if source.sure and "events" in source.kinds else None
-    if isinstance(events, LakeEvents):
-        found = models_for(load_models(models), source, models)
+    events = source.parted()
+    if events is not None:
         found = models_for(load_models(models), source, models)
         bench = _Bench(source, models, run, policy, supposed, every, events)
         if _separable(found, bench.rules(found)[0].cut):
@@ -269,7 +266,7 @@ def _separable(models: Sequence[Model], cut: Clock) -> bool:
     return all(feature_of(model.feature).divides.by(cut) for model in models)
 
 
-def periods_of_stretches(stretches: Stretches, cut: Clock) -> list[Span]:
+def periods_of_stretches(stretches: Iterable[tuple[int, int]], cut: Clock) -> list[Span]:
     """The periods that a stretch touches, the earliest first; whatever lies between stretches is leapt over."""
     numbers = cut.touched(stretches)
     return list(zip(cut.begins(numbers).tolist(), cut.begins(numbers + 1).tolist(), strict=True))
@@ -285,7 +282,7 @@ class Lean:
     caveats: tuple[str, ...]
     fusion: FusionModel | None
     rules: Rules
-    _glass: "LakeView"
+    _view: PartedView
 
     @property
     def points(self) -> Points:
@@ -309,7 +306,7 @@ class Lean:
     def grounds(self, verdicts: pl.DataFrame) -> Judgement:
         """What some verdicts of one period rest on, measured again for their actors alone."""
         span = verdicts.select("since", "until").cast(pl.Int64).row(0)
-        features = self._glass.features(span, verdicts["actor"].to_list())
+        features = self._view.features(span, verdicts["actor"].to_list())
         scores, _ = judged(features, self.models, self.fusion, self.rules)
         nothing = pl.DataFrame()
         kept = self.models, self.notes, self.caveats, self.fusion, self.rules
@@ -326,7 +323,7 @@ class _Bench:
     policy: Config
     supposed: Prevalence
     every: int | None
-    events: LakeEvents
+    events: PartedEvents
 
     def rules(self, found: Sequence[Model]) -> tuple[Rules, FusionModel | None, tuple[str, ...]]:
         """The rules, the fusion, and what has to be said of it."""
@@ -335,27 +332,27 @@ class _Bench:
 
     def judge(self, found: Sequence[Model], progress: Progress) -> Lean:
         """All verdicts; a model that turns out to be a stranger here is left out, and the others judge again."""
-        glass = LakeView(self.events, tuple(found), self.run.limits)
-        refusals = {name: why for name, met in glass.meetings.items() if met and (why := met.refusal(glass.limits))}
+        view = PartedView(self.events, tuple(found), self.run.limits)
+        refusals = {name: why for name, met in view.meetings.items() if met and (why := met.refusal(view.limits))}
         while True:
             able = [model for model in found if model.card.id not in refusals]
             if not able:
                 raise ModelError(f"{self.source.name}: {'; '.join(_in_order(found, refusals))}")
-            run = self._run(glass if len(able) == len(found) else replace(glass, models=tuple(able)), progress)
-            strange = {name: why for name, far in run.far.items() if (why := far.refusal(name, glass.limits))}
+            run = self._run(view if len(able) == len(found) else replace(view, models=tuple(able)), progress)
+            strange = {name: why for name, far in run.far.items() if (why := far.refusal(name, view.limits))}
             if not strange:
                 return self._lean(run, _in_order(found, refusals), zone_notes(found, self.run.time_zone))
             refusals |= strange
 
-    def _run(self, glass: "LakeView", progress: Progress) -> "_Run":
-        rules, fusion, why_not = self.rules(glass.models)
-        run = _Run(glass, rules, fusion, why_not)
+    def _run(self, view: "PartedView", progress: Progress) -> "_Run":
+        rules, fusion, why_not = self.rules(view.models)
+        run = _Run(view, rules, fusion, why_not)
         for span in periods_of_stretches(self.events.stretches, rules.cut):
             run.take(span, progress)
         return run
 
     def _lean(self, run: "_Run", refusals: Sequence[str], zones: Sequence[str]) -> Lean:
-        models, points, met = run.glass.models, run.rules.points, run.glass.meetings
+        models, points, met = run.view.models, run.rules.points, run.view.meetings
         caveats = {
             one.card.id: caveats_of(one, met[one.card.id], run.partly[one.card.id], run.far[one.card.id])
             for one in models
@@ -372,7 +369,7 @@ class _Bench:
             *reach_of(models, run.fusion, points),
         )
         beside = (*doubted(self.models, models, run.spans), *refusals, *said_once(caveats))
-        return Lean(run.verdicts, models, notes, beside, run.fusion, run.rules, run.glass)
+        return Lean(run.verdicts, models, notes, beside, run.fusion, run.rules, run.view)
 
 
 def _in_order(models: Sequence[Model], refusals: Mapping[str, str]) -> list[str]:
@@ -383,7 +380,7 @@ def _in_order(models: Sequence[Model], refusals: Mapping[str, str]) -> list[str]
 class _Run:
     """One pass over the periods, and all that is kept of it."""
 
-    glass: LakeView
+    view: PartedView
     rules: Rules
     fusion: FusionModel | None
     why_not: tuple[str, ...]
@@ -399,18 +396,18 @@ class _Run:
     )
 
     def __post_init__(self) -> None:
-        self.far = {model.card.id: Far() for model in self.glass.models}
-        self.partly = {model.card.id: Partly() for model in self.glass.models}
-        self.said = {key: [] for key in self.glass.recipes}
+        self.far = {model.card.id: Far() for model in self.view.models}
+        self.partly = {model.card.id: Partly() for model in self.view.models}
+        self.said = {key: [] for key in self.view.recipes}
 
     def take(self, span: Span, progress: Progress) -> None:
         """Judge one period."""
-        tables = {key: self._table(key, span, progress) for key in self.glass.recipes}
-        features = {model.card.id: tables[repr(model.feature)] for model in self.glass.models}
-        for model in self.glass.models:
+        tables = {key: self._table(key, span, progress) for key in self.view.recipes}
+        features = {model.card.id: tables[repr(model.feature)] for model in self.view.models}
+        for model in self.view.models:
             self._weigh(model, features[model.card.id])
-        scores, verdicts = judged(features, self.glass.models, self.fusion, self.rules)
-        for model in self.glass.models:
+        scores, verdicts = judged(features, self.view.models, self.fusion, self.rules)
+        for model in self.view.models:
             for line in unranked(scores, [model], self.rules.cut):
                 self.unranked.setdefault(model.card.id, line)
         self.spans = pl.concat([self.spans, scores.select("since", "until").unique()]).unique()
@@ -421,14 +418,14 @@ class _Run:
         """What the lake and the features have to say."""
         lines = (
             line
-            for key, recipe in self.glass.recipes.items()
+            for key, recipe in self.view.recipes.items()
             for line in (*recipe.warnings, *self._used(key), *self.said[key], *zones)
         )
         return tuple(dict.fromkeys(lines))
 
     def _table(self, key: str, span: Span, progress: Progress) -> pl.DataFrame:
-        found = self.glass.measured(key, span, progress=progress)
-        told = self.glass.told(key, found.frame)
+        found = self.view.measured(key, span, progress=progress)
+        told = self.view.told(key, found.frame)
         self.usage[key] = self.usage[key] + found.notes if key in self.usage else found.notes
         self.said[key] += told.notes
         return told.frame
@@ -437,7 +434,7 @@ class _Run:
         return self.usage[key].sentences() if key in self.usage else ()
 
     def _weigh(self, model: Model, rows: pl.DataFrame) -> None:
-        least = least_measured(model, self.glass.limits)
+        least = least_measured(model, self.view.limits)
         told = model.score(rows)
         self.partly[model.card.id] += Partly.of(told, least)
         self.far[model.card.id] += Far.of(whole_enough(told, least))

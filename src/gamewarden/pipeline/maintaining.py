@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 
@@ -19,7 +19,7 @@ from gamewarden.drift.doubts import Doubt, Look, doubts, faults
 from gamewarden.drift.flow import LATE, History, Ledger, PeriodRun, Retrained, Signal, Tick, as_written, no_tick
 from gamewarden.drift.retraining import called_human
 from gamewarden.drift.seeing import known_kinds, seen_in, shares_of
-from gamewarden.drift.settings import learning_rules, policy_of, trust_rules, validity_rules
+from gamewarden.drift.settings import correlation_of, learning_rules, policy_of, trust_rules, validity_rules
 from gamewarden.errors import FitError, MeasureError, ReadError
 from gamewarden.notices import Notices, now
 from gamewarden.pipeline.measuring import feature_of, least_measured, limits_of, measured
@@ -252,7 +252,7 @@ class LakeActions:
             return Signal(None, 0, "there is no period before it to compare with", silent=silent, doubts=doubted)
         scores = self._scores(before, model), self._scores(period, model)
         left = ban_wave(*scores, self.policy.flag).found or period.name in self.ban_waves
-        found = agreement(*scores, cast("Any", self.policy.correlation), self.policy.common_actors)
+        found = agreement(*scores, correlation_of(self.policy), self.policy.common_actors)
         why = self._why_incomparable(period, before, model, doubted)
         x, why = (None, why) if why else (found.x, found.why)
         return Signal(x, found.common, why, left, silent, doubted)

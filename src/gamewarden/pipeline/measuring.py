@@ -1,7 +1,7 @@
 """From a source to the numbers a detector looks at, and what has to be said beside them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,10 +29,9 @@ from gamewarden.features.folding import folded
 from gamewarden.features.kinds import kinds_by_period
 from gamewarden.features.self_similarity.recipe import By, SelfSimilarity
 from gamewarden.presentation.vocabularies import said_over
-from gamewarden.readers.files import OneFile
 from gamewarden.readers.label_folders import messages_in_short, named_after_file, sessions_lost
-from gamewarden.readers.logs.lint import Lint, Needs, lint_events
-from gamewarden.readers.logs.lint import lint as lint_file
+from gamewarden.readers.linting import lint_source
+from gamewarden.readers.logs.lint import Lint, Needs
 from gamewarden.readers.logs.operator_tables import read_vocabulary
 from gamewarden.spans import parse_span
 from gamewarden.store.lake import Lake
@@ -104,19 +103,7 @@ def lint(source: Source) -> Lint:
         for name in features.names()
         if name not in seen and features.load(name).input == "events"
     }
-    if not isinstance(source, OneFile):
-        return lint_events(source.events(), source.name, seeing, alone)
-    if not source.path.exists():
-        raise ReadError(f"{source.name}: there is no such file or lake")
-    logs = source.options.logs
-    return lint_file(
-        source.path,
-        source.mapping,
-        time_zone=logs.time_zone,
-        detectors=seeing,
-        features=alone,
-        plausible=logs.plausible,
-    )
+    return lint_source(source, seeing, alone)
 
 
 def _of_events(detector: str) -> bool:
@@ -164,8 +151,7 @@ def feature_recipe(name: str, options: Mapping[str, Any], config: Config, time_z
         "min_active": min(config.measure.min_active, least),
         "time_zone": time_zone,
     }
-    names = {option.name for option in fields(cast("Any", recipe))}
-    return recipe(**{option: value for option, value in (known | said).items() if option in names})
+    return recipe.taking(known | said)
 
 
 def feature_of(recipe: Recipe) -> Feature:

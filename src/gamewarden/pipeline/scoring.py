@@ -9,7 +9,17 @@ from pathlib import Path
 import polars as pl
 
 from gamewarden import detectors, features
-from gamewarden.contracts import Card, EventStream, Feature, Model, Progress, Source, Vocabulary, no_progress
+from gamewarden.contracts import (
+    Card,
+    EventStream,
+    Feature,
+    Model,
+    PartedEvents,
+    Progress,
+    Source,
+    Vocabulary,
+    no_progress,
+)
 from gamewarden.coverage import Coverage
 from gamewarden.drift.trust import untrusted
 from gamewarden.errors import ConfigError, ModelError, ReadError
@@ -33,7 +43,6 @@ from gamewarden.pipeline.models import event_model, load_models, models_for
 from gamewarden.readers.logs.operator_tables import read_labels, read_profiles
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.store.lake import LakeEvents
 from gamewarden.store.maintenance_state import MaintenanceState
 from gamewarden.streams import WatchedEvents
 from gamewarden.tables import Table
@@ -172,10 +181,10 @@ Span = tuple[int, int]  # [since, until) in microseconds
 
 
 @dataclass(frozen=True)
-class LakeView:
-    """How models look at a lake: what each of their features makes of a part of it."""
+class PartedView:
+    """How models look at events that can be read in parts: what each of their features makes of a part."""
 
-    events: LakeEvents
+    events: PartedEvents
     models: tuple[Model, ...]
     limits: Limits
 

@@ -92,9 +92,7 @@ def highest_periods(behind: Behind) -> pl.DataFrame:
     judged = behind.scores.drop_nulls("probability")
     best = judged.sort("probability", "since", descending=True).unique("actor", keep="first", maintain_order=True)
     rows = behind.rows.join(best.select("actor", "since", "probability"), on=["actor", "since"])
-    styles = getattr(behind.model, "styles", None)
-    told = pl.lit(None, pl.String).alias("style") if styles is None else styles.rule.tell(rows)
-    return rows.select("actor", "since", "until", "probability").with_columns(told)
+    return rows.select("actor", "since", "until", "probability").with_columns(behind.model.told_styles(rows))
 
 
 def _people(highest: pl.DataFrame, listed: pl.Series) -> Mapping[str | None, list[str]]:
