@@ -23,10 +23,9 @@ from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.lab.studies.thawonmas_cast import RESOURCES
 from gamewarden.lab.world import World
-from gamewarden.pipeline.fusing import fuse
-from gamewarden.pipeline.judging import infos_of
+from gamewarden.pipeline.fitting import fuse
 from gamewarden.verdicts.combining import combine
-from gamewarden.verdicts.periods import KEY, Clock, played, roll_up, side_by_side
+from gamewarden.verdicts.periods import KEY, Clock, infos_of, played, roll_up, side_by_side
 
 DETECTORS = ("account-day", "self-similarity", "actions-interval", "actions-frequency", "actions-two-stage")
 LEARNED_FROM = 1200  # chunks the machines learn from: a linear machine gains little from more

@@ -17,9 +17,9 @@ import polars as pl
 
 from gamewarden.detectors.account_table.recipe import AccountTableDetector
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr
+from gamewarden.features.account_table.labels import labels_of_table
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.learning import folds
-from gamewarden.pipeline.account_tables import labels_of_table
 from gamewarden.readers.logs.operator_tables import read_table
 from gamewarden.tables import FrameRows
 

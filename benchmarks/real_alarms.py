@@ -33,7 +33,7 @@ from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.lab.world import World
 from gamewarden.learning import folds
 from gamewarden.learning.peers import reference_of
-from gamewarden.pipeline import Asked, fit_table, score
+from gamewarden.pipeline import TableFitOptions, fit_table, score
 from gamewarden.tables import FrameRows
 
 DETECTORS = ("account-day", "self-similarity")
@@ -83,7 +83,7 @@ def aion(source: Path, deal: int) -> tuple[pl.DataFrame, pl.DataFrame]:
         known, new, models = (Path(place) / name for name in ("known.csv", "new.csv", "models"))
         raw.filter(~fresh).write_csv(known)
         raw.filter(fresh).drop("Type").write_csv(new)
-        asked = Asked(AccountTable(actor="Actor", group="A_Acc", label="Type"), "Bot", {})
+        asked = TableFitOptions(AccountTable(actor="Actor", group="A_Acc", label="Type"), "Bot", {})
         model = fit_table(asked, readers.open(known), models).model
         scores = score(readers.open(new), models).frame
     print(f"\ndeal {deal}: the fit's own prices", *_priced(model), sep="\n", flush=True)

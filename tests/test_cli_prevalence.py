@@ -9,7 +9,7 @@ import pytest
 from commands import done
 from gamewarden import pipeline, readers
 from gamewarden.config import config_from
-from gamewarden.pipeline import Grounds
+from gamewarden.pipeline import VerifyOptions
 from gamewarden.store import verdicts
 from gamewarden.verdicts.prevalence import Prevalence, moved
 
@@ -120,7 +120,7 @@ def test_a_kept_verdict_is_verified_at_the_share_it_was_given_at(game, tmp_path)
     judged = pipeline.judge(readers.open(game / "lake"), game / "models", prevalence=Prevalence(0.01))
     pipeline.record(judged, readers.open(game / "lake"), tmp_path / "kept", every_one=True)
 
-    table = pipeline.verify([tmp_path / "kept"], Grounds(game / "models", readers.open(game / "lake")))
+    table = pipeline.verify([tmp_path / "kept"], VerifyOptions(game / "models", readers.open(game / "lake")))
 
     assert table["holds"].all(), table["says"][0]
     kept = verdicts.load(verdicts.stored(tmp_path / "kept")[0])

@@ -16,8 +16,8 @@ from gamewarden import readers
 from gamewarden.errors import ReadError
 from gamewarden.features.session.recipe import Sessions
 from gamewarden.pipeline import measure, sessions_to_judge
-from gamewarden.pipeline.session_models import folder_label
 from gamewarden.readers.folders import message_files
+from gamewarden.readers.label_folders import folder_label
 from test_readers_message_captures import PORT, frames_of
 from test_readers_message_table import TEXT
 

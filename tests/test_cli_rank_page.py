@@ -10,7 +10,8 @@ from commands import done
 from gamewarden import pipeline, readers
 from gamewarden.config import Config
 from gamewarden.core.outside import escape
-from gamewarden.pipeline import cards as cards_of
+from gamewarden.pipeline import listing
+from gamewarden.presentation import rank_cards as shown_on_cards
 from gamewarden.presentation.rank_page import caption, one_in, rank_page
 from gamewarden.verdicts.prevalence import Prevalence
 from hostile_game import HOSTILE, play
@@ -25,7 +26,7 @@ def game(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ranked(game):
-    wishes = pipeline.Wishes.of(Config(), probability=0.6, top=12, prevalence=EVEN)
+    wishes = pipeline.RankOptions.of(Config(), probability=0.6, top=12, prevalence=EVEN)
     return pipeline.rank(readers.open(game / "log.parquet"), game / "models", wishes)
 
 
@@ -106,7 +107,7 @@ def test_the_band_is_of_accounts_that_are_called_human_and_says_so(ranked, shown
     assert f"of {drawn.band.accounts} accounts in this source of the same style of play ({drawn.style})" in words
     assert "that the model calls human" in words
     assert "Nobody has said that they are people." in words
-    people = cards_of._people(cards_of._highest(ranked.behind), ranked.frame["actor"])
+    people = shown_on_cards._people(shown_on_cards.highest_periods(ranked.behind), ranked.frame["actor"])
     highest = dict(ranked.behind.scores.group_by("actor").agg(pl.col("probability").max()).iter_rows())
     assert all(highest[actor] < 0.5 for some in people.values() for actor in some)
     assert not set(ranked.frame["actor"]) & {actor for some in people.values() for actor in some}
@@ -119,7 +120,7 @@ def test_too_few_to_compare_with_are_no_band_and_that_is_said(shown):
 
 
 def test_a_long_list_has_a_bounded_page_that_says_how_many_are_left_out(game, ranked, monkeypatch):
-    monkeypatch.setattr(cards_of, "MOST_CARDS", 3)
+    monkeypatch.setattr(listing, "MOST_CARDS", 3)
 
     few = pipeline.rank_cards(ranked, readers.open(game / "log.parquet"), game / "models")
 
@@ -128,7 +129,7 @@ def test_a_long_list_has_a_bounded_page_that_says_how_many_are_left_out(game, ra
 
 
 def test_an_empty_list_is_an_empty_page(game):
-    wishes = pipeline.Wishes.of(Config(), probability=1.0)
+    wishes = pipeline.RankOptions.of(Config(), probability=1.0)
     nobody = pipeline.rank(readers.open(game / "log.parquet"), game / "models", wishes)
 
     page = rank_page(pipeline.rank_cards(nobody, readers.open(game / "log.parquet"), game / "models"))

@@ -9,10 +9,9 @@ from commands import done, run
 from gamewarden import pipeline, readers
 from gamewarden.config import Config, Verdict
 from gamewarden.core.durations import HOUR
-from gamewarden.pipeline.prevalence import scored
 from gamewarden.tables import EVIDENCE, VERDICTS, check
 from gamewarden.verdicts.points import OperatingPoints
-from gamewarden.verdicts.prevalence import SUPPOSED
+from gamewarden.verdicts.prevalence import SUPPOSED, scored
 
 KINDS = "loot.*,npc.*,item.use"
 

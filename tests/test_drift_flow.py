@@ -9,7 +9,7 @@ from gamewarden.core.clock import Period
 from gamewarden.drift.causes import Cause
 from gamewarden.drift.doubts import Doubt
 from gamewarden.drift.ewma import Rules
-from gamewarden.drift.flow import Day, Ledger, Policy, Retrained, Signal
+from gamewarden.drift.flow import Ledger, PeriodRun, Policy, Retrained, Signal
 from gamewarden.drift.validation import Comparison, judge
 from gamewarden.presentation.maintenance_story import story
 
@@ -20,7 +20,7 @@ BAD = Comparison(0.7, 0.9, 0.1, 0.1, None, 50, 50)
 
 @dataclass
 class Script:
-    """Hands that do what the test wrote down: X_t of each day, and whether new models are good."""
+    """Actions that do what the test wrote down: X_t of each day, and whether new models are good."""
 
     xs: list
     comparison: Comparison = GOOD
@@ -67,90 +67,90 @@ def begun(notebook=None, **policy):
     return ledger
 
 
-def run_day(hands, ledger, day):
-    Day(Period(START + timedelta(days=day), START + timedelta(days=day + 1)), hands, ledger).run()
+def run_day(actions, ledger, day):
+    PeriodRun(Period(START + timedelta(days=day), START + timedelta(days=day + 1)), actions, ledger).run()
 
 
 def run(xs, comparison=GOOD, **policy):
-    hands, notebook = Script(list(xs), comparison), Notebook()
+    actions, notebook = Script(list(xs), comparison), Notebook()
     ledger = begun(notebook, **policy)
-    for day in range(len(hands.xs)):
-        run_day(hands, ledger, day)
-    return hands, ledger, notebook
+    for day in range(len(actions.xs)):
+        run_day(actions, ledger, day)
+    return actions, ledger, notebook
 
 
 QUIET = [0.90, 0.91, 0.89, 0.90]
 
 
 def test_in_control_nothing_is_done_but_scoring_and_watching():
-    hands, ledger, notebook = run(QUIET)
+    actions, ledger, notebook = run(QUIET)
 
     assert {record["step"] for record in notebook.records} == {"begin", "score", "watch", "done"}
-    assert (ledger.standing.model, hands.told) == ("old@1", [])
+    assert (ledger.standing.model, actions.told) == ("old@1", [])
 
 
 def test_a_signal_with_a_good_new_model_promotes_it_and_begins_z_anew_without_a_call():
-    hands, ledger, _ = run([*QUIET, 0.5])
+    actions, ledger, _ = run([*QUIET, 0.5])
 
-    assert (ledger.standing.model, hands.promoted, hands.told) == ("new@06", 1, [])
+    assert (ledger.standing.model, actions.promoted, actions.told) == ("new@06", 1, [])
     assert ledger.standing.chart.drawn == ()
 
 
 def test_a_failed_validation_keeps_the_old_model_and_its_z_and_calls_the_operator():
-    hands, ledger, _ = run([*QUIET, 0.5], BAD)
+    actions, ledger, _ = run([*QUIET, 0.5], BAD)
 
-    assert (ledger.standing.model, hands.promoted) == ("old@1", 0)
+    assert (ledger.standing.model, actions.promoted) == ("old@1", 0)
     assert ledger.standing.chart.drawn[-1] == 0.5
-    assert [reason for reason, _ in hands.told] == ["invalid"]
-    assert hands.told[0][1].endswith("Likeliest cause: Bots may have adapted.")
+    assert [reason for reason, _ in actions.told] == ["invalid"]
+    assert actions.told[0][1].endswith("Likeliest cause: Bots may have adapted.")
 
 
 def test_two_signals_in_a_row_call_the_operator_also_when_each_new_model_is_good():
-    hands, _, _ = run([*QUIET, 0.5, 0.5])
+    actions, _, _ = run([*QUIET, 0.5, 0.5])
 
-    assert [reason for reason, _ in hands.told] == ["consecutive"]
-    assert hands.told[0][1].startswith("Change was detected 2 times in a row.")
+    assert [reason for reason, _ in actions.told] == ["consecutive"]
+    assert actions.told[0][1].startswith("Change was detected 2 times in a row.")
 
 
 def test_a_quiet_period_between_two_signals_is_no_row():
-    hands, _, _ = run([*QUIET, 0.5, 0.9, 0.5])
+    actions, _, _ = run([*QUIET, 0.5, 0.9, 0.5])
 
-    assert hands.told == []
+    assert actions.told == []
 
 
 def test_how_many_in_a_row_is_policy():
-    hands, _, _ = run([*QUIET, 0.5, 0.5, 0.5], consecutive=3)
+    actions, _, _ = run([*QUIET, 0.5, 0.5, 0.5], consecutive=3)
 
-    assert [text[:31] for _, text in hands.told] == ["Change was detected 3 times in "]
+    assert [text[:31] for _, text in actions.told] == ["Change was detected 3 times in "]
 
 
 def test_three_missing_periods_in_a_row_call_the_operator_once():
-    hands, _, _ = run([*QUIET, None, None, None, None])
+    actions, _, _ = run([*QUIET, None, None, None, None])
 
-    assert [reason for reason, _ in hands.told] == ["missing"]
+    assert [reason for reason, _ in actions.told] == ["missing"]
 
 
-def rows_told(hands):
-    return [int(text.split()[3]) for reason, text in hands.told if reason == "consecutive"]
+def rows_told(actions):
+    return [int(text.split()[3]) for reason, text in actions.told if reason == "consecutive"]
 
 
 def test_a_row_is_told_of_only_on_days_that_left_the_limits_and_a_day_in_control_ends_it():
-    hands, _, notebook = run([*QUIET, 0.85, 0.85, None, 0.95, 0.85, 0.85], BAD)
+    actions, _, notebook = run([*QUIET, 0.85, 0.85, None, 0.95, 0.85, 0.85], BAD)
     watched = [record for record in notebook.records if record["step"] == "watch"][len(QUIET) :]
 
     assert [record["status"] for record in watched] == ["below", "below", "missing", "in control", "below", "below"]
     assert [record["consecutive"] for record in watched] == [1, 2, 2, 0, 1, 2]
-    assert rows_told(hands) == [2, 2]
+    assert rows_told(actions) == [2, 2]
 
 
 def test_a_row_is_not_told_of_once_a_new_model_was_accepted_and_nothing_changed():
-    hands = Script([*QUIET, *[0.5] * 7, 0.9, 0.9, 0.9, 0.9], BAD)
+    actions = Script([*QUIET, *[0.5] * 7, 0.9, 0.9, 0.9, 0.9], BAD)
     ledger = begun()
-    for day in range(len(hands.xs)):
-        hands.comparison = GOOD if day == len(QUIET) + 6 else BAD
-        run_day(hands, ledger, day)
+    for day in range(len(actions.xs)):
+        actions.comparison = GOOD if day == len(QUIET) + 6 else BAD
+        run_day(actions, ledger, day)
 
-    assert rows_told(hands) == [2, 3, 4, 5, 6, 7]
+    assert rows_told(actions) == [2, 3, 4, 5, 6, 7]
     assert ledger.standing.model == "new@12"
     assert ledger.standing.chart.consecutive == 0
 
@@ -167,12 +167,12 @@ def test_old_limits_stay_in_force_and_provisional_however_many_models_are_accept
 
 def test_a_lasting_shift_after_a_promotion_retrains_three_times_and_then_gets_limits_of_its_own():
     """The very deadlock that kept limits could be: no model's natural X lies within them."""
-    hands, ledger, notebook = run([*QUIET, *[0.6, 0.61, 0.62] * 20], consecutive=2)
+    actions, ledger, notebook = run([*QUIET, *[0.6, 0.61, 0.62] * 20], consecutive=2)
     retrained = [record["period"][8:10] for record in notebook.records if record["step"] == "retrain"]
     watched = [record for record in notebook.records if record["step"] == "watch"]
 
     assert retrained == ["06", "07", "08"]
-    assert rows_told(hands) == [2, 3, 4, 5, 6]
+    assert rows_told(actions) == [2, 3, 4, 5, 6]
     assert [record["status"] for record in watched[4:10]] == ["below"] * 6
     assert all(record["provisional"] for record in watched[5:10])
     assert {record["status"] for record in watched[10:]} == {"in control"}
@@ -180,13 +180,13 @@ def test_a_lasting_shift_after_a_promotion_retrains_three_times_and_then_gets_li
 
 
 def test_a_new_model_is_compared_with_the_latest_period_in_control_and_not_with_a_missing_one():
-    hands, _, _ = run([*QUIET, None, 0.5, 0.4], BAD)
+    actions, _, _ = run([*QUIET, None, 0.5, 0.4], BAD)
 
-    assert hands.in_control == [START + timedelta(days=3)] * 2
+    assert actions.in_control == [START + timedelta(days=3)] * 2
 
 
 def test_the_flow_does_not_run_before_it_has_a_model():
-    day = Day(Period(START, START + timedelta(days=1)), Script([0.9]), Ledger(Notebook(), Policy()))
+    day = PeriodRun(Period(START, START + timedelta(days=1)), Script([0.9]), Ledger(Notebook(), Policy()))
 
     with pytest.raises(ValueError, match="has not begun"):
         day.run()
@@ -207,7 +207,7 @@ def doubted(*found, x=0.9):
 
 def test_a_doubt_is_told_of_at_once_and_every_third_period_and_a_new_one_beside_it_at_once():
     xs = [0.9, *[doubted(UNKNOWN)] * 4, doubted(UNKNOWN, BROKEN, x=None), 0.9, doubted(UNKNOWN)]
-    hands, _, notebook = run(xs, BAD, turned_over=99)
+    actions, _, notebook = run(xs, BAD, turned_over=99)
     days = [
         record["period"][9:10]
         for record in notebook.records
@@ -215,15 +215,15 @@ def test_a_doubt_is_told_of_at_once_and_every_third_period_and_a_new_one_beside_
     ]
 
     assert days == ["3", "5", "7", "9"]
-    first, *_, last = [text for reason, text in hands.told if reason == "not to be trusted"]
+    first, *_, last = [text for reason, text in actions.told if reason == "not to be trusted"]
     assert first == last == "Scores of this period are not to be trusted: Half of all events are new."
 
 
 def test_a_doubted_period_is_in_no_baseline_and_is_not_what_a_new_model_is_compared_with():
-    hands, ledger, _ = run([0.9, 0.91, doubted(UNKNOWN), doubted(UNKNOWN)], BAD, turned_over=2)
+    actions, ledger, _ = run([0.9, 0.91, doubted(UNKNOWN), doubted(UNKNOWN)], BAD, turned_over=2)
 
     assert ledger.standing.chart.baseline == (0.9, 0.91)
-    assert hands.in_control == [START + timedelta(days=1)] * 2
+    assert actions.in_control == [START + timedelta(days=1)] * 2
 
 
 def test_a_doubt_retrains_while_the_chart_still_learns_and_then_ever_more_seldom():
@@ -239,19 +239,19 @@ def test_a_doubt_that_comes_and_goes_does_not_retrain_every_time():
 
 
 def test_a_fault_of_the_log_is_answered_by_no_retraining():
-    hands, _, notebook = run([0.9, doubted(UNKNOWN, BROKEN, x=None)])
+    actions, _, notebook = run([0.9, doubted(UNKNOWN, BROKEN, x=None)])
 
     assert "retrain" not in {record["step"] for record in notebook.records}
-    assert hands.promoted == 0
+    assert actions.promoted == 0
 
 
 def test_a_new_model_that_cures_a_doubt_is_told_of_and_says_why_it_took_over():
-    hands, ledger, notebook = run([0.9, doubted(UNKNOWN), 0.9])
+    actions, ledger, notebook = run([0.9, doubted(UNKNOWN), 0.9])
     (promoted,) = [record for record in notebook.records if record["step"] == "promote"]
 
     assert ledger.standing.doubted == {}
     assert "were not to be trusted (vocabulary)" in promoted["because"]
-    assert hands.told[0][1].endswith("A new model took over; those it gives instead can be.")
+    assert actions.told[0][1].endswith("A new model took over; those it gives instead can be.")
 
 
 def test_the_story_has_a_sentence_for_every_answer():

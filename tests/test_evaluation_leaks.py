@@ -16,7 +16,7 @@ from gamewarden.evaluation.compare_splits import compare
 from gamewarden.evaluation.leaks import refuse_future, sanction_kinds
 from gamewarden.evaluation.split_schemes import Ground
 from gamewarden.features.plain import PlainFeature
-from gamewarden.pipeline.splitting import Splitting, compare_splits
+from gamewarden.pipeline.evaluating import Splitting, compare_splits
 from gamewarden.tables import LABELS, FrameEvents, check
 from made_up import DAY, START, GivenNumbers, account_days, labels_of
 

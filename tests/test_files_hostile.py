@@ -20,8 +20,8 @@ from gamewarden.readers.logs.tables import EventFile
 from gamewarden.store import manifest, model_registry
 from gamewarden.store.append_log import AppendLog
 from gamewarden.store.lake import Lake
+from gamewarden.store.maintenance_state import MaintenanceState
 from gamewarden.store.manifest import MANIFEST
-from gamewarden.store.upkeep import Upkeep
 from gamewarden.tables import FramePackets
 from packets_made_up import mixture
 from test_models_hostile import NASTY, places
@@ -216,7 +216,7 @@ def test_doubts_in_a_history_that_somebody_changed_are_read_or_refused_with_a_li
 
 
 def test_what_a_period_held_is_looked_at(tmp_path):
-    place = Upkeep(tmp_path, "account-day")
+    place = MaintenanceState(tmp_path, "account-day")
     place.keep_seen("2026-03-02", {"actors": 3, "kinds": {"move": 2}, "actors_by_kind": {"move": 1}})
     file = place._seen_path("2026-03-02")
     values = json.loads(file.read_text())

@@ -13,7 +13,7 @@ from gamewarden.core.durations import MINUTE
 from gamewarden.errors import ModelError
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.self_similarity.recipe import ROLES, SelfSimilarity
-from gamewarden.pipeline import Grounds, Wishes, measuring, scoring
+from gamewarden.pipeline import RankOptions, VerifyOptions, measuring, scoring
 from gamewarden.readers.options import LogOptions, SourceOptions
 from gamewarden.store import verdicts
 
@@ -93,7 +93,7 @@ def all_that_is_said(place: Place, detector: str, source: Path) -> list[str] | M
     """Every sentence of `rank`, `explain`, `judge` and its sealed documents, which all hold; or the refusal."""
     models = place.models(detector)
     try:
-        ranked = pipeline.rank(readers.open(source), models, Wishes(0.0, 0, detector))
+        ranked = pipeline.rank(readers.open(source), models, RankOptions(0.0, 0, detector))
     except ModelError as refused:
         return refused
     said = [*ranked.frame["reasons"].drop_nulls()]
@@ -103,7 +103,7 @@ def all_that_is_said(place: Place, detector: str, source: Path) -> list[str] | M
     kept = place.directory / "verdicts" / f"{detector}-{source.stem}"
     pipeline.record(judged, readers.open(source), kept, every_one=True)
     documents = verdicts.stored(kept)[:6]
-    table = pipeline.verify(documents, Grounds(models, readers.open(source)))
+    table = pipeline.verify(documents, VerifyOptions(models, readers.open(source)))
     assert table["holds"].all(), table["says"].to_list()
     for path in documents:
         evidence = verdicts.table_of(verdicts.load(path)["evidence"], str(path))
@@ -142,7 +142,7 @@ def test_a_log_of_another_game_is_refused_by_every_command(place, detector):
 
     for command in (
         lambda: pipeline.score(readers.open(source), models),
-        lambda: pipeline.rank(readers.open(source), models, Wishes(0.5, 10)),
+        lambda: pipeline.rank(readers.open(source), models, RankOptions(0.5, 10)),
         lambda: pipeline.explain("bot01", readers.open(source), models, None),
         lambda: pipeline.judge(readers.open(source), models),
     ):
@@ -179,7 +179,7 @@ def kept(place: Place, detector: str, path: Path, mapping: Path | None = None) -
     directory = place.directory / "kept" / f"{detector}-{path.stem}-{mapping is not None}"
     pipeline.record(judged, source, directory, every_one=True)
     documents = verdicts.stored(directory)
-    assert pipeline.verify(documents[:8], Grounds(models, source))["holds"].all()
+    assert pipeline.verify(documents[:8], VerifyOptions(models, source))["holds"].all()
     tables = [verdicts.table_of(verdicts.load(path)["evidence"], str(path)) for path in documents]
     return judged.verdicts, [line for table in tables for line in table.filter(pl.col("weight") != 0)["says"]]
 

@@ -15,9 +15,9 @@ from gamewarden.core.durations import DAY, HOUR
 from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.errors import ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.pipeline import by_period
-from gamewarden.pipeline.by_period import Lean, periods_of_stretches
-from gamewarden.pipeline.judging import judgement_in_short, judgement_summary
+from gamewarden.pipeline import judging
+from gamewarden.pipeline.judging import Lean
+from gamewarden.presentation.judgement import judgement_in_short, judgement_summary
 from gamewarden.store.lake import Lake
 from gamewarden.tables import VERDICTS, write_table
 from gamewarden.verdicts.compact import Compact
@@ -162,13 +162,13 @@ def test_a_model_to_which_all_is_strange_is_left_out_and_the_others_judge(games,
 
 def test_no_step_holds_more_than_its_period(games, monkeypatch):
     held = []
-    inner = by_period.judged
+    inner = judging.judged
 
     def counting(features, *others):
         held.append(max(table.height for table in features.values()))
         return inner(features, *others)
 
-    monkeypatch.setattr(by_period, "judged", counting)
+    monkeypatch.setattr(judging, "judged", counting)
     game = games("quiet")
     pipeline.judge_lean(readers.open(game / "lake"), game / "models")
 

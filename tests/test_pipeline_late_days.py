@@ -13,7 +13,7 @@ from gamewarden.core.durations import DAY, HOUR, to_micros
 from gamewarden.pipeline.maintaining import maintain, told
 from gamewarden.store.append_log import AppendLog
 from gamewarden.store.lake import Lake
-from gamewarden.store.upkeep import Upkeep
+from gamewarden.store.maintenance_state import MaintenanceState
 from gamewarden.tables import write_table
 from upkeep_made_up import START, Log, make_game, task_of
 
@@ -43,7 +43,7 @@ def one_event(at):
 
 
 def records(game):
-    return Upkeep(game / "models", "account-day").history().records
+    return MaintenanceState(game / "models", "account-day").history().records
 
 
 def done_days(game):

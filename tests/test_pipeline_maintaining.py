@@ -18,11 +18,11 @@ from gamewarden.core.durations import MINUTE
 from gamewarden.drift.flow import STEPS
 from gamewarden.errors import ReadError, WriteError
 from gamewarden.features.actions.recipe import Actions
-from gamewarden.pipeline.maintaining import maintain, table_of, told
-from gamewarden.pipeline.upkeep import recipe_like
+from gamewarden.pipeline.maintaining import maintain, recipe_of, told
+from gamewarden.presentation.maintenance_table import table_of
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.store.upkeep import Upkeep
+from gamewarden.store.maintenance_state import MaintenanceState
 from gamewarden.tables import write_table
 from upkeep_made_up import START, Log, make_game, task_of
 
@@ -50,7 +50,7 @@ def copied(place, to):
 
 
 def records(place):
-    return Upkeep(place / "models", "account-day").history().records
+    return MaintenanceState(place / "models", "account-day").history().records
 
 
 def steps_on(place, day):
@@ -340,7 +340,7 @@ def test_a_model_fitted_later_does_not_take_over_by_being_the_newest_file(game):
 
 def test_two_maintenances_at_once_are_refused(game):
     with (
-        Upkeep(game / "models", "account-day").alone(),
+        MaintenanceState(game / "models", "account-day").alone(),
         pytest.raises(WriteError, match="another process is maintaining"),
     ):
         maintain(task_of(game))
@@ -366,7 +366,7 @@ def test_chunks_of_actions_are_maintained_too_and_walking_is_no_new_kind_to_them
     recipe = pipeline.detector_recipe("actions-frequency", Actions(chunk=10 * MINUTE), {})
     pipeline.fit(recipe, readers.open(game / "early.parquet"), game / "labels.csv", game / "models")
     maintain(replace(task_of(game), until=START + timedelta(days=7)))
-    history = Upkeep(game / "models", "actions-frequency").history().records
+    history = MaintenanceState(game / "models", "actions-frequency").history().records
     steps = {record["step"]: record for record in history}
 
     assert steps["causes"]["causes"][0]["name"] == "adaptation"
@@ -382,7 +382,7 @@ def people_accused(place, day):
     steps = steps_on(place, day)
     scored = steps.get("rescore") or steps["score"]
     kept = f"{scored['period']}-{scored['content']}"
-    scores = Upkeep(place / "models", "account-day").scores(kept, scored["model"])
+    scores = MaintenanceState(place / "models", "account-day").scores(kept, scored["model"])
     return scores.filter(pl.col("actor").str.starts_with("human") & (pl.col("fpr") <= 0.05)).height
 
 
@@ -460,7 +460,7 @@ def test_scores_that_maintenance_does_not_trust_say_so_wherever_they_are_shown(t
     maintain(task_of(game, labels=None))
     shown = {
         "score": pipeline.score(*places).notes,
-        "rank": pipeline.rank(*places, pipeline.Wishes(0.5, 5)).notes,
+        "rank": pipeline.rank(*places, pipeline.RankOptions(0.5, 5)).notes,
         "judge": pipeline.judge(*places).caveats,
         "explain": pipeline.explain("human031", *places, None).caveats,
     }
@@ -516,7 +516,7 @@ def test_a_history_from_before_there_were_doubts_is_gone_on_with(game):
     path = game / "models/maintenance/account-day/history.jsonl"
     before = list(records(game))
     path.unlink()
-    old = Upkeep(game / "models", "account-day").history()
+    old = MaintenanceState(game / "models", "account-day").history()
     for record in before:
         old.append({name: value for name, value in record.items() if name not in NEW_IN_WATCH})
     done = maintain(task_of(game))
@@ -544,4 +544,4 @@ def test_a_retraining_uses_the_very_recipe_of_the_model_in_force_whatever_its_op
             given = recipe(feature=None, **{option.name: value})
             model = SimpleNamespace(card=SimpleNamespace(detector=name, recipe=json.loads(json.dumps(given.to_dict()))))
 
-            assert recipe_like(model, None) == given
+            assert recipe_of(model, None) == given

@@ -15,9 +15,9 @@ from gamewarden.core.durations import MINUTE
 from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline import RunOptions
-from gamewarden.pipeline.prevalence import scored
 from gamewarden.store import models
-from gamewarden.verdicts.prevalence import SUPPOSED
+from gamewarden.verdicts.filters import range_filters
+from gamewarden.verdicts.prevalence import SUPPOSED, scored
 from made_up import action_log, labels_of
 
 NOON = datetime(2026, 4, 1, 12, tzinfo=UTC)
@@ -225,7 +225,7 @@ def test_the_comparison_runs_at_the_command_line(place, tmp_path):
 
 
 def test_a_bad_condition_is_found_before_anything_is_measured(place):
-    wishes = pipeline.Wishes(0.5, 10, "account-day", filters=pipeline.ranking.range_filters("wealth", "3:"))
+    wishes = pipeline.RankOptions(0.5, 10, "account-day", filters=range_filters("wealth", "3:"))
     measured = []
 
     with pytest.raises(ConfigError, match="there is no column 'wealth'"):

@@ -12,7 +12,7 @@ from gamewarden.readers.options import LogOptions, SourceOptions
 from made_up import action_log, labels_of
 from tables_made_up import account_table
 
-WISHES = pipeline.Wishes(0.0, 0)
+WISHES = pipeline.RankOptions(0.0, 0)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_a_model_fitted_on_a_table_in_memory_is_the_one_fitted_on_its_file(sourc
 
 def test_a_table_with_the_columns_of_a_model_of_tables_is_judged_by_it(place, tmp_path):
     known = account_table().drop("character")
-    asked = pipeline.Asked(
+    asked = pipeline.TableFitOptions(
         AccountTable(actor="actor", group="account", label="verdict"), None, {"rounds": 30, "runs": 1}
     )
     pipeline.fit_table(asked, readers.open(known), tmp_path)

@@ -19,7 +19,7 @@ from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.errors import GamewardenError, VerdictError
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.pipeline import Grounds
+from gamewarden.pipeline import VerifyOptions
 from gamewarden.store import models, sealed, verdicts
 from gamewarden.tables import TIME
 from limits import limited
@@ -54,7 +54,7 @@ def document(place, tmp_path):
 def said(path, place, **grounds):
     """The one row of what `verify` says of a document."""
     given = {"models": place / "models"} | grounds
-    return pipeline.verify([path], Grounds(**given)).row(0, named=True)
+    return pipeline.verify([path], VerifyOptions(**given)).row(0, named=True)
 
 
 def resealed(path, change, *, named=True):
@@ -73,7 +73,7 @@ def resealed(path, change, *, named=True):
 def test_every_verdict_is_one_document_and_comes_out_the_same_to_the_last_bit(place):
     judged = pipeline.judge(readers.open(place / "log.parquet"), place / "models")
 
-    table = pipeline.verify([place / "verdicts"], Grounds(place / "models", readers.open(place / "log.parquet")))
+    table = pipeline.verify([place / "verdicts"], VerifyOptions(place / "models", readers.open(place / "log.parquet")))
 
     assert table.height == judged.verdicts.height > 20
     assert table["holds"].all()
@@ -147,7 +147,7 @@ def test_a_fused_verdict_comes_out_the_same_too(place, tmp_path):
     judged = pipeline.judge(readers.open(place / "log.parquet"), shelf)
     pipeline.record(judged, readers.open(place / "log.parquet"), tmp_path / "verdicts", every_one=True)
 
-    table = pipeline.verify([tmp_path / "verdicts"], Grounds(shelf))
+    table = pipeline.verify([tmp_path / "verdicts"], VerifyOptions(shelf))
 
     assert judged.fusion is not None
     assert table["holds"].all(), table["says"].to_list()[:3]
@@ -245,7 +245,7 @@ def test_a_source_that_changed_for_others_only_still_bears_the_verdict(document,
 
 
 def test_without_models_only_the_document_itself_is_looked_at(document):
-    row = pipeline.verify([document], Grounds()).row(0, named=True)
+    row = pipeline.verify([document], VerifyOptions()).row(0, named=True)
 
     assert row["holds"]
     assert "the document is whole" in row["says"]
@@ -253,7 +253,7 @@ def test_without_models_only_the_document_itself_is_looked_at(document):
 
 def test_a_source_without_models_is_refused(document, place):
     with pytest.raises(VerdictError, match="give --models too"):
-        pipeline.verify([document], Grounds(None, readers.open(place / "log.parquet")))
+        pipeline.verify([document], VerifyOptions(None, readers.open(place / "log.parquet")))
 
 
 def test_a_directory_without_verdicts_says_how_to_keep_some(tmp_path):

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamewarden.detectors.logistic.recipe import FOURTEEN, AccountDay
-from gamewarden.pipeline import Story
-from gamewarden.presentation.story import story_text
+from gamewarden.pipeline import Explanation
+from gamewarden.presentation.story import explanation_text
 from made_up import GivenNumbers, account_days, labels_of
 
 ROWS = account_days()
@@ -26,7 +26,7 @@ def contradictions(text):
 
 
 def told(model, period):
-    return story_text(Story("a", model, model.score(period), model.explain(period), period, pl.DataFrame()))
+    return explanation_text(Explanation("a", model, model.score(period), model.explain(period), period, pl.DataFrame()))
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_whatever_the_evidence_no_heading_contradicts_all_its_marked_facts(facts
     if evidence["alone"].null_count():
         evidence = evidence.with_columns(alone=pl.lit(None, pl.Float64))
 
-    text = story_text(Story("a", MODEL, MODEL.score(ROWS[0]), evidence, ROWS[0], pl.DataFrame()))
+    text = explanation_text(Explanation("a", MODEL, MODEL.score(ROWS[0]), evidence, ROWS[0], pl.DataFrame()))
 
     unmarked = evidence["alone"].null_count() == evidence.height
     assert unmarked or not list(contradictions(text))

@@ -11,10 +11,10 @@ import pytest
 from gamewarden.core.binomial import chance_beside, lower_bound, upper_bound
 from gamewarden.detectors.account_table.recipe import AccountTableDetector
 from gamewarden.evaluation.metrics import auc, tpr_at_fpr
+from gamewarden.features.account_table.labels import labels_of_table
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.learning import folds
 from gamewarden.learning.ladders import Ladder
-from gamewarden.pipeline.account_tables import labels_of_table
 from gamewarden.readers.logs.operator_tables import read_table
 from gamewarden.tables import FrameRows
 

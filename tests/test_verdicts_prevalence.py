@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from gamewarden.config import Config, Population, config_from
 from gamewarden.detectors.logistic.recipe import AccountDay
 from gamewarden.errors import ConfigError
-from gamewarden.pipeline.prevalence import scored
 from gamewarden.verdicts.chunks import prior_of
-from gamewarden.verdicts.prevalence import Prevalence, moved
+from gamewarden.verdicts.prevalence import Prevalence, moved, scored
 from made_up import GivenNumbers, account_days, labels_of
 
 SHARES = st.floats(0.001, 0.999)

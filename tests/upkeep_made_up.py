@@ -9,7 +9,7 @@ import polars as pl
 from gamewarden import pipeline, readers
 from gamewarden.config import config_from
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.pipeline.maintaining import Upkept
+from gamewarden.pipeline.maintaining import MaintenanceOptions
 from gamewarden.tables import write_table
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
@@ -126,4 +126,6 @@ def task_of(place, labels="labels.csv", notify=None, clock=None, **settings):
     """What maintenance of such a game is asked for: few periods make its limits."""
     config = config_from({"maintain": {**SETTINGS, **settings}, "notify": notify or {}}, "test")
     options = {} if clock is None else {"clock": clock}
-    return Upkept(place / "lake", place / "models", place / labels if labels else None, config=config, **options)
+    return MaintenanceOptions(
+        place / "lake", place / "models", place / labels if labels else None, config=config, **options
+    )

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Literal, Protocol, Self, cast
@@ -76,6 +76,28 @@ class EventStream(Protocol):
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows in the source's order."""
+
+
+class PartedEvents(EventStream, Protocol):
+    """Events of which any part of their time, and any actors, can be read alone."""
+
+    @property
+    def shows(self) -> Mapping[str, int]:
+        """The kinds that the whole source can show, and how many events it has of each."""
+
+    @property
+    def coverage(self) -> Coverage:
+        """When the whole source was there."""
+
+    @property
+    def stretches(self) -> Iterable[tuple[int, int]]:
+        """The times [first, last] in microseconds between which it has events, the earliest first."""
+
+    def between(self, since: int, until: int) -> "PartedEvents":
+        """Its events of [since, until) in microseconds."""
+
+    def of(self, actors: Collection[str]) -> "PartedEvents":
+        """Its events of these actors."""
 
 
 class Content(Protocol):
@@ -264,6 +286,9 @@ class Source(Protocol):
     ) -> EventStream:
         """Its events of [since, until), of these actors only or of all."""
 
+    def parted(self) -> PartedEvents | None:
+        """Its events where parts of their time can be read alone; None where only all of it can be."""
+
     def log(self) -> LogSource:
         """Its events as a lake takes them in: numbered, and known again when they come a second time."""
 
@@ -450,6 +475,10 @@ class Feature(Protocol):
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The recipe back from JSON values."""
 
+    @classmethod
+    def taking(cls, options: Mapping[str, Any]) -> Self:
+        """The recipe with those of these options that it has."""
+
 
 class Decides(Protocol):
     """What tells bots from humans by the sign of a number."""
@@ -506,11 +535,18 @@ class Detector(Protocol):
     def on_clock(self, zone: str | None) -> Self:
         """The recipe with whole days on the clock of a zone, where it ranks days and was told no zone."""
 
+    def around(self, feature: Feature) -> Self:
+        """The same recipe around another feature."""
+
     def with_styles(self, styles: Any) -> Self:  # noqa: ANN401  what they are is known above
         """The recipe with these borders between styles of play, where it compares people by style."""
 
     def to_dict(self) -> dict[str, Any]:
         """The recipe as JSON values, without the feature's."""
+
+    @classmethod
+    def of(cls, feature: Feature, options: Mapping[str, Any]) -> Self:
+        """The recipe with these options, around a feature."""
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], feature: Feature) -> Self:
@@ -565,6 +601,9 @@ class Model(Protocol):
     @property
     def price(self) -> str:
         """What the promise of its FPR costs, in one line; nothing where there was no choice."""
+
+    def told_styles(self, features: pl.DataFrame) -> pl.Series:
+        """The style of play of each row, as `style`; null where the method tells none apart."""
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
         """SCORES: null probability and FPR where there is too little evidence."""

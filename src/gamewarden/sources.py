@@ -10,6 +10,7 @@ from gamewarden.contracts import (
     LogSource,
     MessageStream,
     PacketStream,
+    PartedEvents,
     RowStream,
     Source,
     StreamKind,
@@ -63,6 +64,10 @@ class PlainSource:
         """Refused."""
         del since, until, actors
         self._refuse("events")
+
+    def parted(self) -> PartedEvents | None:
+        """None: it has no parts."""
+        return None
 
     def log(self) -> LogSource:
         """Refused."""

@@ -513,3 +513,12 @@ def _writer(path: Path, *, exact: bool) -> Callable[[pl.DataFrame, Path], object
             return write_parquet
         case _:
             raise bad_ending(path)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, and what has to be said beside it."""
+
+    frame: pl.DataFrame
+    notes: tuple[str, ...] = ()
+    shows: Mapping[str, int] | None = None  # what the source behind it can show, where it is one of events

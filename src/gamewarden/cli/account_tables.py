@@ -49,7 +49,7 @@ def fit_account_table(name: str) -> click.Command:
         need(f"fit {name}", "sklearn", "lightgbm")
         named = {column: given[column] for column in ("actor", "group", "label", "drop", "keep")}
         hours = {"hours": current().styles.hardcore_hours}
-        asked = pipeline.Asked(AccountTable(**named), positive, hours | chosen(detector, given))
+        asked = pipeline.TableFitOptions(AccountTable(**named), positive, hours | chosen(detector, given))
         with progress(f"fitting {name}") as done:
             fitted = pipeline.fit_table(asked, options.opened(source, reading), to, progress=done)
         say(*fitted.notes)

@@ -39,6 +39,6 @@ def verify(
 
     held = None if source is None else options.opened(source, reading)
     with progress("verifying") as done:
-        table = pipeline.verify(verdicts, pipeline.Grounds(models, held, options.run_options(reading)), done)
+        table = pipeline.verify(verdicts, pipeline.VerifyOptions(models, held, options.run_options(reading)), done)
     present.table(table)
     ctx.exit(0 if table["holds"].all() else 1)

@@ -12,7 +12,7 @@ from gamewarden.cli.show import Presentation, complain, progress, say, tell
 from gamewarden.core.extras import need
 
 if TYPE_CHECKING:
-    from gamewarden.pipeline.maintaining import Maintained, Upkept
+    from gamewarden.pipeline.maintaining import Maintained, MaintenanceOptions
     from gamewarden.readers.options import SourceOptions
 
 _MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
@@ -41,7 +41,7 @@ def maintain(
     plot: Path | None,
     report: Path | None,
     present: Presentation,
-    **asked: Any,  # noqa: ANN401  see pipeline.maintaining.Upkept
+    **asked: Any,  # noqa: ANN401  see pipeline.maintaining.MaintenanceOptions
 ) -> None:
     """Watch a model, retrain it when it drifts, keep what is better.
 
@@ -51,7 +51,7 @@ def maintain(
     """
     from gamewarden.pipeline import maintaining
 
-    task = maintaining.Upkept(**{name: _utc(value) for name, value in asked.items()}, config=current())
+    task = maintaining.MaintenanceOptions(**{name: _utc(value) for name, value in asked.items()}, config=current())
     if explain:
         tell(*(maintaining.told(task) or ["Nothing has been done yet."]))
         return
@@ -64,7 +64,7 @@ def maintain(
     _show(task, result, plot, report, present)
 
 
-def _need_all(task: "Upkept", plot: Path | None, report: Path | None) -> None:
+def _need_all(task: "MaintenanceOptions", plot: Path | None, report: Path | None) -> None:
     """Said before the first period, not when the first model has to be learned or drawn."""
     if task.labels is not None:
         need("maintain --labels", "sklearn")
@@ -73,22 +73,25 @@ def _need_all(task: "Upkept", plot: Path | None, report: Path | None) -> None:
             need(f"maintain {option}", "matplotlib")
 
 
-def _show(task: "Upkept", result: "Maintained", plot: Path | None, report: Path | None, present: Presentation) -> None:
+def _show(
+    task: "MaintenanceOptions", result: "Maintained", plot: Path | None, report: Path | None, present: Presentation
+) -> None:
     from gamewarden.core.files import write_text
     from gamewarden.pipeline import maintaining
+    from gamewarden.presentation.maintenance_page import chart_page, draw_chart
 
     title = f"{result.detector}: the likeness of its scores from period to period"
     if plot is not None:
-        maintaining.draw_chart(result.periods, plot, title)
+        draw_chart(result.periods, plot, title)
         say(f"The control chart is drawn in {plot}")
     if report is not None:
-        write_text(report, maintaining.chart_page(result.periods, title, maintaining.told(task)))
+        write_text(report, chart_page(result.periods, title, maintaining.told(task)))
         say(f"The report is in {report}")
     say(*result.notes)
     present.table(result.periods, title)
 
 
-def _keep_running(task: "Upkept", every: int) -> None:
+def _keep_running(task: "MaintenanceOptions", every: int) -> None:
     """Maintain, wait, and again, until somebody asks to stop; then the period in hand is finished first."""
     import signal
     from threading import Event
@@ -144,21 +147,21 @@ def backtest(
     probability: float | None,
     reading: "SourceOptions",
     present: Presentation,
-    **asked: Any,  # noqa: ANN401  see Question
+    **asked: Any,  # noqa: ANN401  see pipeline.BacktestOptions
 ) -> None:
     """Show whom model B would newly flag or spare beside model A.
 
     By play style, by label and by any column of the profiles. Nothing is promoted.
     """
-    from gamewarden.pipeline import backtesting, styles_of
+    from gamewarden.pipeline import BacktestOptions, backtest, styles_of
 
     config = current()
     threshold = config.rank.probability if probability is None else probability
     given = {name: _utc(value) for name, value in asked.items()}
     given["source"] = options.opened(given["source"], reading)
-    question = backtesting.Question(**given, probability=threshold, styles=styles_of(config))
+    question = BacktestOptions(**given, probability=threshold, styles=styles_of(config))
     with progress("scoring the past") as done:
-        found = backtesting.backtest(question, options.run_options(reading), done)
+        found = backtest(question, options.run_options(reading), done)
     say(*found.notes)
     present.table(found.groups, "Model B beside model A, by group")
     present.beside(found.changes, "Who changes")

@@ -16,7 +16,7 @@ from gamewarden.presentation.listing import Layout
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Source
-    from gamewarden.pipeline.ranking import Ranked
+    from gamewarden.presentation.ranking import Ranked
     from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
 
@@ -185,7 +185,7 @@ def rank(
     page: Path | None,
     reading: "SourceOptions",
     present: Presentation,
-    **wishes: Any,  # noqa: ANN401  the filters, see pipeline.Wishes
+    **wishes: Any,  # noqa: ANN401  the filters, see pipeline.RankOptions
 ) -> None:
     """List the accounts to look at, highest first, with reasons.
 
@@ -195,7 +195,7 @@ def rank(
     from gamewarden import pipeline
 
     with progress("ranking") as done:
-        held, asked = options.opened(source, reading), pipeline.Wishes.of(current(), **wishes)
+        held, asked = options.opened(source, reading), pipeline.RankOptions.of(current(), **wishes)
         told = pipeline.rank(held, models, asked, options.run_options(reading), done)
     say(*told.notes)
     if page is not None:
@@ -239,7 +239,7 @@ def explain(
 ) -> None:
     """Say in sentences why an account scores as it does."""
     from gamewarden import pipeline
-    from gamewarden.presentation.story import story_text
+    from gamewarden.presentation.story import explanation_text
 
     if plot is not None:
         need("explain --plot", "matplotlib")
@@ -254,4 +254,4 @@ def explain(
     if present.for_machines:
         present.table(story.evidence)
     else:
-        tell(*story_text(story, width_here()).split("\n"))
+        tell(*explanation_text(story, width_here()).split("\n"))

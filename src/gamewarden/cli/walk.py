@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from gamewarden.cli.models import RANKING
 from gamewarden.cli.show import head, lay_out, progress, tell, width_here
 from gamewarden.config import Config
-from gamewarden.presentation.story import story_text
+from gamewarden.presentation.story import explanation_text
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from gamewarden.pipeline import Wishes
+    from gamewarden.pipeline import RankOptions
 
 _GAME = "lineage"
 _DAYS = 2
@@ -56,7 +56,7 @@ def walk(place: Path, accounts: int, seed: int) -> None:
 
     _step(4, "Rank all accounts; those at the top are for a person to look at.")
     share = Prevalence(world.bots, "as the synthetic game has them; of your own say it with [population] bots")
-    wishes = pipeline.Wishes.of(
+    wishes = pipeline.RankOptions.of(
         Config(), probability=0.0, top=0, profiles=place / "world" / "profiles.csv", prevalence=share
     )
     ranked = pipeline.rank(readers.open(lake), models, wishes).frame
@@ -75,7 +75,7 @@ def walk(place: Path, accounts: int, seed: int) -> None:
     for actor, name in ((first, "suspect"), (person, "person")):
         story = pipeline.explain(actor, readers.open(lake), models, None, prevalence=share)
         pipeline.draw_story(story, place / f"{name}.png")
-        tell("", *story_text(story, width_here()).split("\n"), "")
+        tell("", *explanation_text(story, width_here()).split("\n"), "")
 
     _step(6, "What is where.")
     for path in sorted(place.iterdir()):
@@ -85,7 +85,7 @@ def walk(place: Path, accounts: int, seed: int) -> None:
     _tell(f"      gamewarden explain {first} {lake} {known_share}")
 
 
-def _list_first(first: "pl.DataFrame", lake: Path, models: Path, wishes: "Wishes") -> None:
+def _list_first(first: "pl.DataFrame", lake: Path, models: Path, wishes: "RankOptions") -> None:
     """The first accounts of the list, with what each has that the others do not."""
     from gamewarden import pipeline, readers
 

@@ -52,3 +52,10 @@ def _ranks(values: Floats) -> Floats:
     """Places from the lowest on; equal values share the mean of their places."""
     _, level, count = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(count) - (count - 1) / 2)[level], dtype=np.float64)
+
+
+def most_moved(before: pl.DataFrame, now: pl.DataFrame) -> list[str]:
+    """The actors whose probability changed most between two periods, five at the most."""
+    both = by_actor(before).join(by_actor(now), on="actor", suffix="_now")
+    far = both.with_columns(far=(pl.col("probability_now") - pl.col("probability")).abs())
+    return far.sort("far", "actor", descending=[True, False])["actor"].head(5).to_list()

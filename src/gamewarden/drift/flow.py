@@ -50,7 +50,7 @@ class Retrained:
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Hands(Protocol):
+class Actions(Protocol):
     """What the flow lets others do. Everything may be done twice after a crash and must then come out the same."""
 
     def score(self, period: Period, model: str) -> Mapping[str, Any]:
@@ -272,11 +272,11 @@ def no_tick(_step: str, _moment: str) -> None:
 
 
 @dataclass
-class Day:
+class PeriodRun:
     """One period's work: what is recorded of it, and what is still to do."""
 
     period: Period
-    hands: Hands
+    actions: Actions
     ledger: Ledger
     tick: Tick = no_tick
 
@@ -314,13 +314,13 @@ class Day:
         return model
 
 
-def _score(day: Day) -> Record:
-    return {"model": day.model, **day.hands.score(day.period, day.model)}
+def _score(run: PeriodRun) -> Record:
+    return {"model": run.model, **run.actions.score(run.period, run.model)}
 
 
-def _watch(day: Day) -> Record:
-    signal = day.hands.signal(day.period, day.model)
-    before = day.ledger.standing
+def _watch(run: PeriodRun) -> Record:
+    signal = run.actions.signal(run.period, run.model)
+    before = run.ledger.standing
     chart, point = before.chart.observe(signal.x, marked=signal.ban_wave or bool(signal.doubts))
     doubted = [asdict(doubt) for doubt in signal.doubts]
     found = {**asdict(signal), "silent": list(signal.silent), "doubts": doubted, **_shown(point)}
@@ -338,28 +338,28 @@ def _shown(point: Point) -> dict[str, Any]:
     return {"drawn" if name == "x" else name: value for name, value in asdict(point).items()}
 
 
-def _signals(day: Day) -> bool:
-    return bool(day.recorded["watch"]["signal"])
+def _signals(run: PeriodRun) -> bool:
+    return bool(run.recorded["watch"]["signal"])
 
 
-def _causes(day: Day) -> Record | None:
-    if not _signals(day):
+def _causes(run: PeriodRun) -> Record | None:
+    if not _signals(run):
         return None
-    return {"causes": [asdict(cause) for cause in day.hands.causes(day.period, day.model)]}
+    return {"causes": [asdict(cause) for cause in run.actions.causes(run.period, run.model)]}
 
 
-def _retrain(day: Day) -> Record | None:
-    if not _signals(day) and not _may_cure(day):
+def _retrain(run: PeriodRun) -> Record | None:
+    if not _signals(run) and not _may_cure(run):
         return None
-    return asdict(day.hands.retrain(day.period, day.model))
+    return asdict(run.actions.retrain(run.period, run.model))
 
 
-def _may_cure(day: Day) -> bool:
+def _may_cure(run: PeriodRun) -> bool:
     """Whether scores are doubted for something that a new model may know better, and it is time to try one."""
-    watched = day.recorded["watch"]
+    watched = run.recorded["watch"]
     if not doubts_in(watched) or any(doubt["fault"] for doubt in doubts_in(watched)):
         return False
-    window, rested = day.ledger.policy.turned_over, day.ledger.standing.rested
+    window, rested = run.ledger.policy.turned_over, run.ledger.standing.rested
     stands = max(watched["doubted"].values())
     if stands == 1:
         return rested is None or rested >= window - 1
@@ -372,21 +372,21 @@ def _turned_over(periods: int, window: int) -> bool:
     return rest == 0 and windows.bit_count() == 1
 
 
-def _validate(day: Day) -> Record | None:
-    candidate = day.recorded.get("retrain", {}).get("model")
+def _validate(run: PeriodRun) -> Record | None:
+    candidate = run.recorded.get("retrain", {}).get("model")
     if candidate is None:
         return None
-    verdict = day.hands.validate(day.period, day.model, candidate, day.ledger.latest_in_control)
+    verdict = run.actions.validate(run.period, run.model, candidate, run.ledger.latest_in_control)
     return {"candidate": candidate, "valid": verdict.valid, **asdict(verdict)}
 
 
-def _promote(day: Day) -> Record | None:
-    validated = day.recorded.get("validate")
+def _promote(run: PeriodRun) -> Record | None:
+    validated = run.recorded.get("validate")
     if not validated or not validated["valid"]:
         return None
-    because = f"scores of {day.period.name} {_why_retrained(day.recorded['watch'])}; {auc_words(validated)}"
-    day.hands.promote(day.period, validated["candidate"], because)
-    return {"model": validated["candidate"], "instead_of": day.model, "because": because}
+    because = f"scores of {run.period.name} {_why_retrained(run.recorded['watch'])}; {auc_words(validated)}"
+    run.actions.promote(run.period, validated["candidate"], because)
+    return {"model": validated["candidate"], "instead_of": run.model, "because": because}
 
 
 def _why_retrained(watched: Record) -> str:
@@ -402,21 +402,22 @@ def auc_words(validated: Record) -> str:
     return f"held-out AUC {new}, the old model's {old}"
 
 
-def _rescore(day: Day) -> Record | None:
-    if day.only_scored:
-        return _score(day) if day.late["scored"] else None
-    promoted = day.recorded.get("promote")
+def _rescore(run: PeriodRun) -> Record | None:
+    if run.only_scored:
+        return _score(run) if run.late["scored"] else None
+    promoted = run.recorded.get("promote")
     if promoted is None:
         return None
-    return {"model": promoted["model"], **day.hands.score(day.period, promoted["model"])}
+    return {"model": promoted["model"], **run.actions.score(run.period, promoted["model"])}
 
 
-def _notify(day: Day) -> Record | None:
-    due = list(messages(day.recorded, day.ledger.policy))
+def _notify(run: PeriodRun) -> Record | None:
+    due = list(messages(run.recorded, run.ledger.policy))
     if not due:
         return None
     sent = [
-        {"reason": reason, "text": text, "outcome": day.hands.notify(day.period, reason, text)} for reason, text in due
+        {"reason": reason, "text": text, "outcome": run.actions.notify(run.period, reason, text)}
+        for reason, text in due
     ]
     return {"messages": sent}
 
@@ -474,11 +475,11 @@ def _first_cause(recorded: Mapping[str, Record]) -> str:
     return f" Likeliest cause: {causes[0]['says']}" if causes else ""
 
 
-def _done(_day: Day) -> Record:
+def _done(_run: PeriodRun) -> Record:
     return {}
 
 
-_STEPS: tuple[tuple[str, Callable[[Day], Record | None]], ...] = (
+_STEPS: tuple[tuple[str, Callable[[PeriodRun], Record | None]], ...] = (
     ("score", _score),
     ("watch", _watch),
     ("causes", _causes),

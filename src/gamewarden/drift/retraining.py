@@ -102,3 +102,9 @@ def _auc(bots: pl.DataFrame, humans: pl.DataFrame, column: str) -> float | None:
     if not bots.height or not humans.height:
         return None
     return (1 + cliffs_delta(humans[column].to_numpy(), bots[column].to_numpy())) / 2
+
+
+def called_human(labels: pl.DataFrame) -> frozenset[str]:
+    """Actors whom some label calls human, and none a bot."""
+    humans = labels.group_by("actor").agg(pl.col("bot").any()).filter(~pl.col("bot"))
+    return frozenset(humans["actor"])

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gamewarden.contracts import EventStream
+from gamewarden.contracts import EventStream, Feature
 from gamewarden.drift.causes import Seen
 
 # Actors are counted by the slots their names fall into (linear counting, Whang et al. 1990): a few kilobytes a kind,
@@ -64,3 +64,17 @@ def _coded(column: pa.Array) -> pa.DictionaryArray:
 def _estimate(slots: NDArray[np.bool_]) -> int:
     free = SLOTS - int(slots.sum())
     return round(-SLOTS * log(max(free, 1) / SLOTS))
+
+
+def known_kinds(feature: Feature, kinds: tuple[str, ...]) -> frozenset[str]:
+    """Kinds that are not new to a recipe: those of its vocabulary, and those it would leave out anyway."""
+    learned = feature.learned
+    if learned is None or not learned.kinds:
+        return frozenset()
+    return frozenset(learned.kinds) | {kind for kind in kinds if not learned.counts(kind)}
+
+
+def shares_of(feature: Feature) -> dict[str, float]:
+    """How common each kind was in training, where the recipe has kept it."""
+    learned = feature.learned
+    return {} if learned is None or learned.shares is None else learned.common

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
-from gamewarden.contracts import Progress, no_progress
+from gamewarden.contracts import Detector, Progress, no_progress
 from gamewarden.errors import FitError
 from gamewarden.evaluation import breakdowns
 from gamewarden.evaluation.baselines import Fits
@@ -227,3 +228,25 @@ def _notes(parts: Sequence[Part], prevalence: float) -> Iterator[str]:
         yield f"Left out, periods with too little play to judge: {first.unjudged}."
     fewest = min(parts, key=lambda part: part.summary.filter(unit="actor")["humans"].sum())
     yield from caveats(fewest.summary)
+
+
+def as_values(result: SideBySide, detector: Detector) -> dict[str, Any]:
+    """What is kept beside a model: its own lines and the baselines', by split, and all that was said."""
+    others = [
+        name for name in result.summary["detector"].unique() if name not in breakdowns.detectors_in(result.scores)
+    ]
+    mine = result.summary.filter(pl.col("detector").is_in([detector.name, *others]))
+    return {
+        "detector": detector.name,
+        "splits": mine.to_dicts(),
+        "families": [row | {"split": part.name} for part in result.parts for row in _rows_of(part.families, detector)],
+        "people": _rows_of(result.main.people, detector),
+        "fprs": _rows_of(result.main.promises, detector),
+        "labels": result.provenance.to_dicts(),
+        "warnings": list(result.warnings),
+        "notes": list(result.notes),
+    }
+
+
+def _rows_of(frame: pl.DataFrame, detector: Detector) -> list[dict[str, Any]]:
+    return frame.filter(detector=detector.name).drop("detector").to_dicts()

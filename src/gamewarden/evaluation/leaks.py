@@ -130,3 +130,12 @@ def telling_columns(rows: pl.DataFrame) -> Iterator[str]:
 
 def _both(bot: "np.typing.NDArray[np.bool_]") -> bool:
     return bool(min(bot.sum(), (~bot).sum()) >= FEWEST)
+
+
+def left_out_kinds(kinds: Sequence[str]) -> Iterator[str]:
+    """What was left out of a log because it gives the label away."""
+    if kinds:
+        yield (
+            f"Left out of the log before measuring: {', '.join(kinds)}. Such events are there because somebody was "
+            "already suspected, so they would give the label away."
+        )

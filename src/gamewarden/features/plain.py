@@ -119,6 +119,12 @@ class PlainFeature:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
+    def taking(cls, options: Mapping[str, Any]) -> Self:
+        """The recipe with those of these options that it has."""
+        known: set[str] = {option.name for option in fields(cls)} if is_dataclass(cls) else set()
+        return cls(**{name: value for name, value in options.items() if name in known})
+
+    @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The recipe back from JSON values.
 

@@ -88,6 +88,10 @@ class FittedModel(ABC):
         """
         return load(cls, values)
 
+    def told_styles(self, features: pl.DataFrame) -> pl.Series:
+        """None of them: the method tells no styles of play apart."""
+        return pl.Series("style", [None] * features.height, pl.String)
+
     def agreements(self) -> Iterator[tuple[str, bool]]:
         """What must hold between its values."""
         yield "training counts periods of both classes", all(self.training["periods"].values())
@@ -137,6 +141,10 @@ class CalibratedModel(FittedModel):
         """How many humans a row is ranked among: of each length of a day, of each style, or all of them."""
         parts = [part.counts() for part in (self.days, self.styles) if part is not None]
         return tuple(next((counts.values() for counts in parts if counts), (self.reference.humans,)))
+
+    def told_styles(self, features: pl.DataFrame) -> pl.Series:
+        """The style of play of each row; null where people are not told apart by it."""
+        return super().told_styles(features) if self.styles is None else self.styles.rule.tell(features)
 
     def scored(self, table: pl.DataFrame, decisions: Floats, enough: pl.Series) -> pl.DataFrame:
         """SCORES of a table's rows, with the number of each judged row that lies far beyond training."""

@@ -89,3 +89,17 @@ def _judged(periods: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     )
     own = pl.when(pl.col("group").is_null()).then("actor:" + pl.col("actor")).otherwise("group:" + pl.col("group"))
     return mine.join(votes, on="row", how="inner").sort("row").with_columns(own.alias("group"))
+
+
+def unspoken_of(rows: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """The rows that no label speaks of."""
+    spoken_of = labels.select("actor", label_since="since", label_until="until")
+    hits = (
+        rows.select("actor", "since", "until")
+        .join(spoken_of, on="actor")
+        .filter(
+            pl.col("label_since").is_null() | (pl.col("label_since") < pl.col("until")),
+            pl.col("label_until").is_null() | (pl.col("label_until") > pl.col("since")),
+        )
+    )
+    return rows.join(hits, on=["actor", "since"], how="anti")

@@ -84,6 +84,10 @@ class DetectorRecipe(ABC):
         del time_zone
         return self
 
+    def around(self, feature: Feature) -> Self:
+        """The same recipe around another feature."""
+        return replace(self, feature=feature)
+
     def with_styles(self, styles: Styles) -> Self:
         """The recipe with these borders between styles, where it compares people by style."""
         del styles
@@ -93,6 +97,11 @@ class DetectorRecipe(ABC):
         """The options as JSON values, without the feature's."""
         options = {one.name: dump(getattr(self, one.name)) for one in fields(self) if one.name != "feature"}
         return plain_json({self.version_key: self.version, **options})
+
+    @classmethod
+    def of(cls, feature: Feature, options: Mapping[str, Any]) -> Self:
+        """The recipe with these options, around a feature."""
+        return cls(feature=feature, **options)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], feature: Feature) -> Self:

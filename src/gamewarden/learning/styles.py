@@ -9,6 +9,7 @@ from typing import Self
 
 import polars as pl
 
+from gamewarden.config import Config
 from gamewarden.errors import ConfigError
 
 HARD_CORE, GRINDER, NEWBIE, VETERAN, UNKNOWN = "hard-core", "grinder", "newbie", "veteran", "unknown"
@@ -87,3 +88,9 @@ class Styles:
     def columns(self) -> tuple[str, str, str]:
         """The columns that styles are told from."""
         return self.minutes, self.kills, self.level
+
+
+def styles_of(config: Config) -> Styles:
+    """The borders between styles that the settings name."""
+    given = config.styles
+    return Styles(given.hardcore_hours, given.grinder_kills, given.newbie_level, given.borders == "learned")

@@ -4,78 +4,93 @@ A source becomes a stream of events or packets, these become features, features 
 a model become scores, and scores become a list of accounts to look at, each with its reasons.
 """
 
-from gamewarden.pipeline.account_tables import Asked, fit_table
-from gamewarden.pipeline.budgeting import budget_alone, budget_of_models, budget_of_scores, costs_of_models
-from gamewarden.pipeline.by_period import judge_lean
-from gamewarden.pipeline.cards import rank_cards
-from gamewarden.pipeline.comparing import Difference, compare, compare_on
+from gamewarden.features.session.summing import SummedUp
+from gamewarden.learning.styles import styles_of
+from gamewarden.pipeline.documents import VerifyOptions, record, verify
 from gamewarden.pipeline.evaluating import (
     FEATURE_TRIED,
     Evaluated,
     Protocol,
+    budget_alone,
+    budget_of_flags,
+    budget_of_models,
+    budget_of_scores,
+    costs_of_models,
     detectors_to_try,
     draw_evaluation,
     evaluate,
-    evaluation_in_short,
     report_evaluation,
 )
-from gamewarden.pipeline.explaining import Story, draw_story, explain
-from gamewarden.pipeline.fitting import Fitted, detector_recipe, fit, fit_traces, trace_recipe
-from gamewarden.pipeline.flags import budget_of_flags, instead_of_players
-from gamewarden.pipeline.fusing import fit_fusion, styles_of
-from gamewarden.pipeline.judging import Judgement, judge, judgement_in_short, judgement_summary
-from gamewarden.pipeline.measuring import feature_recipe, measure
-from gamewarden.pipeline.ranking import Wishes, rank, ranking_in_short
-from gamewarden.pipeline.recording import Recorded, record
-from gamewarden.pipeline.scoring import load_models, score, traffic_profile
-from gamewarden.pipeline.session_models import FittedSessions, fit_sessions, sessions_to_judge
-from gamewarden.pipeline.sessions import (
-    SummedUp,
-    character_names,
-    describe_table,
+from gamewarden.pipeline.fitting import (
+    Fitted,
+    FittedSessions,
+    TableFitOptions,
+    detector_recipe,
+    fit,
+    fit_fusion,
+    fit_sessions,
+    fit_table,
+    fit_traces,
+    trace_recipe,
 )
-from gamewarden.pipeline.shelving import (
-    Page,
+from gamewarden.pipeline.judging import Judgement, judge, judge_lean
+from gamewarden.pipeline.listing import Explanation, RankOptions, draw_story, explain, rank, rank_cards
+from gamewarden.pipeline.measuring import (
+    RunOptions,
+    bounds_of,
+    feature_class_of,
+    feature_recipe,
+    input_of,
+    limits_of,
+    lint,
+    measure,
+    measure_told,
+    read,
+    sessions_to_judge,
+)
+from gamewarden.pipeline.models import (
     history_of,
     load_model,
-    models_in_short,
+    load_models,
     models_on,
     needs_of,
     page_of,
     promote,
+    recipe_like,
     roll_back,
+    traffic_profile,
 )
-from gamewarden.pipeline.sources import (
-    RunOptions,
-    Table,
-    bounds_of,
-    feature_class_of,
-    input_of,
-    limits_of,
-    lint,
-    read,
-)
-from gamewarden.pipeline.verifying import Grounds, verify
-from gamewarden.pipeline.vocabularies import measure_told, recipe_like
+from gamewarden.pipeline.scoring import BacktestOptions, backtest, compare_on, score
+from gamewarden.presentation.evaluation_table import evaluation_in_short
+from gamewarden.presentation.judgement import judgement_in_short, judgement_summary
+from gamewarden.presentation.model_difference import Difference, compare
+from gamewarden.presentation.model_page import Page, models_in_short
+from gamewarden.presentation.ranking import ranking_in_short
+from gamewarden.readers.ragnarok.descriptions import character_names, describe_table
 from gamewarden.readers.ragnarok.messages import is_message_table
+from gamewarden.store.verdicts import Recorded
+from gamewarden.tables import Table
+from gamewarden.verdicts.reviewed import instead_of_players
 
 __all__ = [
     "FEATURE_TRIED",
-    "Asked",
+    "BacktestOptions",
     "Difference",
     "Evaluated",
+    "Explanation",
     "Fitted",
     "FittedSessions",
-    "Grounds",
     "Judgement",
     "Page",
     "Protocol",
+    "RankOptions",
     "Recorded",
     "RunOptions",
-    "Story",
     "SummedUp",
     "Table",
-    "Wishes",
+    "TableFitOptions",
+    "VerifyOptions",
+    "backtest",
     "bounds_of",
     "budget_alone",
     "budget_of_flags",

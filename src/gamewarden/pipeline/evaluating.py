@@ -1,35 +1,56 @@
-"""How good detectors are on actors they have not seen."""
+"""How good detectors are on actors they have not seen, and what a budget of wrong accusations allows."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 import polars as pl
 
 from gamewarden import detectors, features
 from gamewarden.config import Config
-from gamewarden.contracts import Detector, Feature, Progress, Source, no_progress
-from gamewarden.core.intervals import share_interval
-from gamewarden.errors import ConfigError
-from gamewarden.evaluation.compare_splits import SideBySide
+from gamewarden.contracts import Detector, EventStream, Feature, Progress, Source, no_progress
+from gamewarden.core.coverage import COVERED
+from gamewarden.errors import ConfigError, FitError, ReadError
+from gamewarden.evaluation.account_links import NO_TIES, Seen, seen_in, ties_of
+from gamewarden.evaluation.compare_splits import ALL, SideBySide, as_values, compare
+from gamewarden.evaluation.decisions import at_cuts
+from gamewarden.evaluation.leaks import left_out_kinds, refuse_future, sanction_kinds, telling_kinds
 from gamewarden.evaluation.leave_pair_out import MOST_PAIRS, PairsHeldOut, leave_pair_out
-from gamewarden.evaluation.split_schemes import ACTOR, FARM
-from gamewarden.evaluation.summaries import distinct_units
+from gamewarden.evaluation.split_schemes import ACTOR, FARM, TIME, Ground
+from gamewarden.evaluation.splits import middle_of
 from gamewarden.learning.label_sources import without_model_made
 from gamewarden.pipeline.fitting import detector_recipe
-from gamewarden.pipeline.scoring import rows_to_judge
-from gamewarden.pipeline.sources import USUAL, RunOptions, Table
-from gamewarden.pipeline.splitting import Splitting, compare_rows, compare_splits, keep_results
-from gamewarden.readers.logs.operator_tables import Labels, read_labels
-from gamewarden.streams import WatchedEvents
+from gamewarden.pipeline.measuring import USUAL, RunOptions, measured, rows_to_judge
+from gamewarden.pipeline.models import models_in_force
+from gamewarden.readers.logs.operator_tables import Labels, read_labels, read_scores
+from gamewarden.store.models import stored
+from gamewarden.store.results import save_results
+from gamewarden.streams import WatchedEvents, within, without
+from gamewarden.tables import Table
+from gamewarden.verdicts.budget import BUDGET_SCHEMA, Budget, Humans, threshold
+from gamewarden.verdicts.budget_rows import cost_row, known_humans, row_among, row_of_model
+from gamewarden.verdicts.meeting import Limits
 from gamewarden.verdicts.prevalence import Prevalence
+from gamewarden.verdicts.reviewed import FLAGS_SCHEMA, Accepted, flags_promised, outcomes_of
+from gamewarden.verdicts.saying import only_whole
 
 FOLDS, LEAVE_PAIR_OUT = "folds", "leave-pair-out"
 # What each protocol tries where no detector is named: the family it was published for.
 FEATURE_TRIED = {FOLDS: "self-similarity", LEAVE_PAIR_OUT: "actions"}
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """Which splits, and what they go by."""
+
+    names: tuple[str, ...]
+    group: str | None
+    folds: int
+    prevalence: float
+    cut: datetime | None = None
+    limits: Limits = field(default=Limits())
 
 
 @dataclass(frozen=True)
@@ -149,27 +170,8 @@ def evaluate(
     result = compared.result
     kept = () if models is None else keep_results(compared, told.frame, models)
     said = (*compared.measured.notes, *told.notes, *(f"WARNING: {line}" for line in result.warnings))
-    notes = (*said, *result.notes, *_at_cuts(result, seeing), *kept)
+    notes = (*said, *result.notes, *at_cuts(result, seeing), *kept)
     return Evaluated(result, compared.measured.frame, told.frame, notes)
-
-
-def _at_cuts(result: SideBySide, seeing: Sequence[Detector]) -> Iterator[str]:
-    """How the held-out periods fall at the cut of each detector that weighs accusing a human against missing a bot."""
-    for detector in seeing:
-        if (cut := detector.cut) is not None:
-            rows = result.scores.filter(detector=detector.name)
-            fpr, recall = (_share(rows.filter(bot=bot), cut) for bot in (False, True))
-            yield f"{detector.name} at the cut of {cut:.3f}: FPR {fpr}, recall {recall}."
-
-
-def _share(rows: pl.DataFrame, cut: float) -> str:
-    """The share of rows at or beyond the cut, with the interval that their groups allow."""
-    if not rows.height:
-        return "undefined"
-    beyond = (rows["probability"] >= cut).to_numpy()
-    interval = share_interval(beyond, rows["group"].to_numpy().astype(np.str_))
-    said = "so few allow no interval" if interval is None else f"95 %: {interval[0]:.3f}–{interval[1]:.3f}"
-    return f"{beyond.mean():.3f} ({said})"
 
 
 def _pairs(seeing: Sequence[Detector], seen: Table, told: Labels, protocol: Protocol) -> Evaluated:
@@ -184,21 +186,6 @@ def _pairs_held_out(
 ) -> PairsHeldOut:
     grouped = labels.with_columns(group=pl.col(protocol.group).cast(pl.String)) if protocol.group else labels
     return leave_pair_out(seeing, measured, grouped, most=protocol.pairs)
-
-
-def evaluation_in_short(result: SideBySide | PairsHeldOut) -> pl.DataFrame:
-    """The columns of an evaluation that a person looks at first, the interval as one text."""
-    summary = result.summary
-    if isinstance(result, PairsHeldOut):
-        interval = pl.format("{} – {}", pl.col("mcc_low").round(3), pl.col("mcc_high").round(3)).alias("95 %")
-        return summary.select("detector", "pairs", "bots", "humans", "mcc", interval, "recall", "fpr", "unsure")
-    interval = pl.format("{} – {}", pl.col("auc_low").round(3), pl.col("auc_high").round(3)).alias("95 %")
-    wanted = ("tpr_at_1pct", "tpr_at_0_1pct", "precision_at_1pct", "hours_to_detection", "tied")
-    shown = pl.concat([distinct_units(summary.filter(split=part.name)) for part in result.parts])
-    split = pl.when("flatters").then(pl.col("split") + " (flatters)").otherwise("split").alias("split")
-    if len(result.parts) > 1:
-        shown = shown.filter(unit="actor")
-    return shown.select(split, "detector", "unit", "bots", "humans", "auc", interval, *wanted)
 
 
 def draw_evaluation(evaluated: Evaluated, path: Path) -> None:
@@ -227,3 +214,163 @@ def report_evaluation(evaluated: Evaluated, source: Source, labels: Path, path: 
     if isinstance(evaluated.result, PairsHeldOut):
         raise ConfigError("evaluate: leave-pair-out has no report of its own; leave --report out, or --protocol folds")
     write_text(path, evaluation_page(evaluated.result, Path(source.name).name, labels.name))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The results side by side, the features they rest on, and what has to be said."""
+
+    result: SideBySide
+    seeing: tuple[Detector, ...]  # with their feature frozen
+    measured: Table
+    stream: EventStream | None = None  # what was measured, where it were events
+
+
+def compare_splits(
+    seeing: Sequence[Detector],
+    events: EventStream,
+    labels: pl.DataFrame,
+    splitting: Splitting,
+    progress: Progress = no_progress,
+) -> Compared:
+    """Measure without what is only there because of a label, look for leaks, and judge under every split.
+
+    Raises:
+        FitError: a split cannot be made, or a feature knows the future.
+    """
+    seen = seen_in(events, seeing[0].feature.entity)
+    telling = sanction_kinds(seen.kinds["kind"].unique())
+    stream: EventStream = without(events, telling) if telling else events
+    frozen = seeing[0].feature.learn(stream)
+    told = only_whole(measured(frozen, stream), splitting.limits)
+    ground = Ground(told.frame, labels, ties_of(seen), splitting.group, splitting.cut, splitting.folds)
+    if {TIME, ALL} & set(splitting.names):
+        _refuse_future(frozen, stream, ground)
+    result = compare(seeing, ground, splitting.names, prevalence=splitting.prevalence, progress=progress)
+    warnings = (
+        *left_out_kinds(telling),
+        *telling_kinds(_others(seen, telling), ground.labelled().rows),
+        *result.warnings,
+    )
+    return Compared(replace(result, warnings=warnings), tuple(seeing), told, stream)
+
+
+def compare_rows(
+    seeing: Sequence[Detector],
+    told: Table,
+    labels: pl.DataFrame,
+    splitting: Splitting,
+    progress: Progress = no_progress,
+) -> Compared:
+    """Judge what was measured from packets or messages: no event shows ties there, or what came because of a label.
+
+    Raises:
+        FitError: a split cannot be made.
+    """
+    ground = Ground(told.frame, labels, NO_TIES, splitting.group, splitting.cut, splitting.folds)
+    result = compare(seeing, ground, splitting.names, prevalence=splitting.prevalence, progress=progress)
+    return Compared(result, tuple(seeing), told)
+
+
+def keep_results(compared: Compared, labels: pl.DataFrame, directory: Path) -> tuple[str, ...]:
+    """Put the results beside the models that were made of this recipe, log and labels; say which were and were not.
+
+    A model is known by its id, which the same recipe and data give again: results can lie beside no other model.
+
+    Raises:
+        ModelError: there is no such directory.
+        WriteError: it cannot be written.
+    """
+    there = {model.id for model in stored(directory)}
+    if compared.stream is None:
+        return ("Results are kept beside models of events only, whose ids this evaluation can make again.",)
+    lines = []
+    for detector in compared.seeing:
+        made = _model_id(detector, compared.stream, compared, labels)
+        if made in there:
+            lines.append(
+                f"The results are kept in {save_results(directory, made, as_values(compared.result, detector))}"
+            )
+        else:
+            lines.append(
+                f"{directory} has no model of this recipe, log and labels ({made}), so no results of {detector.name} "
+                f"are kept; `gamewarden fit {detector.name} … --to {directory}` makes it"
+            )
+    return tuple(lines)
+
+
+def _model_id(detector: Detector, stream: EventStream, compared: Compared, labels: pl.DataFrame) -> str:
+    frozen = detector.feature.learn(stream)
+    same = frozen.to_dict() == compared.seeing[0].feature.learn(stream).to_dict()
+    table = compared.measured.frame if same else frozen.measure(stream)
+    return detector.around(frozen).fit(table, labels).card.id
+
+
+def _refuse_future(frozen: Feature, stream: EventStream, ground: Ground) -> None:
+    try:
+        cut = ground.cut or middle_of(ground.labelled().rows)
+    except FitError:
+        return  # the split itself will say that there is no later period
+    seen = ground.features.drop(COVERED, strict=False)  # a source's cover is no feature, and a cut source ends earlier
+    refuse_future(seen, frozen.measure(within(stream, until=cut)), cut)
+
+
+def _others(seen: Seen, removed: Sequence[str]) -> pl.DataFrame:
+    return seen.kinds.filter(~pl.col("kind").is_in(removed))
+
+
+def budget_of_models(budget: Budget, models: Path, days: float | None = None) -> pl.DataFrame:
+    """A row a model in force, from its held-out humans; the fusion's verdicts first.
+
+    `days` says on how many days each human was seen, instead of what the model keeps of it.
+
+    Raises:
+        ModelError: there is no model, or one is damaged.
+    """
+    rows = [row_of_model(budget, model, days) for model in models_in_force(models)]
+    return pl.DataFrame(rows, schema=BUDGET_SCHEMA)
+
+
+def budget_of_scores(
+    budget: Budget, scores: Path, labels: Path | None, time_zone: str | None = None, days: float | None = None
+) -> pl.DataFrame:
+    """A row a detector, from scores of people it had not seen, each counted once by the lowest FPR.
+
+    A person is the `group` of its label, or an actor without one. `days` says on how many days each was seen, instead
+    of those on which it has a score.
+
+    Raises:
+        ReadError: a table cannot be read.
+        TableError: nobody in it is known to be human, or it has neither FPR nor probability, or no times.
+    """
+    table = read_scores(scores, time_zone)
+    humans = known_humans(table, None if labels is None else read_labels(labels, time_zone).frame, scores)
+    rows = [row_among(budget, part, scores, time_zone, days) for part in humans.partition_by("detector")]
+    return pl.DataFrame(rows, schema=BUDGET_SCHEMA)
+
+
+def budget_alone(budget: Budget) -> pl.DataFrame:
+    """What the budget asks for before there is a model: how many reviewed humans."""
+    return pl.DataFrame([threshold(budget, Humans("no model yet", (), ()))], schema=BUDGET_SCHEMA)
+
+
+def costs_of_models(cost: tuple[float, float], prevalence: Prevalence, models: Path) -> pl.DataFrame:
+    """The probability from which to act under each model, where a wrong accusation and a missed bot cost so much."""
+    return pl.DataFrame([cost_row(cost, prevalence, model.card) for model in models_in_force(models)])
+
+
+def budget_of_flags(accepted: Accepted, reviewed: Path, time_zone: str | None = None) -> pl.DataFrame:
+    """How many flags a month may be followed, from the outcomes of reviewed ones: `actor,bot`, each account once.
+
+    Whoever was called human by one of several labels, or bot by one rater of three, counts as a person.
+
+    Raises:
+        ReadError: the table cannot be read, or no person reviewed anybody in it.
+    """
+    outcomes = outcomes_of(read_labels(reviewed, time_zone).frame)
+    if not outcomes.height:
+        raise ReadError(
+            f"{reviewed}: nobody in it was reviewed by a person; it takes actor,bot, one row a reviewed flag"
+        )
+    people = int((~outcomes["bot"]).sum())
+    return pl.DataFrame([flags_promised(accepted, outcomes.height, people)], schema=FLAGS_SCHEMA)

@@ -1,4 +1,4 @@
-"""From labelled accounts to a model on the shelf."""
+"""From labelled accounts to a model on the shelf: of events, traces, sessions, tables, or of other models."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,15 +8,42 @@ from typing import Any
 import polars as pl
 
 from gamewarden import detectors
+from gamewarden.config import Config
 from gamewarden.contracts import Detector, Feature, Model, Progress, Source, no_progress
-from gamewarden.errors import ReadError
+from gamewarden.core.durations import parse_span
+from gamewarden.detectors.fusion.model import FusionModel
+from gamewarden.detectors.fusion.recipe import Fusion
+from gamewarden.detectors.fusion.scores import Scores
+from gamewarden.errors import FitError, ReadError
+from gamewarden.evaluation.separation import separates
+from gamewarden.features.account_table.labels import labels_of_table, with_probes
+from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.traffic.details import TrafficDetails
-from gamewarden.pipeline.measuring import measure, measured
-from gamewarden.pipeline.meeting import only_whole
-from gamewarden.pipeline.sources import USUAL, RunOptions, given_to, stream_for
+from gamewarden.learning.labels import unspoken_of
+from gamewarden.learning.strangers import scores_of_strangers
+from gamewarden.pipeline.measuring import (
+    USUAL,
+    RunOptions,
+    feature_of,
+    gather,
+    given_to,
+    measure,
+    measured,
+    stream_for,
+)
+from gamewarden.pipeline.models import load_models, models_for
+from gamewarden.pipeline.scoring import hear
+from gamewarden.readers.label_folders import LABEL_FOLDERS, folder_labels, in_label_folder
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
+from gamewarden.streams import WatchedRows
+from gamewarden.verdicts.periods import Clock, infos_of, played, roll_up, side_by_side
+from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence, scored
+from gamewarden.verdicts.saying import only_whole
+
+_NO_GROUP = "every row counts as a person of its own; where people have several rows, name their account with --group"
+_LEAST_MODELS = 2  # one voice needs no fusing
 
 
 @dataclass(frozen=True)
@@ -30,9 +57,7 @@ class Fitted:
 
 def detector_recipe(name: str, feature: Feature, options: Mapping[str, Any]) -> Detector:
     """A detector's recipe around the recipe of the feature it sees."""
-    recipe: Any = detectors.load(name)
-    found: Detector = recipe(feature=feature, **options)
-    return found
+    return detectors.load(name).of(feature, options)
 
 
 def trace_recipe(name: str, options: Mapping[str, Any]) -> Detector:
@@ -54,8 +79,7 @@ def fit(
     stream = stream_for(detector.feature, source, progress)
     frozen = detector.feature.learn(given_to(stream))
     seen = only_whole(measured(frozen, stream), run.limits)
-    recipe: Any = detector.on_clock(run.time_zone)
-    model: Model = replace(recipe, feature=frozen).fit(seen.frame, told.frame)
+    model = detector.on_clock(run.time_zone).around(frozen).fit(seen.frame, told.frame)
     return kept(model, to, (*seen.notes, *told.notes))
 
 
@@ -86,6 +110,148 @@ def fit_traces(
     _refuse_shared_actors(parts, traces)
     model = detector.on_clock(run.time_zone).fit(pl.concat(parts), told.frame)
     return kept(model, to, (*notes, *told.notes))
+
+
+@dataclass(frozen=True)
+class TableFitOptions:
+    """What a fit on a table is told about it."""
+
+    feature: AccountTable
+    positive: str | None  # the value of the label column that means bot
+    options: Mapping[str, Any]  # of the detector
+
+
+def fit_table(asked: TableFitOptions, source: Source, to: Path, *, progress: Progress = no_progress) -> Fitted:
+    """Learn from a table that has its labels in it, and keep the model.
+
+    Raises:
+        ConfigError: no label column is named, or its values do not say which of them is a bot.
+        MeasureError: a column is missing, or an actor has two rows that differ.
+        FitError: too few labelled actors of a class.
+    """
+    rows = WatchedRows(source.rows(), progress)
+    frozen = asked.feature.learn(rows)
+    labels, notes = labels_of_table(rows, frozen, asked.positive)
+    probed = replace(frozen, left_out=with_probes(rows, frozen, labels, separates))
+    feature: Feature = probed
+    told = measured(feature, rows)
+    model = detector_recipe("account-table", feature, asked.options).fit(told.frame, labels)
+    left_out = tuple(f"{name} is left out: {why}" for name, why in probed.left_out.items())
+    alone = () if probed.group else (_NO_GROUP,)
+    return kept(model, to, (*alone, *left_out, *told.notes, *notes, model.price))
+
+
+def fit_fusion(
+    source: Source,
+    labels: Path,
+    models: Path,
+    to: Path,
+    *,
+    fusion: Fusion,
+    config: Config,
+    every: int | None,
+    run: RunOptions = USUAL,
+    progress: Progress = no_progress,
+) -> Fitted:
+    """Learn how much each model in force counts, and keep the fusion.
+
+    Each detector's recipe is fitted anew without a part of the actors, whom it then scores, so that the fusion learns
+    from answers on strangers even where the models themselves knew these actors.
+
+    Raises:
+        FitError: there are fewer than two models, or too few labelled actors.
+    """
+    told = read_labels(labels, run.time_zone)
+    found = models_for(load_models(models), source, models)
+    if len(found) < _LEAST_MODELS:
+        raise FitError(f"fit fusion: {models} has {len(found)} model for {source.name}; fit a second detector first")
+    heard = hear(found, source, run, progress)
+    if len(heard.models) < _LEAST_MODELS:
+        raise FitError(
+            f"fit fusion: {models} has {len(heard.models)} model that can judge {source.name}; fit a second one"
+        )
+    measured = {name: only_whole(seen, run.limits) for name, seen in heard.shown.items()}
+    cut = Clock(every or parse_span(config.measure.every), run.time_zone or "UTC")
+    features = {name: seen.frame for name, seen in measured.items()}
+    model = fuse(heard.models, features, told.frame, fusion=fusion, cut=cut, discount=config.chunks.discount)
+    notes = dict.fromkeys(line for seen in measured.values() for line in seen.notes)
+    return kept(model, to, (*notes, *heard.caveats, *told.notes))
+
+
+def fuse(
+    models: Sequence[Model],
+    features: dict[str, pl.DataFrame],
+    labels: pl.DataFrame,
+    *,
+    fusion: Fusion,
+    cut: Clock,
+    discount: float,
+) -> FusionModel:
+    """The fusion of these models, from what their recipes say of actors they had not seen."""
+    scores = pl.concat([_strangers_scores(model, features[model.card.id], labels, fusion) for model in models])
+    infos = infos_of(models)
+    table = side_by_side(roll_up(scores, infos, cut, discount), played(features.values(), fusion.styles, cut))
+    heard = {name: info for name, info in infos.items() if name in table.columns}
+    return replace(fusion, feature=Scores(heard, cut.every, cut.time_zone, discount)).fit(table, labels)
+
+
+def _strangers_scores(model: Model, features: pl.DataFrame, labels: pl.DataFrame, fusion: Fusion) -> pl.DataFrame:
+    """SCORES of every labelled actor by the model's recipe, fitted without it, under the model's own name."""
+    recipe = detectors.load(model.card.detector).from_dict(model.card.recipe, feature_of(model.feature))
+    scores = scores_of_strangers(recipe, features, labels, folds=fusion.folds, seed=fusion.seed, door="fit fusion")
+    return scores.with_columns(model=pl.lit(model.card.id))
+
+
+@dataclass(frozen=True)
+class FittedSessions:
+    """A model with where it is kept, and what it says of the sessions nobody had labelled."""
+
+    fitted: Fitted
+    unknown: pl.DataFrame  # SCORES
+
+
+def fit_sessions(
+    detector: Detector,
+    source: Source,
+    labels: Path | None,
+    to: Path,
+    *,
+    run: RunOptions = USUAL,
+    prevalence: Prevalence = SUPPOSED,
+    progress: Progress = no_progress,
+) -> FittedSessions:
+    """Learn from sessions whose label a table gives, or the folder they stand in; judge those without a label.
+
+    Raises:
+        ReadError: a source cannot be read, or no file stands in a folder `players`, `bots` or `unknown`.
+        FitError: too few labelled sessions say enough.
+    """
+    found = source.parts
+    used = found if labels is not None else [one for one in found if in_label_folder(Path(one.name))]
+    if not used:
+        raise ReadError(
+            f"{source.name}: no file stands in a folder called {', '.join(LABEL_FOLDERS)}; "
+            "sort them so, or name their labels with --labels"
+        )
+    gathered = gather(detector.feature, used, progress)
+    known, notes = _labels(gathered.rows, labels, run.time_zone)
+    model = detector.on_clock(run.time_zone).fit(gathered.rows.drop("folder_says"), known)
+    left_out = [f"{one.name}: left out, no folder says what it is" for one in found if one not in used]
+    notes = (*gathered.notes, *notes, *left_out)
+    return FittedSessions(kept(model, to, notes), _unknown(model, gathered.rows, known, prevalence))
+
+
+def _labels(rows: pl.DataFrame, labels: Path | None, time_zone: str | None) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Of the table that was named; otherwise of the folders, each label for its own session alone."""
+    if labels is not None:
+        told = read_labels(labels, time_zone)
+        return told.frame, tuple(told.notes)
+    return folder_labels(rows), ()
+
+
+def _unknown(model: Model, rows: pl.DataFrame, labels: pl.DataFrame, prevalence: Prevalence) -> pl.DataFrame:
+    """The scores of the sessions that no label speaks of."""
+    return scored(model, unspoken_of(rows.drop("folder_says"), labels), prevalence)
 
 
 def kept(model: Model, directory: Path, notes: Sequence[str]) -> Fitted:

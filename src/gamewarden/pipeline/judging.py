@@ -1,8 +1,11 @@
-"""From a source and a shelf of models to one verdict an actor and period, with all it rests on."""
+"""From a source and a shelf of models to one verdict an actor and period: all at once, or a lake a period at a time.
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+A verdict rests on the rows of its own period, and a row scores the same alone as in a crowd. So the numbers are those
+of judging everything at once; what is said of the whole source is added up from period to period.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -10,49 +13,29 @@ import polars as pl
 
 from gamewarden import detectors
 from gamewarden.config import Config
-from gamewarden.contracts import Model, Progress, Source, no_progress
-from gamewarden.core.durations import DAY, parse_span, span_text
-from gamewarden.core.text import counted
+from gamewarden.contracts import Model, Notes, PartedEvents, Progress, Source, no_progress
+from gamewarden.core.durations import parse_span, span_text
 from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import ModelError
 from gamewarden.features import load as load_feature
-from gamewarden.pipeline.doubting import doubted
-from gamewarden.pipeline.measuring import least_measured
-from gamewarden.pipeline.prevalence import at_share
-from gamewarden.pipeline.reaching import beside_the_list, reach_of
-from gamewarden.pipeline.scoring import hear, load_models, models_for
-from gamewarden.pipeline.sources import USUAL, RunOptions
-from gamewarden.pipeline.wholes import PROMISE, unranked
+from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, least_measured
+from gamewarden.pipeline.models import load_models, models_for
+from gamewarden.pipeline.scoring import PartedView, Span, doubted, hear, reach_of
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.tables import EVIDENCE, VERDICTS, check
+from gamewarden.tables import TIME, VERDICTS
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.combining import combine
-from gamewarden.verdicts.meeting import Limits, least_covered, only_covered, whole_enough
-from gamewarden.verdicts.periods import (
-    KEY,
-    Clock,
-    ModelInfo,
-    marks_of,
-    periods_of,
-    played,
-    roll_up,
-    side_by_side,
-)
-from gamewarden.verdicts.points import ACT, NEITHER, WATCH, OperatingPoints
-from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What a verdict depends on beside models and numbers."""
-
-    cut: Clock = field(default=Clock(DAY))
-    points: OperatingPoints = field(default=OperatingPoints())
-    repeated: float = 0.0  # how much a further score of the same detector counts
-    together: float = 0.0  # how much a further family counts where no fusion was learned
-    bots: float = SUPPOSED.bots  # the share of bots that probabilities suppose
-    covered: float = Limits.covered  # the share of a period that its source must cover
+from gamewarden.verdicts.compact import Compact
+from gamewarden.verdicts.grounds import evidence_behind
+from gamewarden.verdicts.meeting import Far, Limits, Partly, said_once, whole_enough
+from gamewarden.verdicts.periods import KEY, Clock, infos_of, marks_of, played, roll_up, side_by_side
+from gamewarden.verdicts.points import ACT, WATCH, OperatingPoints
+from gamewarden.verdicts.prevalence import Prevalence, at_share
+from gamewarden.verdicts.reach import beside_the_list
+from gamewarden.verdicts.rules import Rules
+from gamewarden.verdicts.saying import caveats_of, zone_notes
+from gamewarden.verdicts.wholes import of_whole_periods, unranked
 
 
 @dataclass(frozen=True)
@@ -158,32 +141,17 @@ def judged(
     own = {model.card.id: _whole_scores(model, features[model.card.id], rules.covered) for model in models}
     scores = pl.concat(list(own.values()))
     marks = marks_of(scores, rules.cut)
-    parts = _of_whole_periods(roll_up(scores, infos_of(models), rules.cut, rules.repeated), marks, models, rules)
+    parts = of_whole_periods(roll_up(scores, infos_of(models), rules.cut, rules.repeated), marks, models, rules)
     fused = combine(parts, rules.together, rules.bots) if fusion is None else _fused(fusion, parts, features, rules)
     verdicts = rules.points.verdicts(fused, parts, marks)
     shown = pl.concat([at_share(own[model.card.id], prior_of(model.card), rules.bots) for model in models])
     return shown.sort("actor", "since", "detector"), verdicts
 
 
-def _of_whole_periods(parts: pl.DataFrame, marks: pl.DataFrame, models: Sequence[Model], rules: Rules) -> pl.DataFrame:
-    """What the detectors say of periods that the source covers; of the others there is no verdict."""
-    limits = Limits(covered=rules.covered)
-    least = min(least_covered(model.card.training, limits) for model in models)
-    return parts.join(only_covered(marks, least).select(KEY), on=KEY, how="semi", maintain_order="left")
-
-
 def _whole_scores(model: Model, features: pl.DataFrame, covered: float) -> pl.DataFrame:
     """SCORES of the periods that are covered as well as those that the model learned from."""
     least = least_measured(model, Limits(covered=covered))
     return whole_enough(model.score(features), least)
-
-
-def infos_of(models: Sequence[Model]) -> dict[str, ModelInfo]:
-    """What has to be known of each model before its scores are added to others', by the model's id."""
-    return {
-        model.card.id: ModelInfo(model.card.detector, model.feature.name, prior_of(model.card), model.days)
-        for model in models
-    }
 
 
 class Verdicts(Protocol):
@@ -218,41 +186,6 @@ class Verdicts(Protocol):
 
     def grounds(self, verdicts: pl.DataFrame) -> Judgement:
         """What some verdicts of one piece rest on."""
-
-
-def judgement_in_short(judgement: Verdicts, most: int | None = None) -> pl.DataFrame:
-    """The verdicts for a person: the most suspect first, with the operating point each reaches; `most` at the most."""
-    order = pl.col("point").replace_strict({ACT: 0, WATCH: 1, NEITHER: 2}, default=3)
-    nothing = pl.DataFrame(schema=dict(VERDICTS.columns) | {"point": pl.String})
-    pieces = (verdicts.with_columns(judgement.points.reached(verdicts)) for verdicts in judgement.pieces())
-    if most is None:
-        return pl.concat([nothing, *pieces]).sort(order, "fpr", "actor", "since", nulls_last=True)
-    first = nothing
-    for piece in pieces:
-        first = pl.concat([first, piece]).sort(order, "fpr", "actor", "since", nulls_last=True).head(most)
-    return first
-
-
-def judgement_summary(judgement: Verdicts) -> tuple[str, ...]:
-    """How many periods reach which point, and how the detectors were fused."""
-    count: Counter[str | None] = Counter()
-    for verdicts in judgement.pieces():
-        count.update(dict(judgement.points.reached(verdicts).value_counts().iter_rows()))
-    reached = (
-        f"Of {count.total():,} periods {count[ACT]:,} reach the point to act, {count[WATCH]:,} "
-        f"more the point to watch, and {count[None]:,} have too little evidence to say."
-    )
-    return (f"{counted(len(judgement.models), 'model')}; {_how(judgement)}.", reached)
-
-
-def _how(judgement: Verdicts) -> str:
-    """How the answers of the models became one."""
-    first = judgement.models[0]
-    if judgement.fusion is not None:
-        return f"fused by {judgement.fusion.id}"
-    if all(model.feature.name == first.feature.name for model in judgement.models):
-        return f"one family of features, {first.feature.name}, and the FPR is {first.card.detector}'s"
-    return PROMISE
 
 
 def rules_of(
@@ -300,16 +233,216 @@ def _fused(
     return at_share(fused, prior_of(fusion.card), rules.bots)
 
 
-def evidence_behind(
-    verdicts: pl.DataFrame, models: Sequence[Model], features: Mapping[str, pl.DataFrame], cut: Clock
-) -> pl.DataFrame:
-    """EVIDENCE of every row that these verdicts rest on."""
-    parts = [model.explain(rows_behind(verdicts, features[model.card.id], cut)) for model in models]
-    nothing = check(pl.DataFrame(schema=dict(EVIDENCE.columns)), EVIDENCE, "judge")
-    return pl.concat([nothing, *parts])
+def judge_lean(
+    source: Source,
+    models: Path,
+    run: RunOptions = USUAL,
+    *,
+    config: Config | None = None,
+    every: int | None = None,
+    prevalence: Prevalence | None = None,
+    progress: Progress = no_progress,
+) -> "Judgement | Lean":
+    """The verdicts of `judge`, in memory that grows with them alone where the source can be judged period by period.
+
+    That is so of a lake whose models all look at whole periods, or at parts that none of the periods' borders cuts.
+
+    Raises:
+        ModelError: no model judges what the source holds, it is a table without periods, or a model is damaged.
+    """
+    policy = config or Config()
+    supposed = prevalence or Prevalence.of(policy)
+    events = source.parted()
+    if events is not None:
+        found = models_for(load_models(models), source, models)
+        bench = _Bench(source, models, run, policy, supposed, every, events)
+        if _separable(found, bench.rules(found)[0].cut):
+            return bench.judge(found, progress)
+    return judge(source, models, run, config=policy, every=every, prevalence=supposed, progress=progress)
 
 
-def rows_behind(verdicts: pl.DataFrame, table: pl.DataFrame, cut: Clock) -> pl.DataFrame:
-    """The rows that end in the period of one of these verdicts, in the table's order."""
-    keys = verdicts.select(KEY)
-    return table[periods_of(table, cut).with_row_index("row").join(keys, on=KEY, how="semi")["row"].sort()]
+def _separable(models: Sequence[Model], cut: Clock) -> bool:
+    """Whether each period can be measured without the others."""
+    return all(feature_of(model.feature).divides.by(cut) for model in models)
+
+
+def periods_of_stretches(stretches: Iterable[tuple[int, int]], cut: Clock) -> list[Span]:
+    """The periods that a stretch touches, the earliest first; whatever lies between stretches is leapt over."""
+    numbers = cut.touched(stretches)
+    return list(zip(cut.begins(numbers).tolist(), cut.begins(numbers + 1).tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Lean:
+    """The verdicts of one run, without the numbers they rest on: those are measured again where they are asked for."""
+
+    compact: Compact
+    models: tuple[Model, ...]
+    notes: tuple[str, ...]
+    caveats: tuple[str, ...]
+    fusion: FusionModel | None
+    rules: Rules
+    _view: PartedView
+
+    @property
+    def points(self) -> OperatingPoints:
+        """The operating points."""
+        return self.rules.points
+
+    @property
+    def verdicts(self) -> pl.DataFrame:
+        """VERDICTS: one row an actor and period."""
+        return self.compact.table()
+
+    @property
+    def rows(self) -> int:
+        """How many verdicts there are."""
+        return self.compact.height
+
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """VERDICTS period by period."""
+        return self.compact.pieces()
+
+    def grounds(self, verdicts: pl.DataFrame) -> Judgement:
+        """What some verdicts of one period rest on, measured again for their actors alone."""
+        span = verdicts.select("since", "until").cast(pl.Int64).row(0)
+        features = self._view.features(span, verdicts["actor"].to_list())
+        scores, _ = judged(features, self.models, self.fusion, self.rules)
+        nothing = pl.DataFrame()
+        kept = self.models, self.notes, self.caveats, self.fusion, self.rules
+        return Judgement(verdicts, scores, features, nothing, *kept)
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """What a run of judging is given."""
+
+    source: Source
+    models: Path
+    run: RunOptions
+    policy: Config
+    supposed: Prevalence
+    every: int | None
+    events: PartedEvents
+
+    def rules(self, found: Sequence[Model]) -> tuple[Rules, FusionModel | None, tuple[str, ...]]:
+        """The rules, the fusion, and what has to be said of it."""
+        fusion, why_not = fusion_of(self.models, found, self.every)
+        return rules_of(self.policy, self.run, self.supposed, fusion, self.every), fusion, why_not
+
+    def judge(self, found: Sequence[Model], progress: Progress) -> Lean:
+        """All verdicts; a model that turns out to be a stranger here is left out, and the others judge again."""
+        view = PartedView(self.events, tuple(found), self.run.limits)
+        refusals = {name: why for name, met in view.meetings.items() if met and (why := met.refusal(view.limits))}
+        while True:
+            able = [model for model in found if model.card.id not in refusals]
+            if not able:
+                raise ModelError(f"{self.source.name}: {'; '.join(_in_order(found, refusals))}")
+            run = self._run(view if len(able) == len(found) else replace(view, models=tuple(able)), progress)
+            strange = {name: why for name, far in run.far.items() if (why := far.refusal(name, view.limits))}
+            if not strange:
+                return self._lean(run, _in_order(found, refusals), zone_notes(found, self.run.time_zone))
+            refusals |= strange
+
+    def _run(self, view: "PartedView", progress: Progress) -> "_Run":
+        rules, fusion, why_not = self.rules(view.models)
+        run = _Run(view, rules, fusion, why_not)
+        for span in periods_of_stretches(self.events.stretches, rules.cut):
+            run.take(span, progress)
+        return run
+
+    def _lean(self, run: "_Run", refusals: Sequence[str], zones: Sequence[str]) -> Lean:
+        models, points, met = run.view.models, run.rules.points, run.view.meetings
+        caveats = {
+            one.card.id: caveats_of(one, met[one.card.id], run.partly[one.card.id], run.far[one.card.id])
+            for one in models
+        }
+        listed = self.policy.rank.probability
+        probable = [piece.filter(pl.col("probability") >= listed) for piece in run.verdicts.pieces()]
+        everything = pl.concat([pl.DataFrame(schema=dict(VERDICTS.columns)), *probable])
+        notes = (
+            *run.notes(zones),
+            *run.why_not,
+            *run.unranked.values(),
+            self.supposed.sentence,
+            *beside_the_list(everything, points, listed),
+            *reach_of(models, run.fusion, points),
+        )
+        beside = (*doubted(self.models, models, run.spans), *refusals, *said_once(caveats))
+        return Lean(run.verdicts, models, notes, beside, run.fusion, run.rules, run.view)
+
+
+def _in_order(models: Sequence[Model], refusals: Mapping[str, str]) -> list[str]:
+    return [refusals[model.card.id] for model in models if model.card.id in refusals]
+
+
+@dataclass
+class _Run:
+    """One pass over the periods, and all that is kept of it."""
+
+    view: PartedView
+    rules: Rules
+    fusion: FusionModel | None
+    why_not: tuple[str, ...]
+    verdicts: Compact = field(default_factory=Compact)
+    far: dict[str, Far] = field(default_factory=dict)
+    partly: dict[str, Partly] = field(default_factory=dict)
+    usage: dict[str, Notes] = field(default_factory=dict)
+    said: dict[str, list[str]] = field(default_factory=dict)  # of periods that are not measured, by feature
+    unranked: dict[str, str] = field(default_factory=dict)
+    spans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema={"since": TIME, "until": TIME}))
+    _streaks: pl.DataFrame = field(
+        default_factory=lambda: pl.DataFrame(schema={"actor": pl.String, "before": pl.Int64})
+    )
+
+    def __post_init__(self) -> None:
+        self.far = {model.card.id: Far() for model in self.view.models}
+        self.partly = {model.card.id: Partly() for model in self.view.models}
+        self.said = {key: [] for key in self.view.recipes}
+
+    def take(self, span: Span, progress: Progress) -> None:
+        """Judge one period."""
+        tables = {key: self._table(key, span, progress) for key in self.view.recipes}
+        features = {model.card.id: tables[repr(model.feature)] for model in self.view.models}
+        for model in self.view.models:
+            self._weigh(model, features[model.card.id])
+        scores, verdicts = judged(features, self.view.models, self.fusion, self.rules)
+        for model in self.view.models:
+            for line in unranked(scores, [model], self.rules.cut):
+                self.unranked.setdefault(model.card.id, line)
+        self.spans = pl.concat([self.spans, scores.select("since", "until").unique()]).unique()
+        if verdicts.height:
+            self.verdicts.add(self._with_streaks(verdicts))
+
+    def notes(self, zones: Sequence[str]) -> tuple[str, ...]:
+        """What the lake and the features have to say."""
+        lines = (
+            line
+            for key, recipe in self.view.recipes.items()
+            for line in (*recipe.warnings, *self._used(key), *self.said[key], *zones)
+        )
+        return tuple(dict.fromkeys(lines))
+
+    def _table(self, key: str, span: Span, progress: Progress) -> pl.DataFrame:
+        found = self.view.measured(key, span, progress=progress)
+        told = self.view.told(key, found.frame)
+        self.usage[key] = self.usage[key] + found.notes if key in self.usage else found.notes
+        self.said[key] += told.notes
+        return told.frame
+
+    def _used(self, key: str) -> tuple[str, ...]:
+        return self.usage[key].sentences() if key in self.usage else ()
+
+    def _weigh(self, model: Model, rows: pl.DataFrame) -> None:
+        least = least_measured(model, self.view.limits)
+        told = model.score(rows)
+        self.partly[model.card.id] += Partly.of(told, least)
+        self.far[model.card.id] += Far.of(whole_enough(told, least))
+
+    def _with_streaks(self, verdicts: pl.DataFrame) -> pl.DataFrame:
+        """The verdicts with how long each actor's row of periods is that say bot, those before counted too."""
+        known = verdicts.drop("streak").join(self._streaks, on="actor", how="left", maintain_order="left")
+        counted = known.with_columns(streak=self.rules.points.streak_after(pl.col("before").fill_null(0)))
+        latest = pl.concat([self._streaks, counted.select("actor", before="streak")])
+        self._streaks = latest.unique("actor", keep="last")
+        return counted.select(verdicts.columns)

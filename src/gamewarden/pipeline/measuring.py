@@ -1,33 +1,138 @@
-"""From a source to the numbers a detector looks at."""
+"""From a source to the numbers a detector looks at, and what has to be said beside them."""
 
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
 
-from gamewarden import features
+from gamewarden import detectors, features
 from gamewarden.config import Config
 from gamewarden.contracts import (
+    Bounds,
     EventStream,
     Feature,
+    MessageStream,
     Model,
     Progress,
     Recipe,
     Source,
     Stream,
+    StreamKind,
+    Vocabulary,
     no_progress,
 )
+from gamewarden.core.coverage import COVERED
 from gamewarden.core.durations import parse_span
-from gamewarden.errors import ModelError
+from gamewarden.errors import ModelError, ReadError
 from gamewarden.features.folding import folded
+from gamewarden.features.kinds import kinds_by_period
 from gamewarden.features.self_similarity.recipe import By, SelfSimilarity
-from gamewarden.pipeline.likeness import only_alike
-from gamewarden.pipeline.sources import Table, given_to, stream_for
+from gamewarden.presentation.vocabularies import said_over
+from gamewarden.readers.label_folders import messages_in_short, named_after_file, sessions_lost
+from gamewarden.readers.linting import lint_source
+from gamewarden.readers.logs.lint import Lint, Needs
 from gamewarden.readers.logs.operator_tables import read_vocabulary
-from gamewarden.streams import Unquestioned
+from gamewarden.store.lake import Lake
+from gamewarden.streams import Unquestioned, WatchedEvents, WatchedLog, WatchedMessages, WatchedPackets, WatchedRows
+from gamewarden.tables import SESSIONS, Table, check
+from gamewarden.verdicts.likeness import Likeness
 from gamewarden.verdicts.meeting import Limits, least_of_row
+
+_SAME_SESSION = ("actor", "since", "until", "events")  # a session that comes twice: as a stream and in a capture
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a run goes by, whatever it reads."""
+
+    time_zone: str | None = None  # of its days, and of times in labels and profiles written without one
+    limits: Limits = field(default=Limits())  # how much a model and a source must have in common
+
+
+USUAL = RunOptions()
+
+
+def limits_of(config: Config) -> Limits:
+    """How much a model and a source must have in common, by the settings."""
+    return Limits(**asdict(config.origin), covered=config.coverage.least)
+
+
+def bounds_of(config: Config, *, one_sided: bool = False) -> Bounds:
+    """How much a watch may remember, by the settings."""
+    watch = config.watch
+    return Bounds(watch.players, watch.unproven, parse_span(watch.keep), one_sided)
+
+
+def stream_for(feature: Feature, source: Source, progress: Progress = no_progress) -> Stream:
+    """The source as the stream that this feature measures, watched.
+
+    Raises:
+        ReadError: it cannot be read as such.
+        ConfigError: a way of reading it is none.
+    """
+    match feature.input:
+        case "events":
+            return WatchedEvents(source.events(), progress)
+        case "packets":
+            return WatchedPackets(source.packets(), progress)
+        case "messages":
+            return WatchedMessages(source.messages(strict=feature.strict), progress)
+        case "table":
+            return WatchedRows(source.rows(), progress)
+        case "scores":
+            raise ReadError(f"{source.name}: {feature.name} is what other models say, and is measured from no source")
+
+
+def given_to(stream: Stream) -> EventStream:
+    """A stream as a feature's contract names it; what a feature takes, its `input` says."""
+    return cast("EventStream", stream)
+
+
+def lint(source: Source) -> Lint:
+    """What of a log or a lake can be read, and which detectors and features of events stay blind.
+
+    Raises:
+        ReadError: there is nothing at that place.
+    """
+    seeing: dict[str, Needs] = {name: feature_class_of(name)() for name in detectors.names() if _of_events(name)}
+    seen = {detectors.feature_of(name) for name in seeing}
+    alone: dict[str, Needs] = {
+        name: features.load(name)()
+        for name in features.names()
+        if name not in seen and features.load(name).input == "events"
+    }
+    return lint_source(source, seeing, alone)
+
+
+def _of_events(detector: str) -> bool:
+    return input_of(detector) == "events"
+
+
+def feature_class_of(detector: str) -> type[Feature]:
+    """The recipe class of the feature a detector sees."""
+    return features.load(detectors.feature_of(detector))
+
+
+def input_of(detector: str) -> StreamKind:
+    """What a detector's feature is measured from."""
+    return "scores" if detectors.fuses(detector) else feature_class_of(detector).input
+
+
+def read(source: Source, lake: Path, progress: Progress = no_progress) -> Table:
+    """Take a log into a lake; one row of what came in, with what was wrong in it as notes."""
+    log = source.log()
+    added = Lake(lake).add(WatchedLog(log, progress))
+    notes = log.notes if added.new else ()
+    row = {
+        "source": source.name,
+        "new": added.new,
+        "already_there": added.known,
+        "days": len(added.days),
+        "note": added.note,
+    }
+    return Table(pl.DataFrame([row], schema_overrides={"note": pl.String}), notes)
 
 
 def feature_recipe(name: str, options: Mapping[str, Any], config: Config, time_zone: str | None = None) -> Feature:
@@ -46,8 +151,7 @@ def feature_recipe(name: str, options: Mapping[str, Any], config: Config, time_z
         "min_active": min(config.measure.min_active, least),
         "time_zone": time_zone,
     }
-    names = {option.name for option in fields(cast("Any", recipe))}
-    return recipe(**{option: value for option, value in (known | said).items() if option in names})
+    return recipe.taking(known | said)
 
 
 def feature_of(recipe: Recipe) -> Feature:
@@ -65,6 +169,20 @@ def feature_of(recipe: Recipe) -> Feature:
 def measure(feature: Feature, source: Source, progress: Progress = no_progress) -> Table:
     """FEATURES of a source and nothing else: a vocabulary that was given says itself what the source can show."""
     return measured(feature, unquestioned(feature, stream_for(feature, source, progress)))
+
+
+def measure_told(
+    feature: Feature, source: Source, model: Model | None = None, progress: Progress = no_progress
+) -> Table:
+    """FEATURES of a source, and over which kinds its self-similarities are.
+
+    A vocabulary that was given says itself what the source can show; of a model's, the source does.
+    """
+    opened = stream_for(feature, source, progress)
+    stream = unquestioned(feature, opened) if model is None else opened
+    told = measured(feature, stream)
+    frame = told.frame.drop(COVERED, strict=False)
+    return replace(told, frame=frame, notes=(*told.notes, *said_over(feature, model)))
 
 
 def unquestioned(feature: Feature, stream: Stream) -> Stream:
@@ -108,3 +226,56 @@ def days_like(recipe: Recipe) -> SelfSimilarity:
     feature = feature_of(recipe)
     by: By = "character" if feature.entity == "character" else "account"
     return SelfSimilarity(by=by, time_zone=feature.time_zone)
+
+
+def only_alike(told: Table, feature: Feature, events: EventStream, limits: Limits) -> Table:
+    """FEATURES in which nothing is said of what a source did not show in a period.
+
+    A kind that was common in training and never occurs in a period is null there, not 0. A period most of whose events
+    are of other kinds, or in which too much is missing, is not measured at all. What the source can show is then told
+    by the other periods; where there are none, by what did occur, whatever a mapping promises.
+    """
+    learned = feature.learned
+    if told.shows is None or learned is None or learned.kinds is None or learned.shares is None:
+        return told
+    return likeness_of(learned, events, limits).applied(told)
+
+
+def likeness_of(learned: Vocabulary, events: EventStream, limits: Limits) -> "Likeness":
+    """One look at all events of a source."""
+    return Likeness.of(learned, kinds_by_period(events.whole, learned.clock), limits)
+
+
+def rows_to_judge(feature: Feature, source: Source, run: RunOptions = USUAL, progress: Progress = no_progress) -> Table:
+    """What a detector of this feature is shown of a source."""
+    if feature.input == "messages":
+        return sessions_to_judge(feature, source, progress)
+    return measured(feature, stream_for(feature, source, progress), run.limits)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Sessions that can be judged, each once, with the label its folder gives, and what has to be said of them."""
+
+    rows: pl.DataFrame  # SESSIONS, and folder_says: true, false or null
+    notes: tuple[str, ...]
+
+
+def sessions_to_judge(feature: Feature, source: Source, progress: Progress = no_progress) -> Table:
+    """The sessions that have an actor and a time, as FEATURES: `events` counts their messages."""
+    gathered = gather(feature, source.parts, progress)
+    return Table(gathered.rows.drop("folder_says"), gathered.notes)
+
+
+def gather(feature: Feature, sources: Sequence[Source], progress: Progress) -> Gathered:
+    """The sessions of several files, each once."""
+    parts: list[pl.DataFrame] = []
+    streams: dict[str, MessageStream] = {}
+    for source in sources:
+        stream = streams[source.name] = source.messages(strict=feature.strict)
+        told = measured(feature, WatchedMessages(stream, progress))
+        parts.append(named_after_file(check(told.frame, SESSIONS, source.name), Path(source.name)))
+    rows = pl.concat(parts)
+    notes = messages_in_short(streams)
+    placed = rows.drop_nulls(["since", "until"]).unique(subset=_SAME_SESSION, keep="first", maintain_order=True)
+    return Gathered(placed.sort("actor", "since", maintain_order=True), (*notes, *sessions_lost(rows, placed)))

@@ -1,65 +1,58 @@
-"""From a source and a shelf of models to scores."""
+"""Models before a source: what they look at and say, what has to stand beside it, and where two of them differ."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
 
 from gamewarden import detectors, features
-from gamewarden.contracts import Feature, Model, Progress, Source, StreamKind, no_progress
-from gamewarden.errors import ModelError
-from gamewarden.features.account_table.recipe import AccountTable
-from gamewarden.features.traffic.recipe import TrafficTest
-from gamewarden.pipeline.doubting import doubted
-from gamewarden.pipeline.measuring import feature_of, measured
-from gamewarden.pipeline.meeting import Said, say
-from gamewarden.pipeline.session_models import sessions_to_judge
-from gamewarden.pipeline.sources import USUAL, RunOptions, Table, stream_for
+from gamewarden.contracts import (
+    Card,
+    EventStream,
+    Feature,
+    Model,
+    PartedEvents,
+    Progress,
+    Source,
+    Vocabulary,
+    no_progress,
+)
+from gamewarden.core.coverage import Coverage
+from gamewarden.drift.trust import untrusted
+from gamewarden.errors import ConfigError, ModelError, ReadError
+from gamewarden.evaluation.backtests import (
+    LABEL,
+    NOT_KNOWN,
+    STYLE,
+    Backtest,
+    called,
+    changes,
+    changes_in_short,
+    counts_by_group,
+    flagged_by_both,
+    usual_styles,
+)
+from gamewarden.evaluation.two_models import by_both, crossings
+from gamewarden.features.folding import Measured, folded
+from gamewarden.learning.styles import Styles
+from gamewarden.pipeline.measuring import USUAL, RunOptions, days_like, feature_of, likeness_of, measured, rows_to_judge
+from gamewarden.pipeline.models import event_model, load_models, models_for
+from gamewarden.readers.logs.operator_tables import read_labels, read_profiles
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.verdicts.meeting import Limits, said_once
+from gamewarden.store.maintenance_state import MaintenanceState
+from gamewarden.streams import WatchedEvents
+from gamewarden.tables import Table
+from gamewarden.verdicts.likeness import Likeness
+from gamewarden.verdicts.meeting import Limits, Meeting, said_once
+from gamewarden.verdicts.points import OperatingPoints
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
-
-
-def load_models(directory: Path, detector: str | None = None) -> list[Model]:
-    """The model in force of each detector, those that see most first; or of one detector.
-
-    Raises:
-        ModelError: there is no such model, or it is damaged.
-    """
-    found = {
-        stored.detector: stored for stored in model_registry.in_force(directory) if not detectors.fuses(stored.detector)
-    }
-    if detector is not None and detector not in found:
-        raise ModelError(f"{directory}: there is no model of {detector!r}, only of {', '.join(found)}")
-    names = [name for name in (*detectors.names(), *found) if name in found] if detector is None else [detector]
-    return [detectors.load_model(stored_models.load(found[name].path)) for name in dict.fromkeys(names)]
-
-
-def event_model(models: Path, detector: str | None) -> Model:
-    """The model of events that sees most, or the one asked for.
-
-    Raises:
-        ModelError: there is none.
-    """
-    found = load_models(models, detector)[0]
-    if features.load(found.feature.name).input != "events":
-        raise ModelError(
-            f"{models}: {found.card.id} judges {features.load(found.feature.name).input}; `gamewarden score` uses it, "
-            "this needs a detector of events"
-        )
-    return found
-
-
-def traffic_profile(models: Path) -> TrafficTest:
-    """The profile of the traffic model in force of a directory.
-
-    Raises:
-        ModelError: there is none, or it is damaged.
-    """
-    (model,) = load_models(models, TrafficTest.name)
-    return TrafficTest.from_dict(model.feature.options)
+from gamewarden.verdicts.ranking import rank
+from gamewarden.verdicts.reach import otherwise_judged, out_of_reach
+from gamewarden.verdicts.saying import Said, meeting_of, say, unsure, zone_notes
 
 
 def score(
@@ -78,7 +71,7 @@ def score(
     heard = hear(found, source, run, progress)
     scores = heard.at(prevalence)
     caveats = (*doubted(models, heard.models, scores), *heard.caveats)
-    return Table(scores, (*heard.notes, *caveats, *_unsure(scores), prevalence.sentence))
+    return Table(scores, (*heard.notes, *caveats, *unsure(scores), prevalence.sentence))
 
 
 @dataclass(frozen=True)
@@ -112,7 +105,7 @@ def hear(models: Sequence[Model], source: Source, run: RunOptions = USUAL, progr
         ModelError: none of them can.
     """
     shown = measure_for(models, source, run, progress)
-    said = {model.card.id: say(model, shown[model.card.id], run.limits) for model in models}
+    said = {model.card.id: ask(model, shown[model.card.id], run.limits) for model in models}
     refusals = [one.refusal for one in said.values() if one.refusal is not None]
     able = {name: one for name, one in said.items() if one.refusal is None}
     if not able:
@@ -126,21 +119,9 @@ def hear(models: Sequence[Model], source: Source, run: RunOptions = USUAL, progr
     )
 
 
-def rows_to_judge(feature: Feature, source: Source, run: RunOptions = USUAL, progress: Progress = no_progress) -> Table:
-    """What a detector of this feature is shown of a source."""
-    if feature.input == "messages":
-        return sessions_to_judge(feature, source, progress)
-    return measured(feature, stream_for(feature, source, progress), run.limits)
-
-
-def model_for(source: Source, models: Path, detector: str | None) -> Model:
-    """The model asked for, or the one that sees most of what the source holds.
-
-    Raises:
-        ModelError: there is none.
-    """
-    found = load_models(models, detector) if detector else models_for(load_models(models), source, models)
-    return next((model for model in found if features.load(model.feature.name).input != "packets"), found[0])
+def ask(model: Model, shown: Table, limits: Limits) -> Said:
+    """What a model says of the rows it is shown; one that cannot judge their source says nothing."""
+    return say(model, feature_of(model.feature), shown, limits)
 
 
 def measure_for(
@@ -154,57 +135,219 @@ def measure_for(
     return {model.card.id: told[repr(model.feature)] for model in models}
 
 
-def zone_notes(models: Sequence[Model], time_zone: str | None) -> tuple[str, ...]:
-    """Whose days are cut by another zone than this run reads times in: a model keeps the zone it was fitted with."""
-    others = {
-        model.card.id: model.feature.options["time_zone"] or "UTC"
-        for model in models
-        if time_zone
-        and "time_zone" in model.feature.options
-        and (model.feature.options["time_zone"] or "UTC") != time_zone
-    }
-    return tuple(
-        f"{name} cuts days by {own}, as fitted; {time_zone} is only the zone of times written without one"
-        for name, own in others.items()
-    )
+def doubted(models: Path, found: Iterable[Model], scores: pl.DataFrame) -> tuple[str, ...]:
+    """A line for each model whose SCORES here are of periods that maintenance does not trust."""
+    shown = scores.drop_nulls(["since", "until"])
+    if not shown.height:
+        return ()
+    return tuple(line for model in found for line in _lines(models, model.card, shown))
 
 
-def models_for(models: Sequence[Model], source: Source, shelf: Path) -> list[Model]:
-    """The models of what the source holds; where nobody is sure of that, of the likeliest kind that they judge.
+def _lines(models: Path, card: Card, scores: pl.DataFrame) -> Iterator[str]:
+    try:
+        records = MaintenanceState(models, card.detector).history().records
+    except ReadError as error:
+        yield f"whether maintenance trusts {card.id} is unknown: {error}"
+        return
+    yield from untrusted(records, card.id, scores)
 
-    A file with all the columns that a model of tables learned from is such a table.
+
+def reach_of(models: Sequence[Model], fusion: Model | None, points: OperatingPoints) -> tuple[str, ...]:
+    """Why nobody can reach the point to act with these models, where that is so."""
+    seen = {model.feature.name for model in models}
+    inputs = {features.load(name).input for name in seen}
+    others = [
+        name
+        for name in detectors.of_sources()
+        if (other := detectors.feature_of(name)) not in seen and features.load(other).input in inputs
+    ]
+    return out_of_reach(models, fusion, points, others)
+
+
+def other_voices(directory: Path, model: Model) -> Iterator[str]:
+    """Why `judge` may see an account otherwise than this model alone does, where it may."""
+    stored = {one.detector for one in model_registry.in_force(directory)}
+    kind = features.load(model.feature.name).input
+    mates = [name for name in detectors.of_sources() if features.load(detectors.feature_of(name)).input == kind]
+    fusing = [name for name in detectors.names() if detectors.fuses(name)]
+    others = [name for name in (*fusing, *mates) if name in stored]
+    others = [name for name in others if name != model.card.detector]
+    first = next(name for name in detectors.of_feature(model.feature.name) if name in stored)
+    alike = all(detectors.feature_of(name) == model.feature.name for name in others) and first == model.card.detector
+    return otherwise_judged(model.card.detector, others, alike=alike)
+
+
+Span = tuple[int, int]  # [since, until) in microseconds
+
+
+@dataclass(frozen=True)
+class PartedView:
+    """How models look at events that can be read in parts: what each of their features makes of a part."""
+
+    events: PartedEvents
+    models: tuple[Model, ...]
+    limits: Limits
+
+    @cached_property
+    def recipes(self) -> dict[str, Feature]:
+        """The features, each once."""
+        return {repr(model.feature): feature_of(model.feature) for model in self.models}
+
+    @cached_property
+    def likeness(self) -> dict[str, Likeness | None]:
+        """In which periods the whole lake speaks as the features' vocabularies; None where nobody counted kinds."""
+        return {key: self._likeness(one.learned) for key, one in self.recipes.items()}
+
+    def _likeness(self, learned: Vocabulary | None) -> Likeness | None:
+        if learned is None or learned.shares is None:
+            return None
+        return likeness_of(learned, self.events, self.limits)
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """When the lake's sources were there."""
+        return self.events.coverage
+
+    @cached_property
+    def meetings(self) -> dict[str, Meeting | None]:
+        """Each model's vocabulary beside what the lake can show."""
+        shows = self.events.shows
+        told = {
+            key: Table(pl.DataFrame(), shows=shows if one is None else one.shown(shows))
+            for key, one in self.likeness.items()
+        }
+        return {
+            model.card.id: meeting_of(model, self.recipes[repr(model.feature)], told[repr(model.feature)])
+            for model in self.models
+        }
+
+    def features(self, span: Span, actors: Sequence[str] | None = None) -> dict[str, pl.DataFrame]:
+        """FEATURES of a period by the model's id, of everybody or of these actors."""
+        tables = {key: self.told(key, self.measured(key, span, actors).frame).frame for key in self.recipes}
+        return {model.card.id: tables[repr(model.feature)] for model in self.models}
+
+    def measured(
+        self, key: str, span: Span, actors: Sequence[str] | None = None, progress: Progress = no_progress
+    ) -> Measured:
+        """What a feature measures in a period."""
+        recipe, part = self.recipes[key], self.events.between(*span)
+        if actors is not None and recipe.entity == "actor" and recipe.divides.actors:
+            part = part.of(actors)
+        return folded(recipe, WatchedEvents(part, progress))
+
+    def told(self, key: str, frame: pl.DataFrame) -> Table:
+        """FEATURES with the share that is covered of each row's time, without what the lake did not show."""
+        seen = Table(frame.with_columns(self.coverage.of(frame)), shows=self.events.shows)
+        likeness = self.likeness[key]
+        return seen if likeness is None else likeness.applied(seen)
+
+
+@dataclass(frozen=True)
+class BacktestOptions:
+    """Which two models, on which past, and by which groups."""
+
+    models: tuple[Path, Path]  # the one in force, and the one that shall follow it
+    source: Source
+    since: datetime | None
+    until: datetime | None
+    probability: float  # from which an actor is flagged
+    labels: Path | None = None
+    profiles: Path | None = None
+    by: tuple[str, ...] = ()  # columns of the profiles
+    styles: Styles = field(default_factory=Styles)
+    prevalence: Prevalence = SUPPOSED  # at which both models are compared
+
+
+def backtest(question: BacktestOptions, run: RunOptions = USUAL, progress: Progress = no_progress) -> Backtest:
+    """Score the same past with both models and put the flagged side by side.
 
     Raises:
-        ModelError: none of them judges what the source holds.
+        ModelError: a model is missing, damaged, or judges no events.
+        ReadError: the source cannot be read or holds no event of that time.
+        ConfigError: a column to group by is none of the profiles.
     """
-    by_input: dict[StreamKind, list[Model]] = {}
+    old, new = (_model_of_events(path) for path in question.models)
+    events = WatchedEvents(question.source.events(question.since, question.until), progress)
+    styles = usual_styles(days_like(old.feature).measure(events), question.styles)
+    listed = (
+        _listed(old, events, run, question.prevalence),
+        _listed(new, events, run, question.prevalence),
+    )
+    if not any(one.height for one in listed):
+        raise ReadError(f"{question.source.name}: holds no event between {question.since} and {question.until}")
+    both = flagged_by_both(*listed, question.probability)
+    grouped = _grouped(both.join(styles, on="actor", how="left"), question, run.time_zone)
+    notes = (
+        f"A is {old.card.id}, B is {new.card.id}; flagged from a probability of {question.probability} on.",
+        question.prevalence.sentence,
+        *changes_in_short(grouped),
+    )
+    return Backtest(counts_by_group(grouped, _groups(question)), changes(grouped), notes)
+
+
+def _model_of_events(path: Path) -> Model:
+    if path.is_dir():
+        return event_model(path, None)
+    found = detectors.load_model(stored_models.load(path))
+    if features.load(found.feature.name).input != "events":
+        raise ModelError(f"{path}: judges packets; only models of events can be compared on a log")
+    return found
+
+
+def _listed(model: Model, events: EventStream, run: RunOptions, prevalence: Prevalence) -> pl.DataFrame:
+    """One row an actor: its probability over the whole time."""
+    shown = measured(feature_of(model.feature), events, run.limits)
+    said = ask(model, shown, run.limits)
+    if said.refusal is not None:
+        raise ModelError(f"backtest: {said.refusal}")
+    return rank(said.at(prevalence), shown.frame)
+
+
+def _grouped(found: pl.DataFrame, question: BacktestOptions, time_zone: str | None) -> pl.DataFrame:
+    """Every actor with its groups."""
+    if question.labels is not None:
+        found = found.join(called(read_labels(question.labels, time_zone).frame), on="actor", how="left")
+    if question.by:
+        found = found.join(_profiled(question, time_zone), on="actor", how="left")
+    return found.with_columns(pl.col(list(_groups(question))).fill_null(NOT_KNOWN))
+
+
+def _profiled(question: BacktestOptions, time_zone: str | None) -> pl.DataFrame:
+    if question.profiles is None:
+        raise ConfigError(f"backtest: --by {question.by[0]} needs --profiles FILE, which has the column")
+    profiles = read_profiles(question.profiles, time_zone)
+    for column in question.by:
+        if column not in profiles.columns:
+            raise ConfigError(f"{question.profiles}: has no column {column!r}; it has {', '.join(profiles.columns)}")
+    return profiles.select("actor", *(pl.col(column).cast(pl.String) for column in question.by))
+
+
+def _groups(question: BacktestOptions) -> tuple[str, ...]:
+    return (STYLE, *((LABEL,) if question.labels is not None else ()), *question.by)
+
+
+def compare_on(
+    models: tuple[Model, Model],
+    source: Source,
+    listed_from: float,
+    run: RunOptions = USUAL,
+    *,
+    prevalence: Prevalence = SUPPOSED,
+    progress: Progress = no_progress,
+) -> Table:
+    """Who scores differently under two models: both probabilities and FPRs, the largest difference first.
+
+    `listed_from` is the probability from which an account would be listed.
+
+    Raises:
+        ModelError: one is a fusion, which scores no source by itself.
+    """
     for model in models:
-        by_input.setdefault(features.load(model.feature.name).input, []).append(model)
-    held = _held(source, by_input)
-    if not held:
-        needed = " or ".join(source.kinds)
-        raise ModelError(
-            f"{shelf}: judges {', '.join(by_input)} and {source.name} holds {needed}; fit a detector of {needed}"
-        )
-    return [model for kind in held for model in by_input[kind]]
-
-
-def _held(source: Source, judged: Mapping[StreamKind, Sequence[Model]]) -> tuple[StreamKind, ...]:
-    """What of a source these models can judge: all it holds, or the one thing that it is."""
-    known = tuple(kind for kind in source.kinds if kind in judged)
-    if source.sure:
-        return known
-    if "table" in known and any(_has_columns_of(source, model) for model in judged["table"]):
-        return ("table",)
-    return (*(kind for kind in known if kind != "table"), *known)[:1]
-
-
-def _has_columns_of(source: Source, model: Model) -> bool:
-    """Whether a source has all the columns that a model of tables learned from."""
-    return set(AccountTable.from_dict(model.feature.options).own_needs) <= set(source.columns)
-
-
-def _unsure(scores: pl.DataFrame) -> tuple[str, ...]:
-    partly = pl.col("covered").is_not_null() & (pl.col("covered") < Limits.covered)
-    unsure = scores.filter(~partly)["probability"].null_count()
-    return (f"{unsure:,} of {scores.height:,} scores are empty: too little evidence to say",) * (unsure > 0)
+        if detectors.fuses(model.card.detector):
+            raise ModelError(f"{model.id} judges scores, not a source; compare the models it hears")
+    heard = hear(models, source, run, progress)
+    if {model.card.id for model in models} != {model.card.id for model in heard.models}:
+        raise ModelError(f"{source.name}: {heard.caveats[0]}")
+    shown = heard.at(prevalence)
+    table = by_both(*(shown.filter(model=model.card.id) for model in models))
+    return Table(table, (*heard.notes, *heard.caveats, prevalence.sentence, *crossings(table, listed_from)))

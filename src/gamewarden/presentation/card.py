@@ -91,3 +91,12 @@ def value_text(value: object) -> str:
 
 def _within(part: object) -> str:
     return f"({value_text(part)})" if isinstance(part, Mapping) else value_text(part)
+
+
+def actors_of(card: Card) -> tuple[int | None, int | None]:
+    """How many bots and humans a model learned from, as far as its card says so."""
+    actors = card.training.get("actors")
+    if not isinstance(actors, Mapping):
+        return None, None
+    bots, humans = (actors.get(side) if isinstance(actors.get(side), int) else None for side in ("bot", "human"))
+    return bots, humans

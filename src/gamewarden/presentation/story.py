@@ -61,7 +61,7 @@ class Case(Protocol):
         """How to get the same numbers."""
 
 
-def story_text(story: Case, width: int | None = None) -> str:
+def explanation_text(story: Case, width: int | None = None) -> str:
     """The whole case: the judgement, what speaks for and against, and what the windows look like.
 
     The picture of the windows fits a terminal of `width` columns; sentences are for whoever shows them to wrap.

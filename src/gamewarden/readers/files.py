@@ -14,6 +14,7 @@ from gamewarden.contracts import (
     LogSource,
     MessageStream,
     PacketStream,
+    PartedEvents,
     RowStream,
     StreamKind,
 )
@@ -80,6 +81,10 @@ class OneFile:
         """
         some = within(self._event_file(), since, until)
         return some if actors is None else of_actors(some, actors)
+
+    def parted(self) -> PartedEvents | None:
+        """None: a file is read from its beginning."""
+        return None
 
     def log(self) -> LogSource:
         """Its rows as events, each with its place in the file where it has no number of its own."""

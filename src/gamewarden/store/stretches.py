@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gamewarden.contracts import canonical_json, digest
-from gamewarden.core.durations import DAY
+from gamewarden.core.clock import Period
+from gamewarden.core.durations import DAY, to_micros
 from gamewarden.store.manifest import Part
 
 
@@ -45,3 +46,8 @@ class Stretches:
     @cached_property
     def _begins(self) -> list[int]:
         return [part.since for part in self.parts]
+
+
+def content_of(stretches: Stretches, period: Period) -> str | None:
+    """What names all that a lake holds of a period; None where it holds nothing."""
+    return stretches.content(to_micros(period.since), to_micros(period.until))

@@ -1,13 +1,15 @@
 """Verdicts at rest: one sealed JSON document each, with all it rests on, named by its content, never overwritten."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from gamewarden.contracts import Model, Recipe, canonical_json, digest
 from gamewarden.core.files import write_text
 from gamewarden.errors import VerdictError, WriteError
 from gamewarden.store.sealed import Seal, sha256
@@ -221,3 +223,33 @@ def _look_at(path: Path, where: str, values: Mapping[str, Any], wanted: Mapping[
         value = values[name]
         if not isinstance(value, kinds) or isinstance(value, bool):
             raise VerdictError(f"{path}: {name} is {type(value).__name__}, which it never is; judge the source again")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """How many verdicts were kept."""
+
+    new: int
+    known: int  # there already, to the letter
+    left_out: int  # reached no operating point
+
+    def sentences(self, place: Path) -> tuple[str, ...]:
+        """What has to be said of it."""
+        told = f"{self.new:,} verdicts are in {place}" + (f", {self.known:,} were there already" if self.known else "")
+        more = f"{self.left_out:,} reach no operating point and are not kept; --all keeps every one"
+        return (told, more) if self.left_out else (told,)
+
+
+def feature_name(recipe: Recipe) -> str:
+    """A digest that names a feature recipe inside a document."""
+    return digest(recipe.name, canonical_json(dict(recipe.options)))
+
+
+def model_values(model: Model) -> dict[str, Any]:
+    """How a document names a model: by its id, and by what exactly was in it."""
+    return {"id": model.card.id, "sha256": sha256(model.to_dict())}
+
+
+def rows_of(models: Sequence[Model], tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """The table each model looks at, by the model's id."""
+    return {model.card.id: tables[feature_name(model.feature)] for model in models}

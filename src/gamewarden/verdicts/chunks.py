@@ -126,3 +126,11 @@ _SCHEMA = {
     "chunks_until_sure": pl.Int64,
     "minutes_until_sure": pl.Float64,
 }
+
+
+def with_time_to_detection(ranking: pl.DataFrame, scores: pl.DataFrame, patience: Patience) -> pl.DataFrame:
+    """A ranking with what an actor's chunks add up to."""
+    wanted = ("belief", "verdict", "streak", "chunks_until_sure", "minutes_until_sure")
+    return ranking.join(
+        roll_up(scores, patience).select("actor", *wanted), on="actor", how="left", maintain_order="left"
+    )

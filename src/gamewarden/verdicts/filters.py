@@ -101,3 +101,19 @@ def _value(condition: Filter, text: str, dtype: pl.DataType) -> object:
             f"filter {str(condition)!r}: {text!r} is not {kind}, which {condition.column} holds"
         ) from error
     return text
+
+
+def range_filters(column: str, text: str | None) -> tuple[Filter, ...]:
+    """Filters for FROM, FROM:TO or :TO.
+
+    Raises:
+        ConfigError: a border is not a number.
+    """
+    if text is None:
+        return ()
+    first, _, last = text.partition(":")
+    for border in filter(None, (first, last)):
+        if not border.replace(".", "", 1).isdigit():
+            raise ConfigError(f"{column}: {text!r} is not FROM, FROM:TO or :TO in numbers")
+    wanted = ((">=", first), ("<=", last))
+    return tuple(parse_filter(f"{column}{sign}{border}") for sign, border in wanted if border)

@@ -1,14 +1,17 @@
 """Scores inside a period become one answer a detector: what overlaps counts once, what repeats counts less."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
+from gamewarden.contracts import Model
 from gamewarden.core.clock import LAST_MOMENT, Clock
 from gamewarden.learning.days import log_odds
 from gamewarden.learning.model_info import ModelInfo
 from gamewarden.learning.styles import Styles
 from gamewarden.tables import SCORES, check
+from gamewarden.verdicts.chunks import prior_of
 
 __all__ = [
     "KEY",
@@ -24,6 +27,7 @@ __all__ = [
 ]
 
 KEY = ("actor", "since", "until")
+Key = tuple[Any, ...]  # the values of KEY
 
 
 def periods_of(table: pl.DataFrame, cut: Clock) -> pl.DataFrame:
@@ -135,3 +139,20 @@ def _added(name: str) -> pl.Expr:
     """A sum that is null where nothing was measured."""
     column = pl.col(name).cast(pl.Float64)
     return pl.when(column.count() > 0).then(column.sum()).alias(name)
+
+
+def infos_of(models: Sequence[Model]) -> dict[str, ModelInfo]:
+    """What has to be known of each model before its scores are added to others', by the model's id."""
+    return {
+        model.card.id: ModelInfo(model.card.detector, model.feature.name, prior_of(model.card), model.days)
+        for model in models
+    }
+
+
+def by_period(table: pl.DataFrame, cut: Clock) -> dict[Key, pl.DataFrame]:
+    """The rows of each actor and period they end in."""
+    periods = periods_of(table, cut).rename({name: f"period {name}" for name in KEY})
+    parts: Mapping[Key, pl.DataFrame] = pl.concat([table, periods], how="horizontal").partition_by(
+        periods.columns, as_dict=True, maintain_order=True
+    )
+    return {key: part.drop(periods.columns) for key, part in parts.items()}

@@ -6,7 +6,9 @@ from typing import Self, TypeVar
 import polars as pl
 
 from gamewarden.config import Config, Population
+from gamewarden.contracts import Model
 from gamewarden.errors import ConfigError
+from gamewarden.verdicts.chunks import prior_of
 
 SETTING, OPTION = "[population] bots", "--prevalence"
 _Number = TypeVar("_Number", float, pl.Expr)
@@ -61,3 +63,13 @@ def moved(probability: _Number, prior: float, bots: float) -> _Number:
     """
     factor = bots / (1 - bots) * (1 - prior) / prior
     return probability * factor / (probability * factor + (1 - probability))
+
+
+def scored(model: Model, features: pl.DataFrame, prevalence: Prevalence) -> pl.DataFrame:
+    """SCORES of a model, its probabilities moved from the share of bots among its labels to the supposed one."""
+    return at_share(model.score(features), prior_of(model.card), prevalence.bots)
+
+
+def at_share(scores: pl.DataFrame, prior: float, bots: float) -> pl.DataFrame:
+    """Scores or verdicts whose probability supposed the share `prior`, where it is `bots`."""
+    return scores.with_columns(moved(pl.col("probability"), prior, bots))

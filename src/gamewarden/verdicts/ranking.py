@@ -153,3 +153,15 @@ def _profiled(ranking: pl.DataFrame, profiles: pl.DataFrame) -> pl.DataFrame:
     return both.with_columns(pl.coalesce(name, name + _KNOWN).alias(name) for name in gaps).drop(
         name + _KNOWN for name in gaps
     )
+
+
+def judged_rows(measured: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+    """The rows that have a score: reasons are about nothing else."""
+    judged = scores.filter(pl.col("probability").is_not_null()).select("actor", "since", "until")
+    return measured.join(judged, on=["actor", "since", "until"], how="semi")
+
+
+def highest_period(measured: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+    """The period that scores highest, of several the latest."""
+    highest = scores.sort("probability", "since", descending=[True, True], nulls_last=True).head(1)
+    return measured.join(highest.select("actor", "since"), on=["actor", "since"], how="semi")

@@ -4,8 +4,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import polars as pl
+
+from gamewarden.contracts import Card, Model
 from gamewarden.verdicts.combining import WHATEVER_DEPENDENCE
-from gamewarden.verdicts.points import OperatingPoints
+from gamewarden.verdicts.points import ACT, NEITHER, WATCH, OperatingPoints
+
+_ORDER = {ACT: 0, WATCH: 1, NEITHER: 2}
 
 
 @dataclass(frozen=True)
@@ -86,3 +91,80 @@ class Reach:
 
 def _listed(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
+def out_of_reach(
+    models: Sequence[Model], fusion: Model | None, points: OperatingPoints, others: Sequence[str]
+) -> tuple[str, ...]:
+    """Why nobody can reach the point to act with these models, where that is so.
+
+    `others` are detectors of further families that the same source could feed.
+    """
+    families = [Voice(model.feature.name, _held_out_humans(model.card)) for model in _speaking(models)]
+    fused = None if fusion is None else Voice(fusion.id, _held_out_humans(fusion.card))
+    told = Reach(points, families, fused).sentence(others)
+    heard = [*(model.card for model in _speaking(models)), *([] if fusion is None else [fusion.card])]
+    return (*rare_styles(heard, points), *([] if told is None else [told]))
+
+
+def rare_styles(cards: Sequence[Card], points: OperatingPoints) -> Iterator[str]:
+    """Of which styles of play too few people are known for even the point to watch, where there are some."""
+    counts: dict[str, int] = {}
+    for card in cards:
+        for style, humans in card.parameters.get("humans_by_style", {}).items():
+            counts[style] = max(humans, counts.get(style, 0))
+    rare = [f"{style} ({humans})" for style, humans in sorted(counts.items()) if 1 / (humans + 1) > points.watch]
+    if rare and points.watch:
+        yield (
+            f"Of some styles of play too few people are known for anybody to reach a point: {', '.join(rare)}; an "
+            f"FPR of {points.watch:g} takes {math.ceil(1 / points.watch) - 1} of one style. Models that "
+            "do not tell styles apart may reach it still."
+        )
+
+
+def best_points(verdicts: pl.DataFrame, points: OperatingPoints) -> pl.DataFrame:
+    """One row an actor: the highest operating point that one of its periods reaches; null where none was judged."""
+    told = verdicts.with_columns(points.reached(verdicts))
+    order = pl.col("point").replace_strict(_ORDER, default=len(_ORDER), return_dtype=pl.Int64)
+    return told.sort(order, "actor").unique("actor", keep="first", maintain_order=True).select("actor", "point")
+
+
+def otherwise_judged(detector: str, others: Sequence[str], *, alike: bool) -> Iterator[str]:
+    """What `judge` hears beside one detector, and whether it could see an account otherwise for that."""
+    if alike:
+        same = ", ".join((detector, *others))
+        yield from [f"`judge` gives the same points; its probability is the mean of {same}."] if others else []
+    else:
+        heard = ", ".join(others)
+        yield f"FPR and point are {detector}'s alone; `judge` hears {heard} too and may see it otherwise."
+
+
+def beside_the_list(verdicts: pl.DataFrame, points: OperatingPoints, listed_from: float) -> Iterator[str]:
+    """How many periods a list of probabilities would show though their FPR reaches no point, where there are some."""
+    probable = points.reached(verdicts.filter(pl.col("probability") >= listed_from)) == NEITHER
+    if count := int(probable.sum()):
+        yield (
+            f"{count:,} periods reach no point with a probability of {listed_from:g} or more, from which `rank` lists: "
+            f"points go by the FPR, here above {points.watch:g}; too many people of their style look alike, or "
+            "too few people of it are known."
+        )
+
+
+def _speaking(models: Sequence[Model]) -> list[Model]:
+    """The detector that speaks for each family: the first."""
+    first: dict[str, Model] = {}
+    for model in models:
+        first.setdefault(model.feature.name, model)
+    return list(first.values())
+
+
+def _held_out_humans(card: Card) -> int:
+    """The held-out humans of the style, or the length of a day, that has most; of all where none are told apart."""
+    parts = card.parameters.get("humans_by_rows_of_a_day") or card.parameters.get("humans_by_style")
+    return max(parts.values()) if parts else int(card.parameters.get("humans", 0))
+
+
+def pointless(shown: pl.DataFrame, card: Card, points: OperatingPoints) -> Iterator[str]:
+    """Why accounts stand on the list without a point, where the model knows too few people of their style."""
+    if (shown["point"] == NEITHER).any():
+        yield from rare_styles([card], points)

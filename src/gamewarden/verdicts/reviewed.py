@@ -8,6 +8,9 @@ import polars as pl
 from gamewarden.core.binomial import upper_bound
 from gamewarden.core.text import counted
 from gamewarden.errors import ConfigError
+from gamewarden.learning.label_sources import resolve, without_model_made
+from gamewarden.learning.labels import UNCERTAIN_VOTES
+from gamewarden.verdicts.budget import Budget
 
 FLAGS_SCHEMA: dict[str, type[pl.DataType]] = {
     "model": pl.String,
@@ -104,3 +107,21 @@ def _says(accepted: Accepted, reviewed: int, people: int, share: float, flags: i
         f"{seen}: follow up to {counted(flags, 'flag')} a month, each after a person's review, and at most "
         f"{accepted.wrong_per_month:g} a month is a person in the mean, even if no review ever saves one."
     )
+
+
+def outcomes_of(labels: pl.DataFrame) -> pl.DataFrame:
+    """What people found of each actor: whoever one of them called human, or one rater of three bot, counts as human."""
+    told = without_model_made(resolve(labels).frame).frame
+    sure = pl.col("bot") & (pl.col("votes") != UNCERTAIN_VOTES).fill_null(value=True)
+    return told.group_by("actor").agg(sure.all().alias("bot"))
+
+
+def instead_of_players(budget: Budget, found: pl.DataFrame) -> tuple[str, ...]:
+    """What a server can have where a budget over all players cannot be promised; nothing where it can."""
+    if found["above_review"].any():
+        return ()
+    needed = budget.humans_needed()
+    plain = (
+        f"{needed:,} humans are more than the {budget.players:,} people who play: nobody can promise it of them all. "
+    )
+    return ((plain if needed > budget.players else "") + offer(Accepted(budget.wrong_per_month, budget.confidence)),)

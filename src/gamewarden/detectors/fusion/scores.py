@@ -1,7 +1,7 @@
 """The scores of several models side by side, as the feature that a fusion sees."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 import polars as pl
@@ -79,6 +79,12 @@ class Scores:
     def to_dict(self) -> dict[str, Any]:
         """The recipe as JSON values; what the models are stands in the fusion that hears them."""
         return {"models": list(self.names), "every": self.every, "time_zone": self.time_zone, "discount": self.discount}
+
+    @classmethod
+    def taking(cls, options: Mapping[str, Any]) -> Self:
+        """The feature with those of these options that it has."""
+        known = {option.name for option in fields(cls)}
+        return cls(**{name: value for name, value in options.items() if name in known})
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

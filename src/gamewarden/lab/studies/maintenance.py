@@ -23,7 +23,7 @@ from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, sil
 from gamewarden.drift.correlation import agreement, by_actor
 from gamewarden.drift.doubts import Doubt, Look, doubts
 from gamewarden.drift.doubts import Rules as TrustRules
-from gamewarden.drift.flow import Day, Ledger, Policy, Record, Retrained, Signal, distrust, doubts_in
+from gamewarden.drift.flow import Ledger, PeriodRun, Policy, Record, Retrained, Signal, distrust, doubts_in
 from gamewarden.drift.seeing import seen_in
 from gamewarden.evaluation.metrics import auc
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
@@ -161,7 +161,7 @@ def _odd(odd: bool) -> pl.Expr:  # noqa: FBT001  one of two halves
 
 @dataclass
 class _Keeper:
-    """The hands of the flow on a played year; it also counts what learning costs."""
+    """The actions of the flow on a played year; it also counts what learning costs."""
 
     played: _Played
     models: dict[str, tuple[Model, SelfSimilarity]] = field(default_factory=dict)
@@ -358,7 +358,7 @@ def _watch(keeper: _Keeper, weeks: range) -> tuple[list[tuple[float, bool]], _No
     series = []
     for week in weeks:
         before = keeper.fits
-        day = Day(keeper.period(week), keeper, ledger)
+        day = PeriodRun(keeper.period(week), keeper, ledger)
         day.run()
         series.append((keeper.auc(week, day.model), keeper.fits > before))
     return series, notebook

@@ -1,21 +1,20 @@
-"""A list of accounts in detail: what each card of its page shows, from one more reading of the source."""
+"""What each card of a list's page shows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain
-from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gamewarden.contracts import EventStream, Progress, Source, no_progress
+from gamewarden.contracts import EventStream
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.learning.phrases import window_word
-from gamewarden.pipeline.ranking import Behind, Ranked
-from gamewarden.presentation.rank_page import AccountCard, Band, RankPage, Series
-from gamewarden.streams import EventView, WatchedEvents
+from gamewarden.presentation.rank_page import Band, Series
+from gamewarden.presentation.ranking import Behind
+from gamewarden.streams import EventView
 from gamewarden.verdicts.ranking import USUAL
 
 MOST_CARDS = 100  # a page of more is read by nobody
@@ -28,27 +27,8 @@ _SAYS_LITTLE = 0.15  # log-odds
 Periods = dict[str, tuple[datetime, datetime]]
 
 
-def rank_cards(ranked: Ranked, source: Source, models: Path, progress: Progress = no_progress) -> RankPage:
-    """The page of a list: of at most 100 accounts, with one reading of the source for all of them."""
-    behind, listed = ranked.behind, ranked.frame.head(MOST_CARDS)
-    highest = _highest(behind)
-    drawn = _drawn(behind, highest, ranked.frame["actor"], WatchedEvents(source.events(), progress))
-    cards = (
-        AccountCard(row, *_sentences(behind.evidence, highest, row["actor"]), drawn.series(row["actor"]))
-        for row in listed.iter_rows(named=True)
-    )
-    hidden = ranked.frame.height - listed.height
-    again = _explain_options(ranked, models, source)
-    return RankPage(tuple(cards), behind.model.card, source.name, again, ranked.notes, hidden)
-
-
-def _explain_options(ranked: Ranked, models: Path, source: Source) -> tuple[str, ...]:
-    shares = (("--prevalence", f"{share:g}") for share in ranked.frame["prevalence"].head(1))
-    return ("--models", str(models), "--detector", ranked.behind.model.card.detector, *chain(*shares), *source.flags)
-
-
 @dataclass(frozen=True)
-class _Drawn:
+class Drawn:
     """The windows of the accounts with a card, and of those in the bands."""
 
     days: SelfSimilarity
@@ -66,12 +46,13 @@ class _Drawn:
         return Series(*self.periods[actor], self.windows[actor], unit, called, zone, style, self.bands.get(style))
 
 
-def _drawn(behind: Behind, highest: pl.DataFrame, listed: pl.Series, events: EventStream) -> _Drawn:
+def drawn_of(behind: Behind, highest: pl.DataFrame, listed: pl.Series, events: EventStream) -> Drawn:
+    """The windows of those with a card, and of people beside them."""
     people = _people(highest, listed)
     periods = _days(behind, highest, [*listed.head(MOST_CARDS), *chain.from_iterable(people.values())])
     windows = behind.days.windows_of(InPeriods(events, behind.days.by, periods), list(periods))
     bands = {style: _band([windows[actor] for actor in some if actor in windows]) for style, some in people.items()}
-    return _Drawn(behind.days, periods, windows, dict(highest.select("actor", "style").iter_rows()), bands)
+    return Drawn(behind.days, periods, windows, dict(highest.select("actor", "style").iter_rows()), bands)
 
 
 class InPeriods(EventView):
@@ -106,14 +87,12 @@ class InPeriods(EventView):
                 yield kept.select(list(columns))
 
 
-def _highest(behind: Behind) -> pl.DataFrame:
+def highest_periods(behind: Behind) -> pl.DataFrame:
     """One row per judged actor: the period that scores highest, of several the latest, and its style of play."""
     judged = behind.scores.drop_nulls("probability")
     best = judged.sort("probability", "since", descending=True).unique("actor", keep="first", maintain_order=True)
     rows = behind.rows.join(best.select("actor", "since", "probability"), on=["actor", "since"])
-    styles = getattr(behind.model, "styles", None)
-    told = pl.lit(None, pl.String).alias("style") if styles is None else styles.rule.tell(rows)
-    return rows.select("actor", "since", "until", "probability").with_columns(told)
+    return rows.select("actor", "since", "until", "probability").with_columns(behind.model.told_styles(rows))
 
 
 def _people(highest: pl.DataFrame, listed: pl.Series) -> Mapping[str | None, list[str]]:
@@ -147,7 +126,7 @@ def _band(windows: Sequence[pl.DataFrame]) -> Band | None:
     return Band(low, middle, high, len(windows))
 
 
-def _sentences(evidence: pl.DataFrame, highest: pl.DataFrame, actor: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def sentences_of(evidence: pl.DataFrame, highest: pl.DataFrame, actor: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What speaks for a bot and what for a person in the period that scores highest, the heaviest first."""
     mine = evidence.filter(actor=actor).join(highest.select("actor", "since"), on=["actor", "since"], how="semi")
     alone = pl.coalesce("alone", "weight")

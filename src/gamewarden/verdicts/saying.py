@@ -1,14 +1,13 @@
 """A model before a source: what it says of what it is shown, and what has to stand beside every word."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
-from gamewarden.contracts import Model
+from gamewarden.contracts import Feature, Model
 from gamewarden.core.coverage import COVERED
-from gamewarden.pipeline.measuring import feature_of, least_measured
-from gamewarden.pipeline.prevalence import at_share
-from gamewarden.pipeline.sources import Table
+from gamewarden.tables import Table
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.meeting import (
     Far,
@@ -16,11 +15,12 @@ from gamewarden.verdicts.meeting import (
     Meeting,
     Partly,
     coverage_notes,
+    least_of_row,
     only_covered,
     origin_notes,
     whole_enough,
 )
-from gamewarden.verdicts.prevalence import Prevalence
+from gamewarden.verdicts.prevalence import Prevalence, at_share
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,13 @@ class Said:
         return at_share(self.scores, prior_of(self.model.card), prevalence.bots)
 
 
-def say(model: Model, shown: Table, limits: Limits) -> Said:
+def say(model: Model, feature: Feature, shown: Table, limits: Limits) -> Said:
     """What a model says of the rows it is shown; one that cannot judge their source says nothing."""
-    name, met = model.card.id, meeting_of(model, shown)
+    name, met = model.card.id, meeting_of(model, feature, shown)
     if met is not None and (refusal := met.refusal(limits)):
         return Said(model, model.score(shown.frame.clear()), refusal=refusal)
-    told, least = model.score(shown.frame), least_measured(model, limits)
+    told = model.score(shown.frame)
+    least = least_of_row(model.card.training, limits, part_of_day=feature.part_of_day)
     scores = whole_enough(told, least)
     far = Far.of(scores)
     if refusal := far.refusal(name, limits):
@@ -60,9 +61,9 @@ def caveats_of(model: Model, met: Meeting | None, partly: Partly, far: Far) -> t
     )
 
 
-def meeting_of(model: Model, shown: Table) -> Meeting | None:
+def meeting_of(model: Model, feature: Feature, shown: Table) -> Meeting | None:
     """A model's vocabulary beside what the source can show; None where one of both has no kinds."""
-    learned = feature_of(model.feature).learned
+    learned = feature.learned
     if shown.shows is None or learned is None or learned.kinds is None:
         return None
     return Meeting(model.card.id, learned, shown.shows)
@@ -81,3 +82,25 @@ def only_whole(seen: Table, limits: Limits) -> Table:
         frame=only_covered(seen.frame, least),
         notes=(*seen.notes, *coverage_notes(seen.frame, least, "learned from")),
     )
+
+
+def zone_notes(models: Sequence[Model], time_zone: str | None) -> tuple[str, ...]:
+    """Whose days are cut by another zone than this run reads times in: a model keeps the zone it was fitted with."""
+    others = {
+        model.card.id: model.feature.options["time_zone"] or "UTC"
+        for model in models
+        if time_zone
+        and "time_zone" in model.feature.options
+        and (model.feature.options["time_zone"] or "UTC") != time_zone
+    }
+    return tuple(
+        f"{name} cuts days by {own}, as fitted; {time_zone} is only the zone of times written without one"
+        for name, own in others.items()
+    )
+
+
+def unsure(scores: pl.DataFrame) -> tuple[str, ...]:
+    """How many scores are empty though their period is covered."""
+    partly = pl.col("covered").is_not_null() & (pl.col("covered") < Limits.covered)
+    unsure = scores.filter(~partly)["probability"].null_count()
+    return (f"{unsure:,} of {scores.height:,} scores are empty: too little evidence to say",) * (unsure > 0)

@@ -1,4 +1,4 @@
-"""How two models differ: in what they were made of, in what they learned, and in whom they would suspect."""
+"""How two models differ: in what they were made of, and in what they learned."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -7,14 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from gamewarden import detectors
-from gamewarden.contracts import Card, Model, Progress, Source, no_progress
-from gamewarden.errors import ModelError
-from gamewarden.pipeline.scoring import hear
-from gamewarden.pipeline.shelving import actors_of
-from gamewarden.pipeline.sources import USUAL, RunOptions, Table
-from gamewarden.presentation.card import value_text
-from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
+from gamewarden.contracts import Card, Model
+from gamewarden.presentation.card import actors_of, value_text
 
 # The parts of a card, and what each is called in a comparison.
 _PARTS = {
@@ -26,8 +20,6 @@ _PARTS = {
 }
 _ROW = {"part": pl.String, "what": pl.String, "first": pl.String, "second": pl.String, "change": pl.Float64}
 _NAMED = 4  # differences that a sentence names one by one
-_KEY = ["actor", "since", "until"]
-_APART = 0.1  # a difference of probability that a person would notice
 
 
 @dataclass(frozen=True)
@@ -53,61 +45,6 @@ def compare(first: Model, second: Model) -> Difference:
         *_weaknesses(*cards),
     )
     return Difference(tuple(filter(None, sentences)), pl.DataFrame(rows, schema=_ROW, orient="row"))
-
-
-def compare_on(
-    models: tuple[Model, Model],
-    source: Source,
-    listed_from: float,
-    run: RunOptions = USUAL,
-    *,
-    prevalence: Prevalence = SUPPOSED,
-    progress: Progress = no_progress,
-) -> Table:
-    """Who scores differently under two models: both probabilities and FPRs, the largest difference first.
-
-    `listed_from` is the probability from which an account would be listed.
-
-    Raises:
-        ModelError: one is a fusion, which scores no source by itself.
-    """
-    for model in models:
-        if detectors.fuses(model.card.detector):
-            raise ModelError(f"{model.id} judges scores, not a source; compare the models it hears")
-    heard = hear(models, source, run, progress)
-    if {model.card.id for model in models} != {model.card.id for model in heard.models}:
-        raise ModelError(f"{source.name}: {heard.caveats[0]}")
-    shown = heard.at(prevalence)
-    table = _side_by_side(*(shown.filter(model=model.card.id) for model in models))
-    return Table(table, (*heard.notes, *heard.caveats, prevalence.sentence, *_crossings(table, listed_from)))
-
-
-def _side_by_side(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
-    wanted = [*_KEY, "probability", "fpr"]
-    both = first.select(wanted).join(second.select(wanted), on=_KEY, how="full", coalesce=True, suffix="_second")
-    named = both.rename({"probability": "probability_first", "fpr": "fpr_first"})
-    change = (pl.col("probability_second") - pl.col("probability_first")).alias("change")
-    return (
-        named.with_columns(change)
-        .sort(pl.col("change").abs(), "actor", "since", descending=[True, False, False], nulls_last=True)
-        .select(*_KEY, "probability_first", "probability_second", "change", "fpr_first", "fpr_second")
-    )
-
-
-def _crossings(table: pl.DataFrame, listed_from: float) -> tuple[str, ...]:
-    judged = table.drop_nulls("change")
-    apart = judged.filter(pl.col("change").abs() > _APART).height
-    over = {side: (table[f"probability_{side}"] >= listed_from).fill_null(value=False) for side in ("first", "second")}
-    only = {side: int((over[side] & ~over[other]).sum()) for side, other in (("first", "second"), ("second", "first"))}
-    both = int((over["first"] & over["second"]).sum())
-    alone = table.height - judged.height
-    lines = [
-        f"{apart:,} of {judged.height:,} periods that both judge differ by more than {_APART} in probability",
-        f"From {listed_from} on both list {both:,}, only the first {only['first']:,}, the second {only['second']:,}",
-    ]
-    if alone:
-        lines.append(f"{alone:,} periods are judged by one at the most: too little evidence, or other periods")
-    return tuple(lines)
 
 
 def _differences(part: str, first: Card, second: Card) -> list[tuple[Any, ...]]:

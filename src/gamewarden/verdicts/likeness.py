@@ -5,25 +5,11 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from gamewarden.contracts import EventStream, Feature, Vocabulary
-from gamewarden.features.kinds import kinds_by_period
-from gamewarden.pipeline.sources import Table
+from gamewarden.contracts import Vocabulary
+from gamewarden.tables import Table
 from gamewarden.verdicts.meeting import Limits, Spell
 
 _PERIOD = ("since", "until")
-
-
-def only_alike(told: Table, feature: Feature, events: EventStream, limits: Limits) -> Table:
-    """FEATURES in which nothing is said of what a source did not show in a period.
-
-    A kind that was common in training and never occurs in a period is null there, not 0. A period most of whose events
-    are of other kinds, or in which too much is missing, is not measured at all. What the source can show is then told
-    by the other periods; where there are none, by what did occur, whatever a mapping promises.
-    """
-    learned = feature.learned
-    if told.shows is None or learned is None or learned.kinds is None or learned.shares is None:
-        return told
-    return Likeness.of(learned, events, limits).applied(told)
 
 
 @dataclass(frozen=True)
@@ -36,9 +22,8 @@ class Likeness:
     seen: Mapping[str, int]  # events by kind in the periods that are alike
 
     @classmethod
-    def of(cls, learned: Vocabulary, events: EventStream, limits: Limits) -> "Likeness":
-        """One look at all events of a source."""
-        counts = kinds_by_period(events.whole, learned.clock)
+    def of(cls, learned: Vocabulary, counts: pl.DataFrame, limits: Limits) -> "Likeness":
+        """From how often each kind occurs in each period of a source."""
         spells = [
             Spell.of(since, until, dict(part.select("kind", "n").iter_rows()), learned)
             for (since, until), part in counts.partition_by(_PERIOD, as_dict=True, maintain_order=True).items()

@@ -30,7 +30,7 @@ class _Seen:
     actors_by_kind: Mapping[str, Count]
 
 
-class Upkeep:
+class MaintenanceState:
     """The directory of one detector's maintenance, inside that of its models."""
 
     def __init__(self, models: Path, detector: str) -> None:

@@ -1,28 +1,32 @@
-"""Does a verdict still stand? Its document, models, scores and, where it is at hand, its source, looked at anew."""
+"""Verdicts as documents that last: each with all it rests on, and whether it still stands."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from gamewarden import __version__, detectors
-from gamewarden.contracts import Model, Progress, Source, no_progress
-from gamewarden.core.durations import parse_zone
+from gamewarden.contracts import Fingerprint, Model, Progress, Source, no_progress
+from gamewarden.core.files import names_kept_together
 from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import GamewardenError, ModelError, VerdictError
-from gamewarden.pipeline.judging import Rules, evidence_behind, judged, rows_behind
-from gamewarden.pipeline.measuring import feature_of
-from gamewarden.pipeline.recording import feature_name, model_values, rows_of
-from gamewarden.pipeline.scoring import rows_to_judge
-from gamewarden.pipeline.sources import USUAL, RunOptions
+from gamewarden.learning.calibration import short_options
+from gamewarden.pipeline.judging import Judgement, Verdicts, judged
+from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, rows_to_judge
 from gamewarden.store import models as stored_models
 from gamewarden.store import verdicts
+from gamewarden.store.verdict_changes import number_changes, row_changes, some_of
+from gamewarden.store.verdicts import Recorded, feature_name, model_values, rows_of
 from gamewarden.tables import TIME, DataType, first_line
-from gamewarden.verdicts.periods import KEY, Clock
-from gamewarden.verdicts.points import OperatingPoints
-from gamewarden.verdicts.prevalence import Prevalence
+from gamewarden.verdicts.grounds import evidence_behind, rows_behind
+from gamewarden.verdicts.periods import KEY, Key, by_period
+from gamewarden.verdicts.points import ACT, WATCH
+from gamewarden.verdicts.rules import Rules
+
+_AT_ONCE = 20_000  # verdicts whose grounds are held together
+
 
 _ROW: dict[str, DataType] = {
     "verdict": pl.String,
@@ -32,11 +36,75 @@ _ROW: dict[str, DataType] = {
     "holds": pl.Boolean,
     "says": pl.String,
 }
-_NAMED = 3  # differences that are named one by one
+
+
+def record(
+    judgement: Verdicts, source: Source, to: Path, *, every_one: bool = False, progress: Progress = no_progress
+) -> Recorded:
+    """Keep the verdicts that reach an operating point, or every one, each with all it rests on.
+
+    Raises:
+        WriteError: the directory cannot be written.
+    """
+    held = source.fingerprint()
+    new = kept = 0
+    with names_kept_together():
+        for piece in judgement.pieces():
+            point = judgement.points.reached(piece)
+            told = piece.with_columns(point)
+            chosen = told if every_one else told.filter(point.is_in([ACT, WATCH]))
+            for some in chosen.iter_slices(_AT_ONCE):
+                grounds = _Grounds(judgement.grounds(some), some, held)
+                for verdict in some.iter_rows(named=True):
+                    new += verdicts.save(grounds.document(verdict), to)
+                    progress(1)
+            kept += chosen.height
+    return Recorded(new, kept - new, judgement.rows - kept)
+
+
+class _Grounds:
+    """What the verdicts of one judgement rest on, by actor and period."""
+
+    def __init__(self, judgement: Judgement, chosen: pl.DataFrame, source: Fingerprint) -> None:
+        self._shared = {
+            "gamewarden": __version__,
+            "rules": judgement.rules.values(),
+            "fusion": None if judgement.fusion is None else model_values(judgement.fusion),
+            "models": [model_values(model) | {"feature": feature_name(model.feature)} for model in judgement.models],
+            "source": asdict(source),
+            "caveats": list(judgement.caveats),
+        }
+        cut = judgement.rules.cut
+        self._recipes = {feature_name(model.feature): model.feature for model in judgement.models}
+        measured = {feature_name(model.feature): judgement.features[model.card.id] for model in judgement.models}
+        self._features = {name: by_period(rows_behind(chosen, table, cut), cut) for name, table in measured.items()}
+        self._empty = {name: table.clear() for name, table in measured.items()}
+        self._scores = by_period(rows_behind(chosen, judgement.scores, cut), cut)
+        evidence = evidence_behind(chosen, judgement.models, judgement.features, cut)
+        self._evidence, self._no_evidence = by_period(evidence, cut), evidence.clear()
+        self._no_scores = judgement.scores.clear()
+
+    def document(self, verdict: Mapping[str, Any]) -> dict[str, Any]:
+        """All there is to keep of one verdict."""
+        key = tuple(verdict[name] for name in KEY)
+        times = {name: verdicts.time_text(verdict[name]) for name in ("since", "until")}
+        return {
+            **verdict,
+            **times,
+            **self._shared,
+            "features": {name: self._feature(name, key) for name in self._recipes},
+            "scores": verdicts.table_values(self._scores.get(key, self._no_scores)),
+            "evidence": verdicts.table_values(self._evidence.get(key, self._no_evidence)),
+        }
+
+    def _feature(self, name: str, key: Key) -> dict[str, Any]:
+        recipe = self._recipes[name]
+        table = self._features[name].get(key, self._empty[name])
+        return {"name": recipe.name, "options": short_options(recipe.options), "table": verdicts.table_values(table)}
 
 
 @dataclass(frozen=True)
-class Grounds:
+class VerifyOptions:
     """What verdicts are looked at with: a shelf of models and a source, where they are at hand."""
 
     models: Path | None = None
@@ -44,7 +112,7 @@ class Grounds:
     run: RunOptions = field(default=USUAL)
 
 
-def verify(places: Sequence[Path], grounds: Grounds, progress: Progress = no_progress) -> pl.DataFrame:
+def verify(places: Sequence[Path], grounds: VerifyOptions, progress: Progress = no_progress) -> pl.DataFrame:
     """One row a verdict document: whether it holds, and what was found.
 
     Raises:
@@ -64,7 +132,7 @@ def verify(places: Sequence[Path], grounds: Grounds, progress: Progress = no_pro
 class _Witness:
     """Looks at documents one after the other; a model is loaded and a source measured once."""
 
-    def __init__(self, grounds: Grounds, progress: Progress) -> None:
+    def __init__(self, grounds: VerifyOptions, progress: Progress) -> None:
         self._grounds = grounds
         self._progress = progress
         self._models: dict[str, Model] = {}
@@ -134,10 +202,10 @@ class _Witness:
         changes: list[str] = []
         for model in case.models:
             now = rows_behind(period, self._measure(model), case.rules.cut)
-            changes += _row_changes(case.features[model.card.id], now)
+            changes += row_changes(case.features[model.card.id], now)
         if changes:
             told = "the source measures differently now" if same else "the source has changed"
-            yield f"{told}: {_some(list(dict.fromkeys(changes)))}", False
+            yield f"{told}: {some_of(list(dict.fromkeys(changes)))}", False
         elif same:
             yield "the source is the same and measures the same", True
         else:
@@ -181,16 +249,18 @@ class _Case:
             features = rows_of(models, tables)
         except KeyError as error:
             raise VerdictError(f"{where}: it lacks what one of its models measured; judge the source again") from error
-        return cls(values, models, fusion, features, _rules(values["rules"]))
+        return cls(values, models, fusion, features, Rules.of(values["rules"]))
 
     def differences(self, where: str) -> Iterable[tuple[str, bool]]:
         """What does not come out as it stands in the document."""
         scores, found = judged(self.features, self.models, self.fusion, self.rules)
-        yield from _numbers("scores", verdicts.table_of(self.values["scores"], where), scores, ("probability", "fpr"))
+        yield from number_changes(
+            "scores", verdicts.table_of(self.values["scores"], where), scores, ("probability", "fpr")
+        )
         yield from self._verdict_differences(found)
         evidence = evidence_behind(found, self.models, self.features, self.rules.cut)
         kept = verdicts.table_of(self.values["evidence"], where)
-        yield from _numbers("evidence", kept, evidence, ("value", "typical", "weight"))
+        yield from number_changes("evidence", kept, evidence, ("value", "typical", "weight"))
 
     def _verdict_differences(self, verdicts_now: pl.DataFrame) -> Iterable[tuple[str, bool]]:
         """The streak rests on other periods and is not looked at."""
@@ -203,46 +273,6 @@ class _Case:
         for name in (*KEY, "probability", "fpr", "agree", "covered", "far", "point"):
             if again[name] != self.values[name]:
                 yield f"{name} was {self.values[name]!r} and comes out as {again[name]!r}", False
-
-
-def _rules(values: Mapping[str, Any]) -> Rules:
-    points = OperatingPoints(values["watch"], values["act"], values["agree"])
-    cut = Clock(values["every"], parse_zone(values["time_zone"]).key)
-    supposed = Prevalence(values["bots"]).bots
-    repeated, together, covered = (float(values[name]) for name in ("repeated", "together", "covered"))
-    return Rules(cut, points, repeated, together, supposed, covered)
-
-
-def _numbers(what: str, kept: pl.DataFrame, found: pl.DataFrame, numbers: Sequence[str]) -> Iterable[tuple[str, bool]]:
-    """How two tables that should be the same differ."""
-    if kept.equals(found):
-        return
-    if kept.columns != found.columns or kept.height != found.height:
-        yield f"{what} had {kept.height} rows and come out with {found.height}", False
-        return
-    apart = [(kept[name] - found[name]).abs().max() for name in numbers]
-    largest = max((float(str(one)) for one in apart if one is not None), default=0.0)
-    yield (f"{what} differ by up to {largest:.3g}" if largest else f"{what} differ in more than their numbers"), False
-
-
-def _row_changes(kept: pl.DataFrame, now: pl.DataFrame) -> list[str]:
-    """The columns of two measurements that are not the same."""
-    if kept.equals(now):
-        return []
-    if kept.height != now.height:
-        return [f"{kept.height} rows were measured, {now.height} are now"]
-    shared = [name for name in kept.columns if name in now.columns and not kept[name].equals(now[name])]
-    told = [f"{name} was {_listed(kept[name])} and is {_listed(now[name])}" for name in shared]
-    return told or ["other columns are measured now"]
-
-
-def _listed(column: pl.Series) -> str:
-    return ", ".join("nothing" if value is None else str(value) for value in column.head(_NAMED))
-
-
-def _some(lines: Sequence[str]) -> str:
-    more = f" and {len(lines) - _NAMED} more" if len(lines) > _NAMED else ""
-    return ", ".join(lines[:_NAMED]) + more
 
 
 def _text(values: Mapping[str, Any], name: str, where: str) -> str:

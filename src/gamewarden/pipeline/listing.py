@@ -1,0 +1,288 @@
+"""The list of accounts to look at, with their reasons; its page; and all that is known of one account."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Self
+
+import polars as pl
+
+from gamewarden import features
+from gamewarden.config import Config
+from gamewarden.contracts import Model, Progress, Source, no_progress
+from gamewarden.errors import ConfigError, ModelError, ReadError
+from gamewarden.features.account_table.recipe import AccountTable, whole
+from gamewarden.features.activity import Activity
+from gamewarden.pipeline.judging import judged, rules_of
+from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, measured, rows_to_judge
+from gamewarden.pipeline.models import days_of, event_model, model_for
+from gamewarden.pipeline.scoring import ask, doubted, other_voices
+from gamewarden.presentation.rank_cards import MOST_CARDS, drawn_of, highest_periods, sentences_of
+from gamewarden.presentation.rank_page import AccountCard, RankPage
+from gamewarden.presentation.ranking import Behind, Ranked, in_common, why_nobody
+from gamewarden.readers.logs.operator_tables import read_profiles
+from gamewarden.streams import WatchedEvents, WatchedRows, only
+from gamewarden.tables import FEATURES, SCORES, FrameRows, Table
+from gamewarden.verdicts.chunks import Patience, with_time_to_detection
+from gamewarden.verdicts.filters import Filter, parse_filter, range_filters
+from gamewarden.verdicts.meeting import least_covered, only_covered
+from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
+from gamewarden.verdicts.ranking import add_reasons, common_reasons, highest_period, judged_rows
+from gamewarden.verdicts.ranking import rank as rank_scores
+from gamewarden.verdicts.reach import best_points, pointless
+from gamewarden.verdicts.saying import Said, zone_notes
+
+
+@dataclass(frozen=True)
+class RankOptions:
+    """Who shall stand on the list."""
+
+    probability: float
+    top: int
+    detector: str | None = None
+    profiles: Path | None = None
+    filters: tuple[Filter, ...] = field(default=())
+    patience: Patience = field(default=Patience())
+    prevalence: Prevalence = field(default=SUPPOSED)
+    policy: Config = field(default=Config())  # by which `judge` would give operating points
+
+    @classmethod
+    def of(
+        cls,
+        config: Config,
+        *,
+        probability: float | None = None,
+        top: int | None = None,
+        detector: str | None = None,
+        profiles: Path | None = None,
+        self_similarity: str | None = None,
+        level: str | None = None,
+        zones: Sequence[str] = (),
+        play_time: str | None = None,
+        where: Sequence[str] = (),
+        prevalence: Prevalence | None = None,
+    ) -> Self:
+        """What the command line asks for, and warden.toml where it is silent.
+
+        Raises:
+            ConfigError: a condition cannot be read.
+        """
+        filters = (
+            *range_filters("self_sim", self_similarity),
+            *range_filters("level", level),
+            *range_filters("play_minutes", play_time),
+            *((Filter("zone", "in", tuple(zones)),) if zones else ()),
+            *(parse_filter(text) for text in where),
+        )
+        return cls(
+            config.rank.probability if probability is None else probability,
+            config.rank.top if top is None else top,
+            detector,
+            profiles,
+            filters,
+            Patience(config.chunks.sure, config.chunks.flagged, config.chunks.discount),
+            prevalence or Prevalence.of(config),
+            config,
+        )
+
+
+def rank(
+    source: Source, models: Path, wishes: RankOptions, run: RunOptions = USUAL, progress: Progress = no_progress
+) -> Ranked:
+    """The accounts to look at, highest first, with their reasons.
+
+    Raises:
+        ConfigError: a condition names no column, or a value that the column cannot have; found before measuring.
+    """
+    model = event_model(models, wishes.detector)
+    profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, run.time_zone)
+    _refuse_bad_conditions(wishes, profiles)
+    events = WatchedEvents(source.events(), progress)
+    feature = feature_of(model.feature)
+    shown = measured(feature, events, run.limits)
+    said = ask(model, shown, run.limits)
+    if said.refusal is not None:
+        raise ModelError(f"{source.name}: {said.refusal}")
+    shown_by = days_of(model, models)
+    days = shown_by.recipe
+    played = shown.frame if days == feature else days.measure(events)
+    places = Activity(every=days.every, by=days.by, time_zone=days.time_zone).measure(events)
+    whole = only_covered(played, least_covered(model.card.training, run.limits))
+    seen = whole.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
+    rules = rules_of(wishes.policy, run, wishes.prevalence)
+    scores, verdicts = judged({model.card.id: shown.frame}, [model], None, rules)
+    listed = rank_scores(scores, seen, profiles, filters=wishes.filters, threshold=wishes.probability)
+    suspects = listed.filter(pl.col("probability") >= wishes.probability)
+    listing = suspects.head(wishes.top) if wishes.top else suspects
+    listing = listing.join(best_points(verdicts, rules.points), on="actor", how="left", maintain_order="left")
+    if feature.part_of_day:
+        listing = with_time_to_detection(listing, scores, replace(wishes.patience, prior=wishes.prevalence.bots))
+    periods = judged_rows(shown.frame, scores).join(listing.select("actor"), on="actor", how="semi")
+    hidden = suspects.height - listing.height
+    more = (
+        (f"{hidden:,} more are not shown; --top 0 lists all",)
+        if hidden
+        else why_nobody(listed, suspects, wishes.probability)
+    )
+    again = (shown_by.again(source, models),) if listing.height else ()
+    evidence = model.explain(periods)
+    common = common_reasons(listing, evidence)
+    notes = (
+        *shown.notes,
+        *zone_notes([model], run.time_zone),
+        *doubted(models, [model], scores),
+        *said.caveats,
+        wishes.prevalence.sentence,
+        *other_voices(models, model),
+        *pointless(listing, model.card, rules.points),
+        *more,
+        *again,
+        *in_common(common, listing.height),
+    )
+    reasoned = add_reasons(listing, evidence).with_columns(pl.lit(wishes.prevalence.bots).alias("prevalence"))
+    behind = Behind(model, shown.frame, scores, evidence, days, played)
+    return Ranked(frame=reasoned, notes=notes, common=tuple(common["says"]), behind=behind)
+
+
+def _refuse_bad_conditions(wishes: RankOptions, profiles: pl.DataFrame | None) -> None:
+    """Try the conditions on a list of nobody, before anything long is done."""
+    nobody, nothing = (pl.DataFrame(schema=dict(table.columns)) for table in (SCORES, FEATURES))
+    rank_scores(nobody, nothing, profiles, filters=wishes.filters, threshold=wishes.probability)
+
+
+def rank_cards(ranked: Ranked, source: Source, models: Path, progress: Progress = no_progress) -> RankPage:
+    """The page of a list: of at most 100 accounts, with one reading of the source for all of them."""
+    behind, listed = ranked.behind, ranked.frame.head(MOST_CARDS)
+    highest = highest_periods(behind)
+    drawn = drawn_of(behind, highest, ranked.frame["actor"], WatchedEvents(source.events(), progress))
+    cards = (
+        AccountCard(row, *sentences_of(behind.evidence, highest, row["actor"]), drawn.series(row["actor"]))
+        for row in listed.iter_rows(named=True)
+    )
+    hidden = ranked.frame.height - listed.height
+    again = _explain_options(ranked, models, source)
+    return RankPage(tuple(cards), behind.model.card, source.name, again, ranked.notes, hidden)
+
+
+def _explain_options(ranked: Ranked, models: Path, source: Source) -> tuple[str, ...]:
+    shares = (("--prevalence", f"{share:g}") for share in ranked.frame["prevalence"].head(1))
+    return ("--models", str(models), "--detector", ranked.behind.model.card.detector, *chain(*shares), *source.flags)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All that is known of one actor under one model."""
+
+    actor: str
+    model: Model
+    scores: pl.DataFrame
+    evidence: pl.DataFrame  # of the period that scores highest
+    measured: pl.DataFrame
+    windows: pl.DataFrame
+    prevalence: Prevalence = SUPPOSED
+    again: str = ""  # how to get the same self-similarity
+    caveats: tuple[str, ...] = ()  # what stands beside every word of the model on this source
+
+
+def explain(
+    actor: str,
+    source: Source,
+    models: Path,
+    detector: str | None,
+    *,
+    run: RunOptions = USUAL,
+    prevalence: Prevalence = SUPPOSED,
+    progress: Progress = no_progress,
+) -> Explanation:
+    """What one actor did, and why it scores as it does.
+
+    Raises:
+        ReadError: the source has no event or row of this actor.
+    """
+    model = model_for(source, models, detector)
+    kind = features.load(model.feature.name).input
+    if kind == "messages":
+        return _session_story(actor, source, model, prevalence, run=run, progress=progress)
+    if kind == "table":
+        return _row_story(actor, source, model, prevalence, run=run, progress=progress)
+    model = event_model(models, model.card.detector)
+    feature = feature_of(model.feature)
+    by = feature.entity
+    alone = only(WatchedEvents(source.events(), progress), by, actor)
+    shown = measured(feature, alone, run.limits)
+    if not shown.frame.height:
+        raise ReadError(f"{source.name}: has no event of {by} {actor!r}")
+    said = _said(model, shown, source, run)
+    scores = said.at(prevalence)
+    period = highest_period(shown.frame, scores)
+    days = days_of(model, models)
+    windows = days.recipe.windows(alone, actor)
+    inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
+    again = days.again(source, models) if days.model is model else ""
+    caveats = (*doubted(models, [model], scores), *said.caveats)
+    return Explanation(actor, model, scores, model.explain(period), period, inside, prevalence, again, caveats)
+
+
+def _row_story(
+    actor: str, source: Source, model: Model, prevalence: Prevalence, *, run: RunOptions, progress: Progress
+) -> Explanation:
+    """The story of one row of an operator's own table: there are no windows in it."""
+    row = row_of(actor, source, AccountTable.from_dict(model.feature.options), progress)
+    said = _said(model, Table(row), source, run)
+    return Explanation(
+        actor, model, said.at(prevalence), model.explain(row), row, pl.DataFrame(), prevalence, caveats=said.caveats
+    )
+
+
+def _session_story(
+    actor: str, source: Source, model: Model, prevalence: Prevalence, *, run: RunOptions, progress: Progress
+) -> Explanation:
+    sessions = rows_to_judge(feature_of(model.feature), source, run, progress).frame
+    mine = sessions.filter(actor=actor)
+    if not mine.height:
+        raise ReadError(f"{source.name}: has no session of actor {actor!r}")
+    said = _said(model, Table(mine), source, run)
+    scores = said.at(prevalence)
+    session = highest_period(mine, scores)
+    return Explanation(
+        actor, model, scores, model.explain(session), session, pl.DataFrame(), prevalence, caveats=said.caveats
+    )
+
+
+def _said(model: Model, shown: Table, source: Source, run: RunOptions) -> Said:
+    """What the model says of one actor.
+
+    Raises:
+        ModelError: it cannot judge the source.
+    """
+    said = ask(model, shown, run.limits)
+    if said.refusal is not None:
+        raise ModelError(f"{source.name}: {said.refusal}")
+    return said
+
+
+def draw_story(story: Explanation, path: Path) -> None:
+    """One actor's windows as a picture.
+
+    Raises:
+        ConfigError: the model looks at something that has no windows.
+    """
+    from gamewarden.presentation.plots import plot_windows
+
+    if not story.windows.height:
+        raise ConfigError(f"explain: {story.model.feature.name} has no windows to draw; leave --plot out")
+    plot_windows(story.windows, path, f"{story.actor}: one dot a window; a flat band is a routine")
+
+
+def row_of(actor: str, source: Source, feature: AccountTable, progress: Progress) -> pl.DataFrame:
+    """FEATURES of one actor of a table.
+
+    Raises:
+        ReadError: the table has no row of this actor.
+    """
+    rows = WatchedRows(source.rows(), progress)
+    mine = whole(rows, rows.columns).filter(pl.col(feature.actor).cast(pl.String) == actor)
+    if not mine.height:
+        raise ReadError(f"{source.name}: has no row whose {feature.actor} is {actor!r}")
+    return feature.measure(FrameRows(mine, source.name))

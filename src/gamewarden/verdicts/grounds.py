@@ -1,0 +1,24 @@
+"""The rows that verdicts rest on, and what speaks for and against in them."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from gamewarden.contracts import Model
+from gamewarden.tables import EVIDENCE, check
+from gamewarden.verdicts.periods import KEY, Clock, periods_of
+
+
+def evidence_behind(
+    verdicts: pl.DataFrame, models: Sequence[Model], features: Mapping[str, pl.DataFrame], cut: Clock
+) -> pl.DataFrame:
+    """EVIDENCE of every row that these verdicts rest on."""
+    parts = [model.explain(rows_behind(verdicts, features[model.card.id], cut)) for model in models]
+    nothing = check(pl.DataFrame(schema=dict(EVIDENCE.columns)), EVIDENCE, "judge")
+    return pl.concat([nothing, *parts])
+
+
+def rows_behind(verdicts: pl.DataFrame, table: pl.DataFrame, cut: Clock) -> pl.DataFrame:
+    """The rows that end in the period of one of these verdicts, in the table's order."""
+    keys = verdicts.select(KEY)
+    return table[periods_of(table, cut).with_row_index("row").join(keys, on=KEY, how="semi")["row"].sort()]
