@@ -16,7 +16,7 @@ from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.errors import ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline import judging
-from gamewarden.pipeline.judging import Lean
+from gamewarden.pipeline.judging import Lean, periods_of_stretches
 from gamewarden.presentation.judgement import judgement_in_short, judgement_summary
 from gamewarden.store.lake import Lake
 from gamewarden.tables import VERDICTS, write_table
