@@ -23,7 +23,7 @@ from gamewarden.pipeline.fitting import detector_recipe
 from gamewarden.pipeline.scoring import rows_to_judge
 from gamewarden.pipeline.sources import USUAL, RunOptions, Table
 from gamewarden.pipeline.splitting import Splitting, compare_rows, compare_splits, keep_results
-from gamewarden.readers.logs.operator_tables import Labels, read_labels
+from gamewarden.readers.logs.operator_tables import Labels, OwnTable, named, read_labels
 from gamewarden.streams import WatchedEvents
 from gamewarden.verdicts.prevalence import Prevalence
 
@@ -117,7 +117,7 @@ def detectors_to_try(names: Sequence[str], protocol: Protocol) -> tuple[str, ...
 def evaluate(
     feature: Feature,
     source: Source,
-    labels: Path,
+    labels: OwnTable,
     protocol: Protocol,
     *,
     tried: Sequence[str] = (),
@@ -128,9 +128,8 @@ def evaluate(
     """Try detectors that see this feature on those they have not seen, and keep the results beside their models."""
     told = read_labels(labels, run.time_zone)
     if protocol.group is not None and protocol.group not in told.frame.columns:
-        raise ConfigError(
-            f"{labels}: has no column {protocol.group!r} to group by; it has {', '.join(told.frame.columns)}"
-        )
+        whose, there = named(labels, "labels"), ", ".join(told.frame.columns)
+        raise ConfigError(f"{whose}: has no column {protocol.group!r} to group by; it has {there}")
     seeing = [
         detector_recipe(name, feature, {}).on_clock(run.time_zone)
         for name in detectors.of_feature(feature.name)
@@ -214,7 +213,7 @@ def draw_evaluation(evaluated: Evaluated, path: Path) -> None:
     plot_roc(evaluated.result.scores, path)
 
 
-def report_evaluation(evaluated: Evaluated, source: Source, labels: Path, path: Path) -> None:
+def report_evaluation(evaluated: Evaluated, source: Source, labels: OwnTable, path: Path) -> None:
     """All of it as one page that a manager can read and that opens without a network.
 
     Raises:
@@ -226,4 +225,4 @@ def report_evaluation(evaluated: Evaluated, source: Source, labels: Path, path: 
 
     if isinstance(evaluated.result, PairsHeldOut):
         raise ConfigError("evaluate: leave-pair-out has no report of its own; leave --report out, or --protocol folds")
-    write_text(path, evaluation_page(evaluated.result, Path(source.name).name, labels.name))
+    write_text(path, evaluation_page(evaluated.result, Path(source.name).name, named(labels, "labels").name))

@@ -14,7 +14,7 @@ from gamewarden.features.traffic.details import TrafficDetails
 from gamewarden.pipeline.measuring import measure, measured
 from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.sources import USUAL, RunOptions, given_to, stream_for
-from gamewarden.readers.logs.operator_tables import read_labels
+from gamewarden.readers.logs.operator_tables import OwnTable, read_labels
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
 
@@ -43,7 +43,7 @@ def trace_recipe(name: str, options: Mapping[str, Any]) -> Detector:
 def fit(
     detector: Detector,
     source: Source,
-    labels: Path,
+    labels: OwnTable,
     to: Path,
     *,
     run: RunOptions = USUAL,
@@ -62,7 +62,7 @@ def fit(
 def fit_traces(
     detector: Detector,
     traces: Sequence[Source],
-    labels: Path,
+    labels: OwnTable,
     to: Path,
     *,
     run: RunOptions = USUAL,

@@ -23,7 +23,7 @@ from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.meeting import only_whole
 from gamewarden.pipeline.scoring import hear, load_models, models_for
 from gamewarden.pipeline.sources import USUAL, RunOptions
-from gamewarden.readers.logs.operator_tables import read_labels
+from gamewarden.readers.logs.operator_tables import OwnTable, read_labels
 from gamewarden.spans import parse_span
 from gamewarden.verdicts.periods import Clock, played, roll_up, side_by_side
 
@@ -38,7 +38,7 @@ def styles_of(config: Config) -> Styles:
 
 def fit_fusion(
     source: Source,
-    labels: Path,
+    labels: OwnTable,
     models: Path,
     to: Path,
     *,

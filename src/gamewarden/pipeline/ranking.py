@@ -20,7 +20,7 @@ from gamewarden.pipeline.reaching import best_points, other_voices, rare_styles
 from gamewarden.pipeline.scoring import event_model, zone_notes
 from gamewarden.pipeline.sources import USUAL, RunOptions, Table
 from gamewarden.pipeline.vocabularies import days_of
-from gamewarden.readers.logs.operator_tables import read_profiles
+from gamewarden.readers.logs.operator_tables import OwnTable, read_profiles
 from gamewarden.streams import WatchedEvents
 from gamewarden.tables import FEATURES, SCORES
 from gamewarden.verdicts.chunks import Patience, roll_up
@@ -41,7 +41,7 @@ class Wishes:
     probability: float
     top: int
     detector: str | None = None
-    profiles: Path | None = None
+    profiles: OwnTable | None = None
     filters: tuple[Filter, ...] = field(default=())
     patience: Patience = field(default=Patience())
     prevalence: Prevalence = field(default=SUPPOSED)
@@ -55,7 +55,7 @@ class Wishes:
         probability: float | None = None,
         top: int | None = None,
         detector: str | None = None,
-        profiles: Path | None = None,
+        profiles: OwnTable | None = None,
         self_similarity: str | None = None,
         level: str | None = None,
         zones: Sequence[str] = (),

@@ -12,7 +12,7 @@ from gamewarden.pipeline.fitting import Fitted, kept
 from gamewarden.pipeline.measuring import measured
 from gamewarden.pipeline.prevalence import scored
 from gamewarden.pipeline.sources import USUAL, RunOptions, Table
-from gamewarden.readers.logs.operator_tables import read_labels
+from gamewarden.readers.logs.operator_tables import OwnTable, read_labels
 from gamewarden.streams import WatchedMessages
 from gamewarden.tables import LABELS, SESSIONS, check
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
@@ -49,7 +49,7 @@ def sessions_to_judge(feature: Feature, source: Source, progress: Progress = no_
 def fit_sessions(
     detector: Detector,
     source: Source,
-    labels: Path | None,
+    labels: OwnTable | None,
     to: Path,
     *,
     run: RunOptions = USUAL,
@@ -127,7 +127,7 @@ def _in_label_folder(file: Path) -> bool:
     return any(part.lower() in LABEL_FOLDERS for part in file.parts[:-1])
 
 
-def _labels(rows: pl.DataFrame, labels: Path | None, time_zone: str | None) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _labels(rows: pl.DataFrame, labels: OwnTable | None, time_zone: str | None) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Of the table that was named; otherwise of the folders, each label for its own session alone."""
     if labels is not None:
         told = read_labels(labels, time_zone)
