@@ -14,6 +14,7 @@ from gamewarden.contracts import EventStream, Progress, Source, no_progress
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.learning.phrases import window_word
 from gamewarden.pipeline.ranking import Behind, Ranked
+from gamewarden.pipeline.sources import in_memory
 from gamewarden.presentation.rank_page import AccountCard, Band, RankPage, Series
 from gamewarden.streams import EventView, WatchedEvents
 from gamewarden.verdicts.ranking import USUAL
@@ -43,6 +44,8 @@ def rank_cards(ranked: Ranked, source: Source, models: Path, progress: Progress 
 
 
 def _explain_options(ranked: Ranked, models: Path, source: Source) -> tuple[str, ...]:
+    if in_memory(source):
+        return ()
     shares = (("--prevalence", f"{share:g}") for share in ranked.frame["prevalence"].head(1))
     return ("--models", str(models), "--detector", ranked.behind.model.card.detector, *chain(*shares), *source.flags)
 

@@ -200,6 +200,17 @@ def evaluation_in_short(result: SideBySide | PairsHeldOut) -> pl.DataFrame:
     return shown.select(split, "detector", "unit", "bots", "humans", "auc", interval, *wanted)
 
 
+def evaluation_html(result: SideBySide | PairsHeldOut, source: str, notes: Sequence[str] = ()) -> str:
+    """The evaluation as a part of a notebook."""
+    from gamewarden.presentation.evaluation_page import evaluation_fragment
+    from gamewarden.presentation.report import table_fragment
+
+    name = Path(source).name
+    if isinstance(result, PairsHeldOut):
+        return table_fragment(evaluation_in_short(result), f"Pairs held out of {name}", "evaluation", notes)
+    return evaluation_fragment(result, name, notes)
+
+
 def draw_evaluation(evaluated: Evaluated, path: Path) -> None:
     """The ROC curves as a picture.
 

@@ -32,6 +32,7 @@ class Story:
     windows: pl.DataFrame
     prevalence: Prevalence = SUPPOSED
     again: str = ""  # how to get the same self-similarity
+    time_zone: str = "UTC"  # by which its days begin
     caveats: tuple[str, ...] = ()  # what stands beside every word of the model on this source
 
 
@@ -71,7 +72,8 @@ def explain(
     inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
     again = days.again(source, models) if days.model is model else ""
     caveats = (*doubted(models, [model], scores), *said.caveats)
-    return Story(actor, model, scores, model.explain(period), period, inside, prevalence, again, caveats)
+    zone = days.recipe.time_zone or "UTC"
+    return Story(actor, model, scores, model.explain(period), period, inside, prevalence, again, zone, caveats)
 
 
 def _row_story(

@@ -1,6 +1,6 @@
 """What stands on a shelf of models: a row a model, one model's whole card, and who put what into force."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from gamewarden.contracts import Card, Model, Recipe, canonical_json
 from gamewarden.detectors.fusion.scores import Scores
 from gamewarden.errors import GamewardenError, ModelError
 from gamewarden.pipeline.measuring import feature_of
-from gamewarden.presentation.card import card_markdown
+from gamewarden.presentation.card import card_fragment, card_markdown, card_sections
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
 from gamewarden.store.model_registry import Promotion
@@ -58,6 +58,12 @@ class Page:
         """For people."""
         results = None if self.results is None else results_in_short(self.results)
         return card_markdown(self.card, needs=self.needs, standing=self._standing(), results=results)
+
+    def html(self, notes: Sequence[str] = ()) -> str:
+        """For a notebook."""
+        results = None if self.results is None else results_in_short(self.results)
+        parts = card_sections(self.card, needs=self.needs, standing=self._standing(), results=results)
+        return card_fragment(self.card, parts, notes)
 
     def json(self) -> str:
         """For machines."""

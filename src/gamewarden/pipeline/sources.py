@@ -23,6 +23,7 @@ from gamewarden.errors import ReadError
 from gamewarden.readers.files import OneFile
 from gamewarden.readers.logs.lint import Lint, Needs, lint_events
 from gamewarden.readers.logs.lint import lint as lint_file
+from gamewarden.readers.memory import TableInMemory
 from gamewarden.spans import parse_span
 from gamewarden.store.lake import Lake
 from gamewarden.streams import WatchedEvents, WatchedLog, WatchedMessages, WatchedPackets, WatchedRows
@@ -83,6 +84,11 @@ def stream_for(feature: Feature, source: Source, progress: Progress = no_progres
 def given_to(stream: Stream) -> EventStream:
     """A stream as a feature's contract names it; what a feature takes, its `input` says."""
     return cast("EventStream", stream)
+
+
+def in_memory(source: Source) -> bool:
+    """Whether no command could name it."""
+    return isinstance(source, TableInMemory)
 
 
 def lint(source: Source) -> Lint:

@@ -13,7 +13,7 @@ from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.pipeline.measuring import days_like, feature_of, measured, unquestioned
 from gamewarden.pipeline.scoring import load_models
-from gamewarden.pipeline.sources import Table, stream_for
+from gamewarden.pipeline.sources import Table, in_memory, stream_for
 from gamewarden.spans import span_text
 from gamewarden.store import model_registry
 from gamewarden.words import counted
@@ -28,9 +28,12 @@ class Days:
 
     def again(self, source: Source, models: Path) -> str:
         """Over which kinds the self-similarities of a source are, and the command that gives the same numbers."""
+        over = f"Self-similarity is {_over(self.recipe.learned, self.model)}"
+        if in_memory(source):
+            return f"{over}."
         options = self._options(models)
         command = shlex.join(("gamewarden", "measure", "self-similarity", source.name, *options, *source.flags))
-        return f"Self-similarity is {_over(self.recipe.learned, self.model)}; `{command}` gives the same numbers."
+        return f"{over}; `{command}` gives the same numbers."
 
     def _options(self, models: Path) -> tuple[str, ...]:
         if self.model is not None:
