@@ -67,7 +67,7 @@ def message_reading(function: Callable[..., None]) -> Callable[..., None]:
 
 def measure_command(name: str, recipe: type) -> click.Command:
     """The command that measures a feature of client messages, over any number of sources."""
-    from gamewarden.cli.recipes import chosen, options_of
+    from gamewarden.cli.recipes import options_of
 
     @click.command(name, help=recipe.__doc__)
     @_SOURCES
@@ -77,9 +77,8 @@ def measure_command(name: str, recipe: type) -> click.Command:
     def command(*, sources: tuple[Path, ...], reading: "SourceOptions", present: Presentation, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
         from gamewarden import pipeline
 
-        feature = pipeline.feature_recipe(name, chosen(recipe, given), current())
         with progress(f"measuring {name}") as done:
-            told = pipeline.measure(feature, options.opened(sources, reading), done)
+            told = pipeline.measure_named(name, options.opened(sources, reading), given, current(), progress=done)
         say(*told.notes)
         present.table(told.frame)
 
