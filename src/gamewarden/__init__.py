@@ -1,6 +1,50 @@
 """gamewarden finds game bots in online role-playing games and responds to them justly.
 
 The data's path:  readers -> features -> detectors -> verdicts -> response
+
+In a notebook: `import gamewarden as gw`, then `gw.read`, `gw.measure`, `gw.fit`, `gw.score`, `gw.rank`, `gw.explain`
+and `gw.evaluate`; see docs/api.md. They are imported when they are first asked for.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gamewarden.api import (
+        Evaluation,
+        Explanation,
+        Fitted,
+        Ranking,
+        evaluate,
+        explain,
+        fit,
+        measure,
+        rank,
+        read,
+        score,
+    )
+
 __version__ = "0.1.0"
+__all__ = [
+    "Evaluation",
+    "Explanation",
+    "Fitted",
+    "Ranking",
+    "evaluate",
+    "explain",
+    "fit",
+    "measure",
+    "rank",
+    "read",
+    "score",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("gamewarden.api"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -267,6 +267,10 @@ class Source(Protocol):
         """Whether it holds all of its kinds; else it is one of them, and its bytes do not say which."""
 
     @property
+    def nameable(self) -> bool:
+        """Whether a command could name it; a table in memory has no name there."""
+
+    @property
     def flags(self) -> tuple[str, ...]:
         """What the command line needs to read it in the same way, beside its name."""
 

@@ -44,6 +44,11 @@ class PlainSource:
         return True
 
     @property
+    def nameable(self) -> bool:
+        """By its name."""
+        return True
+
+    @property
     def flags(self) -> tuple[str, ...]:
         """None."""
         return ()

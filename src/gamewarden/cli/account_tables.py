@@ -8,14 +8,12 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import progress, say, show_page
-from gamewarden.core.extras import need
 
 
 def fit_account_table(name: str) -> click.Command:
     """The command, with the options of its detector."""
-    from gamewarden import detectors, pipeline
-    from gamewarden.cli.recipes import chosen, options_of
-    from gamewarden.features.account_table.recipe import AccountTable
+    from gamewarden import detectors, pipeline, requests
+    from gamewarden.cli.recipes import options_of
     from gamewarden.readers.options import SourceOptions
 
     detector = detectors.load(name)
@@ -40,16 +38,12 @@ def fit_account_table(name: str) -> click.Command:
     def command(
         *,
         source: Path,
-        positive: str | None,
         to: Path,
         reading: SourceOptions,
         as_json: bool,
         **given: Any,  # noqa: ANN401  the columns, and the options of the recipe
     ) -> None:
-        need(f"fit {name}", "sklearn", "lightgbm")
-        named = {column: given[column] for column in ("actor", "group", "label", "drop", "keep")}
-        hours = {"hours": current().styles.hardcore_hours}
-        asked = pipeline.TableFitOptions(AccountTable(**named), positive, hours | chosen(detector, given))
+        asked = requests.table_named(name, given, current())
         with progress(f"fitting {name}") as done:
             fitted = pipeline.fit_table(asked, options.opened(source, reading), to, progress=done)
         say(*fitted.notes)

@@ -82,17 +82,13 @@ def evaluate(
 
     For each: AUC with its interval, TPR at 1 % and 0.1 % FPR, precision at the share of bots, time to detection.
     """
-    from gamewarden import pipeline
-    from gamewarden.cli.recipes import chosen, refuse_others
+    from gamewarden import pipeline, requests
 
     _need_all(plot, report)
     config = current()
     splitting = {name: given.pop(name) for name in ("group", "folds", "prevalence", "pairs", "splits", "cut")}
     rules = pipeline.Protocol.of(config, name=protocol, **splitting)
-    names = pipeline.detectors_to_try(tried, rules)
-    recipe = pipeline.feature_class_of(names[0])
-    refuse_others(recipe, given)
-    feature = pipeline.feature_recipe(recipe.name, chosen(recipe, given), config, reading.logs.time_zone)
+    feature, names = requests.evaluation_named(tried, rules, given, config, reading.logs.time_zone)
     held, run = options.opened(source, reading), options.run_options(reading)
     with progress("evaluating") as done:
         told = pipeline.evaluate(feature, held, labels, rules, tried=names, run=run, models=models, progress=done)

@@ -76,8 +76,8 @@ def read(
 
 
 def _measure_command(name: str) -> click.Command:
-    from gamewarden import features, pipeline
-    from gamewarden.cli.recipes import chosen, options_of
+    from gamewarden import features, requests
+    from gamewarden.cli.recipes import options_of
 
     recipe = features.load(name)
     if recipe.input == "messages":
@@ -100,13 +100,18 @@ def _measure_command(name: str) -> click.Command:
         detector: str | None = None,
         **given: Any,  # noqa: ANN401  each recipe brings options of its own
     ) -> None:
-        said, model = chosen(recipe, given), None
-        if models is None:
-            feature = pipeline.feature_recipe(name, said, current(), reading.logs.time_zone)
-        else:
-            feature, model = pipeline.recipe_like(name, models, detector, said)
         with progress(f"measuring {name}") as done:
-            told = pipeline.measure_told(feature, options.opened(source, reading), model, done)
+            held = options.opened(source, reading)
+            told = requests.measure_named(
+                name,
+                held,
+                given,
+                current(),
+                time_zone=reading.logs.time_zone,
+                models=models,
+                detector=detector,
+                progress=done,
+            )
         say(*told.notes)
         present.table(told.frame)
 

@@ -42,8 +42,8 @@ def _fit_command(name: str) -> click.Command:
 
 
 def _fit_packets(name: str) -> click.Command:
-    from gamewarden import detectors, pipeline
-    from gamewarden.cli.recipes import chosen, options_of
+    from gamewarden import detectors, pipeline, requests
+    from gamewarden.cli.recipes import options_of
 
     detector = detectors.load(name)
 
@@ -67,8 +67,7 @@ def _fit_packets(name: str) -> click.Command:
         as_json: bool,
         **given: Any,  # noqa: ANN401  each recipe brings options of its own
     ) -> None:
-        need(f"fit {name}", "sklearn")
-        recipe = pipeline.trace_recipe(name, chosen(detector, given))
+        recipe = requests.recipe_named(name, given, current())
         with progress(f"fitting {name}") as done:
             sources = [options.opened(trace, reading) for trace in traces]
             run = options.run_options(reading)
@@ -83,8 +82,8 @@ def _fit_packets(name: str) -> click.Command:
 
 
 def _fit_events(name: str) -> click.Command:
-    from gamewarden import detectors, pipeline
-    from gamewarden.cli.recipes import chosen, options_of
+    from gamewarden import detectors, pipeline, requests
+    from gamewarden.cli.recipes import options_of
 
     detector = detectors.load(name)
     feature = pipeline.feature_class_of(name)
@@ -98,10 +97,7 @@ def _fit_events(name: str) -> click.Command:
     @options.reading
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
     def command(*, source: Path, labels: Path, to: Path, reading: "SourceOptions", as_json: bool, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
-        need(f"fit {name}", "sklearn")
-        seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading.logs.time_zone)
-        asked = pipeline.detector_recipe(name, seen, chosen(detector, given))
-        recipe = asked.with_styles(pipeline.styles_of(current()))
+        recipe = requests.recipe_named(name, given, current(), reading.logs.time_zone)
         with progress(f"fitting {name}") as done:
             run = options.run_options(reading)
             fitted = pipeline.fit(recipe, options.opened(source, reading), labels, to, run=run, progress=done)

@@ -241,14 +241,9 @@ def table(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _reading(mapping: str | None, time_zone: str | None, max_bad_share: float | None) -> "SourceOptions":
-    from gamewarden.notices import now
-    from gamewarden.readers.logs.plausible import Plausible
-    from gamewarden.readers.options import LogOptions, SourceOptions
+    from gamewarden.requests import reading_of
 
-    config = current()
-    share = config.read.max_bad_share if max_bad_share is None else max_bad_share
-    zone = time_zone or config.read.time_zone or None
-    return SourceOptions(LogOptions(mapping, zone, share, plausible=Plausible.of(config.read, now())))
+    return reading_of(current(), mapping, time_zone, max_bad_share)
 
 
 def with_ports(reading: "SourceOptions", server_ports: tuple[int, ...]) -> "SourceOptions":
@@ -265,6 +260,6 @@ def opened(place: Path | Sequence[Path], reading: "SourceOptions", reader: str |
 
 def run_options(reading: "SourceOptions") -> "RunOptions":
     """What this run goes by, as its options and warden.toml say."""
-    from gamewarden.pipeline import RunOptions, limits_of
+    from gamewarden.requests import run_of
 
-    return RunOptions(reading.logs.time_zone, limits_of(current()))
+    return run_of(current(), reading)

@@ -67,7 +67,7 @@ def message_reading(function: Callable[..., None]) -> Callable[..., None]:
 
 def measure_command(name: str, recipe: type) -> click.Command:
     """The command that measures a feature of client messages, over any number of sources."""
-    from gamewarden.cli.recipes import chosen, options_of
+    from gamewarden.cli.recipes import options_of
 
     @click.command(name, help=recipe.__doc__)
     @_SOURCES
@@ -75,11 +75,10 @@ def measure_command(name: str, recipe: type) -> click.Command:
     @message_reading
     @options.table
     def command(*, sources: tuple[Path, ...], reading: "SourceOptions", present: Presentation, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
-        from gamewarden import pipeline
+        from gamewarden import requests
 
-        feature = pipeline.feature_recipe(name, chosen(recipe, given), current())
         with progress(f"measuring {name}") as done:
-            told = pipeline.measure(feature, options.opened(sources, reading), done)
+            told = requests.measure_named(name, options.opened(sources, reading), given, current(), progress=done)
         say(*told.notes)
         present.table(told.frame)
 

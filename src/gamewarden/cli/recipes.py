@@ -9,7 +9,6 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import click
 
 from gamewarden.cli.options import Decorator, Kinds, Span, TreeName, Zone, together
-from gamewarden.errors import ConfigError
 
 # How a field is written on the command line, by its metadata "as".
 _WRITTEN: Mapping[str, click.ParamType[Any]] = {
@@ -26,25 +25,6 @@ def options_of(recipe: type) -> Decorator:
     types = get_type_hints(recipe)
     fields = [field for field in dataclasses.fields(recipe) if "says" in field.metadata]
     return together(*(_option(field, types[field.name]) for field in fields))
-
-
-def chosen(recipe: type, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The recipe's fields among `given` that the command line really set."""
-    names = {field.name for field in dataclasses.fields(recipe)}
-    return {name: value for name, value in given.items() if name in names and value is not None}
-
-
-def refuse_others(recipe: type, given: Mapping[str, Any]) -> None:
-    """Stop over an option that another recipe has and this one does not.
-
-    Raises:
-        ConfigError: there is one.
-    """
-    names = {field.name for field in dataclasses.fields(recipe)}
-    others = sorted(name for name, value in given.items() if value is not None and name not in names)
-    if others:
-        flags = ", ".join("--" + name.replace("_", "-") for name in others)
-        raise ConfigError(f"{getattr(recipe, 'name', recipe.__name__)} does not take {flags}; leave it out")
 
 
 def _option(field: dataclasses.Field[Any], hint: Any) -> Decorator:  # noqa: ANN401  a type hint has no one type

@@ -8,7 +8,6 @@ import click
 from gamewarden.cli import options, ragnarok
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, show_page
-from gamewarden.core.extras import need
 
 if TYPE_CHECKING:
     from gamewarden.readers.options import SourceOptions
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 
 def fit_command(name: str) -> click.Command:
     """The command that trains this detector of sessions."""
-    from gamewarden import detectors, pipeline
-    from gamewarden.cli.recipes import chosen, options_of
+    from gamewarden import detectors, pipeline, requests
+    from gamewarden.cli.recipes import options_of
 
     detector = detectors.load(name)
     feature = pipeline.feature_class_of(name)
@@ -47,9 +46,7 @@ def fit_command(name: str) -> click.Command:
         as_json: bool,
         **given: Any,  # noqa: ANN401  each recipe brings options of its own
     ) -> None:
-        need(f"fit {name}", "sklearn")
-        seen = pipeline.feature_recipe(feature.name, chosen(feature, given), current(), reading.logs.time_zone)
-        recipe = pipeline.detector_recipe(name, seen, chosen(detector, given))
+        recipe = requests.recipe_named(name, given, current(), reading.logs.time_zone)
         with progress(f"fitting {name}") as done:
             held, run = options.opened(sources, reading), options.run_options(reading)
             told = pipeline.fit_sessions(recipe, held, labels, to, run=run, prevalence=prevalence, progress=done)

@@ -19,6 +19,7 @@ from gamewarden.pipeline.evaluating import (
     detectors_to_try,
     draw_evaluation,
     evaluate,
+    evaluation_html,
     report_evaluation,
 )
 from gamewarden.pipeline.fitting import (
@@ -106,6 +107,7 @@ __all__ = [
     "draw_evaluation",
     "draw_story",
     "evaluate",
+    "evaluation_html",
     "evaluation_in_short",
     "explain",
     "feature_class_of",

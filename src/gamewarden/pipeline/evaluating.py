@@ -24,7 +24,8 @@ from gamewarden.learning.label_sources import without_model_made
 from gamewarden.pipeline.fitting import detector_recipe
 from gamewarden.pipeline.measuring import USUAL, RunOptions, measured, rows_to_judge
 from gamewarden.pipeline.models import models_in_force
-from gamewarden.readers.logs.operator_tables import Labels, read_labels, read_scores
+from gamewarden.presentation.evaluation_table import evaluation_in_short
+from gamewarden.readers.logs.operator_tables import Labels, OwnTable, named, read_labels, read_scores
 from gamewarden.store.models import stored
 from gamewarden.store.results import save_results
 from gamewarden.streams import WatchedEvents, within, without
@@ -138,7 +139,7 @@ def detectors_to_try(names: Sequence[str], protocol: Protocol) -> tuple[str, ...
 def evaluate(
     feature: Feature,
     source: Source,
-    labels: Path,
+    labels: OwnTable,
     protocol: Protocol,
     *,
     tried: Sequence[str] = (),
@@ -149,9 +150,8 @@ def evaluate(
     """Try detectors that see this feature on those they have not seen, and keep the results beside their models."""
     told = read_labels(labels, run.time_zone)
     if protocol.group is not None and protocol.group not in told.frame.columns:
-        raise ConfigError(
-            f"{labels}: has no column {protocol.group!r} to group by; it has {', '.join(told.frame.columns)}"
-        )
+        whose, there = named(labels, "labels"), ", ".join(told.frame.columns)
+        raise ConfigError(f"{whose}: has no column {protocol.group!r} to group by; it has {there}")
     seeing = [
         detector_recipe(name, feature, {}).on_clock(run.time_zone)
         for name in detectors.of_feature(feature.name)
@@ -188,6 +188,17 @@ def _pairs_held_out(
     return leave_pair_out(seeing, measured, grouped, most=protocol.pairs)
 
 
+def evaluation_html(result: SideBySide | PairsHeldOut, source: str, notes: Sequence[str] = ()) -> str:
+    """The evaluation as a part of a notebook."""
+    from gamewarden.presentation.evaluation_page import evaluation_fragment
+    from gamewarden.presentation.report import table_fragment
+
+    name = Path(source).name
+    if isinstance(result, PairsHeldOut):
+        return table_fragment(evaluation_in_short(result), f"Pairs held out of {name}", "evaluation", notes)
+    return evaluation_fragment(result, name, notes)
+
+
 def draw_evaluation(evaluated: Evaluated, path: Path) -> None:
     """The ROC curves as a picture.
 
@@ -201,7 +212,7 @@ def draw_evaluation(evaluated: Evaluated, path: Path) -> None:
     plot_roc(evaluated.result.scores, path)
 
 
-def report_evaluation(evaluated: Evaluated, source: Source, labels: Path, path: Path) -> None:
+def report_evaluation(evaluated: Evaluated, source: Source, labels: OwnTable, path: Path) -> None:
     """All of it as one page that a manager can read and that opens without a network.
 
     Raises:
@@ -213,7 +224,7 @@ def report_evaluation(evaluated: Evaluated, source: Source, labels: Path, path: 
 
     if isinstance(evaluated.result, PairsHeldOut):
         raise ConfigError("evaluate: leave-pair-out has no report of its own; leave --report out, or --protocol folds")
-    write_text(path, evaluation_page(evaluated.result, Path(source.name).name, labels.name))
+    write_text(path, evaluation_page(evaluated.result, Path(source.name).name, named(labels, "labels").name))
 
 
 @dataclass(frozen=True)

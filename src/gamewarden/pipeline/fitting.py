@@ -34,7 +34,7 @@ from gamewarden.pipeline.measuring import (
 from gamewarden.pipeline.models import load_models, models_for
 from gamewarden.pipeline.scoring import hear
 from gamewarden.readers.label_folders import LABEL_FOLDERS, folder_labels, in_label_folder
-from gamewarden.readers.logs.operator_tables import read_labels
+from gamewarden.readers.logs.operator_tables import OwnTable, read_labels
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
 from gamewarden.streams import WatchedRows
@@ -68,7 +68,7 @@ def trace_recipe(name: str, options: Mapping[str, Any]) -> Detector:
 def fit(
     detector: Detector,
     source: Source,
-    labels: Path,
+    labels: OwnTable,
     to: Path,
     *,
     run: RunOptions = USUAL,
@@ -86,7 +86,7 @@ def fit(
 def fit_traces(
     detector: Detector,
     traces: Sequence[Source],
-    labels: Path,
+    labels: OwnTable,
     to: Path,
     *,
     run: RunOptions = USUAL,
@@ -143,7 +143,7 @@ def fit_table(asked: TableFitOptions, source: Source, to: Path, *, progress: Pro
 
 def fit_fusion(
     source: Source,
-    labels: Path,
+    labels: OwnTable,
     models: Path,
     to: Path,
     *,
@@ -213,7 +213,7 @@ class FittedSessions:
 def fit_sessions(
     detector: Detector,
     source: Source,
-    labels: Path | None,
+    labels: OwnTable | None,
     to: Path,
     *,
     run: RunOptions = USUAL,
@@ -241,7 +241,7 @@ def fit_sessions(
     return FittedSessions(kept(model, to, notes), _unknown(model, gathered.rows, known, prevalence))
 
 
-def _labels(rows: pl.DataFrame, labels: Path | None, time_zone: str | None) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _labels(rows: pl.DataFrame, labels: OwnTable | None, time_zone: str | None) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Of the table that was named; otherwise of the folders, each label for its own session alone."""
     if labels is not None:
         told = read_labels(labels, time_zone)

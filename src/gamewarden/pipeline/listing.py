@@ -21,7 +21,7 @@ from gamewarden.pipeline.scoring import ask, doubted, other_voices
 from gamewarden.presentation.rank_cards import MOST_CARDS, drawn_of, highest_periods, sentences_of
 from gamewarden.presentation.rank_page import AccountCard, RankPage
 from gamewarden.presentation.ranking import Behind, Ranked, in_common, why_nobody
-from gamewarden.readers.logs.operator_tables import read_profiles
+from gamewarden.readers.logs.operator_tables import OwnTable, read_profiles
 from gamewarden.streams import WatchedEvents, WatchedRows, only
 from gamewarden.tables import FEATURES, SCORES, FrameRows, Table
 from gamewarden.verdicts.chunks import Patience, with_time_to_detection
@@ -41,7 +41,7 @@ class RankOptions:
     probability: float
     top: int
     detector: str | None = None
-    profiles: Path | None = None
+    profiles: OwnTable | None = None
     filters: tuple[Filter, ...] = field(default=())
     patience: Patience = field(default=Patience())
     prevalence: Prevalence = field(default=SUPPOSED)
@@ -55,7 +55,7 @@ class RankOptions:
         probability: float | None = None,
         top: int | None = None,
         detector: str | None = None,
-        profiles: Path | None = None,
+        profiles: OwnTable | None = None,
         self_similarity: str | None = None,
         level: str | None = None,
         zones: Sequence[str] = (),
@@ -166,6 +166,8 @@ def rank_cards(ranked: Ranked, source: Source, models: Path, progress: Progress 
 
 
 def _explain_options(ranked: Ranked, models: Path, source: Source) -> tuple[str, ...]:
+    if not source.nameable:
+        return ()
     shares = (("--prevalence", f"{share:g}") for share in ranked.frame["prevalence"].head(1))
     return ("--models", str(models), "--detector", ranked.behind.model.card.detector, *chain(*shares), *source.flags)
 
@@ -182,6 +184,7 @@ class Explanation:
     windows: pl.DataFrame
     prevalence: Prevalence = SUPPOSED
     again: str = ""  # how to get the same self-similarity
+    time_zone: str = "UTC"  # by which its days begin
     caveats: tuple[str, ...] = ()  # what stands beside every word of the model on this source
 
 
@@ -221,7 +224,8 @@ def explain(
     inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
     again = days.again(source, models) if days.model is model else ""
     caveats = (*doubted(models, [model], scores), *said.caveats)
-    return Explanation(actor, model, scores, model.explain(period), period, inside, prevalence, again, caveats)
+    zone = days.recipe.time_zone or "UTC"
+    return Explanation(actor, model, scores, model.explain(period), period, inside, prevalence, again, zone, caveats)
 
 
 def _row_story(

@@ -1,6 +1,6 @@
 """The evaluation as one HTML page for people: findings first, then every split side by side, then what it rests on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from gamewarden.evaluation.compare_splits import Part, SideBySide
 from gamewarden.evaluation.split_schemes import FAMILY, SAYS
 from gamewarden.presentation import report_plots
 from gamewarden.presentation.findings import DOES_NOT_SHOW, best_detector, headlines, is_synthetic
-from gamewarden.presentation.pages import Figure, figure, page, table_view
+from gamewarden.presentation.pages import Figure, figure, fragment, page, table_view
 
 _HEAD = (
     *("detector", "bots", "people", "caught at 1 %", "95 %", "at 0.1 %", "precision", "AUC", "95 %"),
@@ -70,6 +70,23 @@ def evaluation_page(result: SideBySide, source: str, labels: str) -> str:
         missed=table_view(_missed(result.missed)) if result.missed.height else None,
         does_not_show=DOES_NOT_SHOW,
         notes=result.notes,
+    )
+
+
+def evaluation_fragment(result: SideBySide, source: str, notes: Sequence[str]) -> str:
+    """What it found and every split side by side, as a part of a notebook."""
+    best = best_detector(result)
+    return fragment(
+        "evaluation_short.html",
+        kind="evaluation",
+        title=f"How good are the detectors on {source}?" if source else "How good are the detectors?",
+        synthetic=is_synthetic(result),
+        findings=list(headlines(result)),
+        warnings=result.warnings,
+        head=_HEAD,
+        prevalence=f"{100 * result.summary['prevalence'][0]:.1f} %",
+        splits=[_split(result, part, best) for part in result.parts],
+        notes=notes,
     )
 
 

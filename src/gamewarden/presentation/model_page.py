@@ -1,13 +1,13 @@
 """All there is to say of a model, and a shelf of them in short."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import polars as pl
 
 from gamewarden.contracts import Card, canonical_json
-from gamewarden.presentation.card import card_markdown
+from gamewarden.presentation.card import card_fragment, card_markdown, card_sections
 from gamewarden.store.model_registry import Promotion
 from gamewarden.store.results import results_in_short
 
@@ -26,6 +26,12 @@ class Page:
         """For people."""
         results = None if self.results is None else results_in_short(self.results)
         return card_markdown(self.card, needs=self.needs, standing=self._standing(), results=results)
+
+    def html(self, notes: Sequence[str] = ()) -> str:
+        """For a notebook."""
+        results = None if self.results is None else results_in_short(self.results)
+        parts = card_sections(self.card, needs=self.needs, standing=self._standing(), results=results)
+        return card_fragment(self.card, parts, notes)
 
     def json(self) -> str:
         """For machines."""

@@ -3,6 +3,7 @@
 Whatever a template shows goes through `core.outside.visible` and is escaped; only pictures drawn here are markup.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -78,7 +79,12 @@ class TableView:
 
 def page(template: str, **values: Any) -> str:  # noqa: ANN401  each template has values of its own
     """A page from its template; a value that it lacks is an error."""
-    return _environment().get_template(template).render(**values) + "\n"
+    return _environment().get_template(template).render(inside=False, style=_style(), **values) + "\n"
+
+
+def fragment(template: str, **values: Any) -> str:  # noqa: ANN401  as of `page`
+    """The same as a part of somebody else's page, such as a notebook: its style reaches no further than itself."""
+    return _environment().get_template(template).render(inside=True, style=_style_inside(), **values) + "\n"
 
 
 def table_view(frame: pl.DataFrame, name: str = "") -> TableView:
@@ -104,6 +110,17 @@ def _cell(name: str, value: object) -> Cell:
     text = cell_text(name, value, _DECIMALS)
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     return Cell(text, "number" if numeric else "long" if len(text) > _LONG else "short")
+
+
+@lru_cache
+def _style() -> Markup:
+    return Markup(_environment().get_template("style.css").render())  # noqa: S704  a file of ours
+
+
+@lru_cache
+def _style_inside() -> Markup:
+    """The style for rules that are nested: what is said of the page is said of the part."""
+    return Markup(re.sub(r":root|\bbody\b", "&", _style()))  # noqa: S704  a file of ours
 
 
 @lru_cache

@@ -13,7 +13,7 @@ import polars as pl
 from gamewarden.contracts import Card
 from gamewarden.core.text import counted
 from gamewarden.presentation.cells import UNKNOWN, cell_text
-from gamewarden.presentation.pages import page
+from gamewarden.presentation.pages import fragment, page
 from gamewarden.presentation.story import probability_text, rarity
 
 _NUMBERS = {
@@ -71,26 +71,33 @@ class RankPage:
     cards: tuple[AccountCard, ...]
     model: Card
     source: str
-    explain: tuple[str, ...]  # the options with which `explain` says the same of one account
+    explain: tuple[str, ...]  # the options with which `explain` says the same of one account; none: it has no place
     notes: tuple[str, ...]
     hidden: int = 0  # accounts of the list that have no card
 
 
 def rank_page(shown: RankPage) -> str:
     """The whole page; everything that comes from data is escaped."""
-    top = _ROOM * max(_heights(shown.cards), default=1.0)
-    return page(
-        "rank.html",
-        kind="accounts to look at",
-        title=f"{counted(len(shown.cards), 'account')} to look at in {shown.source}",
-        model=shown.model.id,
-        notes=shown.notes,
-        hidden=shown.hidden,
-        cards=[_card(shown, number, card, top) for number, card in enumerate(shown.cards, 1)],
-        frame={"left": _LEFT, "right": _RIGHT, "top": _TOP, "bottom": _BOTTOM},
-        highest=f"{top / _ROOM:.3f}",
-        highest_at=f"{_up(top / _ROOM, top):.1f}",
-    )
+    return page("rank.html", **_values(shown))
+
+
+def rank_fragment(shown: RankPage) -> str:
+    """The same as a part of a notebook, the cards folded."""
+    return fragment("rank.html", **_values(shown))
+
+
+def _values(shown: RankPage) -> dict[str, Any]:
+    series = [card.series for card in shown.cards if card.series is not None]
+    top = _ROOM * max(_heights(series), default=1.0)
+    where = f" in {shown.source}" if shown.explain else ""
+    return {
+        "kind": "accounts to look at",
+        "title": f"{counted(len(shown.cards), 'account')} to look at{where}",
+        "model": shown.model.id,
+        "notes": shown.notes,
+        "hidden": shown.hidden,
+        "cards": [_card(shown, number, card, top) for number, card in enumerate(shown.cards, 1)],
+    }
 
 
 def one_in(fpr: float | None) -> str:
@@ -116,12 +123,22 @@ def _card(shown: RankPage, number: int, card: AccountCard, top: float) -> dict[s
         "numbers": numbers,
         "speaks_for": card.speaks_for,
         "speaks_against": card.speaks_against,
-        "command": shlex.join(command),
-        "picture": None if card.series is None else _picture(card.series, top),
+        "command": shlex.join(command) if shown.explain else "",
+        "picture": None if card.series is None else picture_of(card.series, top),
     }
 
 
-def _picture(series: Series, top: float) -> dict[str, Any]:
+def picture_alone(series: Series) -> dict[str, Any]:
+    """What a template needs to draw the windows of one account beside nobody's."""
+    drawn = series.windows["cosine"]
+    windows = {"filled": int((drawn > 0).sum()), "empty": int((drawn == 0).sum())}
+    return picture_of(series, _ROOM * (max(_heights([series]), default=0.0) or 1.0)) | {
+        "caption": f"{_what(series, **windows)} A flat line is a routine, ups and downs are not."
+    }
+
+
+def picture_of(series: Series, top: float) -> dict[str, Any]:
+    """What a template needs to draw the windows of an account, up to the height `top`."""
     drawn = series.windows.sort("since")
     filled = drawn.filter(pl.col("cosine") > 0)
     span = (series.until - series.since).total_seconds()
@@ -137,14 +154,15 @@ def _picture(series: Series, top: float) -> dict[str, Any]:
         if band is None
         else {"high": _up(band.high, top), "low": _up(band.low, top), "middle": _up(band.middle, top)},
         "caption": caption(series, filled.height, len(empty)),
+        "frame": {"left": _LEFT, "right": _RIGHT, "top": _TOP, "bottom": _BOTTOM},
+        "highest": f"{top / _ROOM:.3f}",
+        "highest_at": f"{_up(top / _ROOM, top):.1f}",
     }
 
 
 def caption(series: Series, filled: int, empty: int) -> str:
     """What a picture shows, and who is in its band."""
-    day = series.since.astimezone(ZoneInfo(series.time_zone)).strftime("%Y-%m-%d")
-    quiet = f", {empty:,} empty ones as ticks below" if empty else ""
-    line = f"{day}, the period that scores highest: {filled:,} {series.window}s, how varied each was (cosine){quiet}."
+    line = _what(series, filled, empty)
     style = f" of the same style of play ({series.style})" if series.style else ""
     band = series.band
     if band is None:
@@ -153,6 +171,12 @@ def caption(series: Series, filled: int, empty: int) -> str:
         f"{line} Band: 80 % of the {series.window}s of {band.accounts} accounts in this source{style} that the model "
         "calls human, each in its own highest period; their median is dashed. Nobody has said that they are people."
     )
+
+
+def _what(series: Series, filled: int, empty: int) -> str:
+    day = series.since.astimezone(ZoneInfo(series.time_zone)).strftime("%Y-%m-%d")
+    quiet = f", {empty:,} empty ones as ticks below" if empty else ""
+    return f"{day}, the period that scores highest: {filled:,} {series.window}s, how varied each was (cosine){quiet}."
 
 
 def _line(places: Sequence[tuple[float, float]], step: float, top: float) -> Iterator[str]:
@@ -173,11 +197,10 @@ def _ticks(series: Series) -> list[dict[str, Any]]:
     return [{"at": _across(at, series.since, span), "says": says} for at, says in told]
 
 
-def _heights(cards: Sequence[AccountCard]) -> Iterator[float]:
-    for card in cards:
-        if card.series is not None:
-            yield from card.series.windows["cosine"]
-            yield 0.0 if card.series.band is None else card.series.band.high
+def _heights(drawn: Sequence[Series]) -> Iterator[float]:
+    for series in drawn:
+        yield from series.windows["cosine"]
+        yield 0.0 if series.band is None else series.band.high
 
 
 def _across(at: datetime, since: datetime, span: float) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from gamewarden.presentation.pages import page, table_view
+from gamewarden.presentation.pages import fragment, page, table_view
 
 
 def html_page(
@@ -22,3 +22,9 @@ def html_page(
         pictures=[{"name": path.stem, "data": b64encode(path.read_bytes()).decode()} for path in pictures],
         wide=False,
     )
+
+
+def table_fragment(frame: pl.DataFrame, title: str, kind: str, notes: Sequence[str]) -> str:
+    """A table and its notes as a part of a notebook."""
+    shown = [table_view(frame)]
+    return fragment("report.html", kind=kind, title=title, notes=notes, tables=shown, pictures=(), wide=False)

@@ -1,6 +1,7 @@
 """One actor's case in sentences a game master understands."""
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gamewarden.contracts import Card, Model
@@ -23,6 +24,26 @@ _SIGNS = {"bot": "+", "human": "−", "": "·"}
 _FACTS = 6  # of each side
 _WHOLE = 0.9  # of a period: below, that is why it was not judged
 _PERIODS = 10  # the last ones are shown; all stand in `score`
+
+
+@dataclass(frozen=True)
+class Topic:
+    """Which way a topic points, and its facts, each with a mark."""
+
+    head: str
+    facts: tuple[tuple[str, str], ...]
+
+    def text(self) -> str:
+        """A paragraph."""
+        return "\n".join([self.head, *(f"  {mark} {visible(says)}" for mark, says in self.facts)])
+
+
+@dataclass(frozen=True)
+class Topics:
+    """All of them, and what has to be said of the marks."""
+
+    topics: tuple[Topic, ...] = ()
+    footnote: str = ""
 
 
 class Case(Protocol):
@@ -60,6 +81,14 @@ class Case(Protocol):
     def again(self) -> str:
         """How to get the same numbers."""
 
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What stands beside every word of the model on this source."""
+
+    @property
+    def time_zone(self) -> str:
+        """By which its days begin."""
+
 
 def explanation_text(story: Case, width: int | None = None) -> str:
     """The whole case: the judgement, what speaks for and against, and what the windows look like.
@@ -67,19 +96,20 @@ def explanation_text(story: Case, width: int | None = None) -> str:
     The picture of the windows fits a terminal of `width` columns; sentences are for whoever shows them to wrap.
     """
     judged = story.scores["probability"].drop_nulls().len() > 0
-    told = _sides(story.evidence) if story.model.feature.name in _BY_SIDE else _reasons(story.evidence)
-    reasons = told if judged else []
+    reasons = topics_of(story) if judged else Topics()
     parts = [
-        _judgement(story),
+        judgement(story),
         _periods(story),
-        *reasons,
+        *(topic.text() for topic in reasons.topics),
+        reasons.footnote,
         _windows(story, min(_WIDTH, (width or _WIDTH + 2) - 2)),
         story.again,
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _judgement(story: Case) -> str:
+def judgement(story: Case) -> str:
+    """Who it is about, how it scores, and what that means."""
     import polars as pl
 
     best = story.scores.sort("probability", "since", descending=[True, True], nulls_last=True).row(0, named=True)
@@ -144,7 +174,13 @@ def _periods(story: Case) -> str:
     return "\n".join([*lines, *([f"  … and {hidden:,} earlier ones"] if hidden > 0 else [])])
 
 
-def _reasons(evidence: "pl.DataFrame") -> list[str]:
+def topics_of(story: Case) -> Topics:
+    """What speaks for and against, topic by topic."""
+    by_side = story.model.feature.name in _BY_SIDE
+    return _sides(story.evidence) if by_side else _reasons(story.evidence)
+
+
+def _reasons(evidence: "pl.DataFrame") -> Topics:
     """One paragraph a topic, the heaviest first: which way it points and how strongly, then its facts."""
     topics: dict[str, list[dict[str, Any]]] = {}
     for row in evidence.iter_rows(named=True):
@@ -152,12 +188,16 @@ def _reasons(evidence: "pl.DataFrame") -> list[str]:
     weights = {topic: sum(row["weight"] or 0.0 for row in rows) for topic, rows in topics.items()}
     heaviest = sorted(topics, key=lambda topic: -abs(weights[topic]))
     told = [
-        "\n".join([f"{topic}: {_points(weights[topic], topics[topic])}", *_facts(topics[topic])]) for topic in heaviest
+        Topic(
+            f"{topic}: {_points(weights[topic], topics[topic])}",
+            tuple((_SIGNS[_side(row)], row["says"]) for row in topics[topic]),
+        )
+        for topic in heaviest
     ]
-    return [*told, _FOOTNOTE if evidence["alone"].null_count() == evidence.height else _MARKS]
+    return Topics(tuple(told), _FOOTNOTE if evidence["alone"].null_count() == evidence.height else _MARKS)
 
 
-def _sides(evidence: "pl.DataFrame") -> list[str]:
+def _sides(evidence: "pl.DataFrame") -> Topics:
     """An operator's own columns know no topics: what speaks for a bot, then for a human, then what cannot be true."""
     import polars as pl
 
@@ -165,20 +205,20 @@ def _sides(evidence: "pl.DataFrame") -> list[str]:
         "Speaks for a bot": evidence.filter(pl.col("weight") >= _SAYS_LITTLE),
         "Speaks for a human": evidence.filter(pl.col("weight") <= -_SAYS_LITTLE),
     }
-    parts = [
-        "\n".join([title, *map(_fact_with_marks, rows.head(_FACTS).iter_rows(named=True))])
+    told = [
+        Topic(title, tuple(map(_fact_with_marks, rows.head(_FACTS).iter_rows(named=True))))
         for title, rows in sides.items()
         if rows.height
     ]
     quiet = evidence.filter(pl.col("weight").abs() < _SAYS_LITTLE)
-    wrong = [f"  · {visible(says)}" for says in quiet["says"] if " cannot be true: " in says]
+    wrong = tuple(("·", says) for says in quiet["says"] if " cannot be true: " in says)
     more = sum(max(0, rows.height - _FACTS) for rows in sides.values()) + quiet.height - len(wrong)
-    parts += ["\n".join(["Not trusted", *wrong])] if wrong else []
-    return [*parts, f"{more} further numbers say little; --json lists them all."] if more else parts
+    told += [Topic("Not trusted", wrong)] if wrong else []
+    return Topics(tuple(told), f"{more} further numbers say little; --json lists them all." if more else "")
 
 
-def _fact_with_marks(row: dict[str, Any]) -> str:
-    return f"  {'●' * max(1, min(5, round(2 * abs(row['weight'])))):<5} {visible(row['says'])}"
+def _fact_with_marks(row: dict[str, Any]) -> tuple[str, str]:
+    return f"{'●' * max(1, min(5, round(2 * abs(row['weight'])))):<5}", row["says"]
 
 
 def _points(weight: float, rows: list[dict[str, Any]]) -> str:
@@ -200,10 +240,6 @@ def _side(row: dict[str, Any]) -> str:
     """Whose number it rather is, taken alone."""
     alone = row["alone"] or 0.0
     return "" if abs(alone) < _SAYS_LITTLE else "bot" if alone > 0 else "human"
-
-
-def _facts(rows: list[dict[str, Any]]) -> list[str]:
-    return [f"  {_SIGNS[_side(row)]} {visible(row['says'])}" for row in rows]
 
 
 def _windows(story: Case, width: int) -> str:

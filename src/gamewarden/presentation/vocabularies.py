@@ -20,9 +20,12 @@ class Days:
 
     def again(self, source: Source, models: Path) -> str:
         """Over which kinds the self-similarities of a source are, and the command that gives the same numbers."""
+        over = f"Self-similarity is {_over(self.recipe.learned, self.model)}"
+        if not source.nameable:
+            return f"{over}."
         options = self._options(models)
         command = shlex.join(("gamewarden", "measure", "self-similarity", source.name, *options, *source.flags))
-        return f"Self-similarity is {_over(self.recipe.learned, self.model)}; `{command}` gives the same numbers."
+        return f"{over}; `{command}` gives the same numbers."
 
     def _options(self, models: Path) -> tuple[str, ...]:
         if self.model is not None:

@@ -35,6 +35,7 @@ class OneFile:
     """A file that may be read as anything; whoever tries what it is not is told so by that reader."""
 
     sure: bool = True
+    nameable: bool = True
 
     def __init__(self, locator: Locator, options: SourceOptions) -> None:
         self.path = path_of(locator)

@@ -45,6 +45,7 @@ class TableInMemory(PlainSource):
     """A table of Polars, pandas, Arrow or whoever else hands over Arrow columns."""
 
     sure = False
+    nameable = False
     is_a = "is a table in memory"
 
     def __init__(self, locator: Locator, options: SourceOptions) -> None:

@@ -1,15 +1,18 @@
 """The small tables beside a log: labels, profiles, and the list of kinds a game has."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import polars as pl
+import pyarrow as pa
 
 from gamewarden.core.spreadsheets import restored
 from gamewarden.core.text import counted
 from gamewarden.errors import ReadError
 from gamewarden.learning.label_sources import resolve, without_model_made
+from gamewarden.readers import ArrowTable
 from gamewarden.readers.compression import Unpacked
 from gamewarden.readers.logs import delimited, jsonlines
 from gamewarden.readers.logs.columns import foreign, frame_of
@@ -27,6 +30,7 @@ _SCORED = Schema(
     may_be_null=("since", "until"),  # scores of an operator's own table have no period
     open=True,
 )
+OwnTable: TypeAlias = Path | ArrowTable  # where it stands, or the table itself
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _NUMBER = r"^[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$"  # an id such as 007 stays text
 
@@ -39,16 +43,19 @@ class Labels:
     notes: tuple[str, ...]
 
 
-def read_labels(path: Path, time_zone: str | None = None) -> Labels:
+def read_labels(place: OwnTable, time_zone: str | None = None) -> Labels:
     """Who is a bot and who is not: `actor,bot`, and optionally `character,since,until,source,votes,group,at`.
+
+    From a file, or from a table in memory, which is checked like one.
 
     A row that is there twice counts once. An actor who is called both at the same time is left out and named, unless
     one is a ban and the other the appeal against it, or one was made by a model.
 
     Raises:
-        ReadError: the file is no table, a column is missing, or a value is none we know.
+        ReadError: it is no table, a column is missing, or a value is none we know.
     """
-    text, undone = _read_own(path, LABELS)
+    path = named(place, "labels")
+    text, undone = _read_own(place, LABELS, path)
     frame = check(_typed(text, LABELS, TimeReader(time_zone=time_zone), path), LABELS, str(path))
     once = frame.unique(maintain_order=True)
     torn = _torn(without_model_made(resolve(once).frame).frame)
@@ -60,13 +67,14 @@ def read_labels(path: Path, time_zone: str | None = None) -> Labels:
     return Labels(once.filter(~pl.col("actor").is_in(torn)), tuple(notes))
 
 
-def read_profiles(path: Path, time_zone: str | None = None) -> pl.DataFrame:
+def read_profiles(place: OwnTable, time_zone: str | None = None) -> pl.DataFrame:
     """PROFILES: what the operator knows of an account, one row each; further columns are kept, numbers as numbers.
 
     Raises:
-        ReadError: the file is no table, `actor` is missing, twice or empty, or a value does not fit its column.
+        ReadError: it is no table, `actor` is missing, twice or empty, or a value does not fit its column.
     """
-    text, _ = _read_own(path, PROFILES)
+    path = named(place, "profiles")
+    text, _ = _read_own(place, PROFILES, path)
     frame = check(_typed(text, PROFILES, TimeReader(time_zone=time_zone), path), PROFILES, str(path))
     twice = frame.filter(pl.col("actor").is_duplicated())["actor"]
     if len(twice):
@@ -80,7 +88,7 @@ def read_scores(path: Path, time_zone: str | None = None) -> pl.DataFrame:
     Raises:
         ReadError: the file is no table, a column is missing, or a value does not fit its column.
     """
-    text, _ = _read_own(path, _SCORED)
+    text, _ = _read_own(path, _SCORED, path)
     return check(_typed(text, _SCORED, TimeReader(time_zone=time_zone), path), _SCORED, str(path))
 
 
@@ -116,10 +124,7 @@ def read_table(path: Path, layout: Layout = PLAIN, times: Collection[str] = ()) 
     """
     path = Path(path)
     shape = peek(path, layout=layout)
-    if not shape.names or len(set(shape.names)) < len(shape.names) or "" in shape.names:
-        raise ReadError(f"{path}: two columns have the same name, or one has none")
-    if nul := next((name for name in shape.names if "\0" in name), None):
-        raise ReadError(f"{path}: the column {nul!r} has a NUL in its name; call it something else")
+    _refuse_names(shape.names, path)
     if shape.format == "parquet":
         return _parquet(path, times)
     tally = Tally(str(path), 0.0)
@@ -134,11 +139,17 @@ def read_table(path: Path, layout: Layout = PLAIN, times: Collection[str] = ()) 
     return pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(shape.names, pl.String))
 
 
-def _read_own(path: Path, table: Schema) -> tuple[pl.DataFrame, str | None]:
+def named(place: OwnTable, what: str) -> Path:
+    """What to call a table in a message: its place, or what it is."""
+    return place if isinstance(place, Path) else Path(f"{what} in memory")
+
+
+def _read_own(place: OwnTable, table: Schema, path: Path) -> tuple[pl.DataFrame, str | None]:
     """A table that may come from a list of ours: CSV without the apostrophes before formulas, and a word on them."""
-    found = read_table(path, times=[name for name, dtype in table.columns.items() if dtype == TIME])
+    times = [name for name, dtype in table.columns.items() if dtype == TIME]
+    found = read_table(path, times=times) if isinstance(place, Path) else _in_memory(place, path, times)
     _demand(found, table, path)
-    if peek(path).format != "csv":
+    if not isinstance(place, Path) or peek(path).format != "csv":
         return found, None
     frame = restored(found)
     changed = sum(int(new.ne_missing(old).sum()) for new, old in zip(frame, found, strict=True))
@@ -146,6 +157,23 @@ def _read_own(path: Path, table: Schema) -> tuple[pl.DataFrame, str | None]:
         return frame, None
     are = "is" if changed == 1 else "are"
     return frame, f"{path}: {counted(changed, 'text')} with an apostrophe before a formula's sign {are} read without it"
+
+
+def _in_memory(place: object, path: Path, times: Collection[str]) -> pl.DataFrame:
+    """A table in memory as a Parquet file of it would be read."""
+    if not hasattr(place, "__arrow_c_stream__"):
+        raise ReadError(f"{path}: {type(place).__name__} is no table; give a path, or one of Polars, pandas or Arrow")
+    with foreign(path):
+        table = pa.table(place)
+        _refuse_names(table.schema.names, path)
+        return frame_of(table, times)
+
+
+def _refuse_names(names: Sequence[str], path: Path) -> None:
+    if not names or len(set(names)) < len(names) or "" in names:
+        raise ReadError(f"{path}: two columns have the same name, or one has none")
+    if nul := next((name for name in names if "\0" in name), None):
+        raise ReadError(f"{path}: the column {nul!r} has a NUL in its name; call it something else")
 
 
 def _parquet(path: Path, times: Collection[str]) -> pl.DataFrame:
