@@ -13,6 +13,7 @@ from gamewarden.cli.show import Presentation, one_under_the_other, progress, say
 
 if TYPE_CHECKING:
     from gamewarden.readers.options import SourceOptions
+    from gamewarden.registry import Registry
 
 _MODELS = click.option("--models", type=options.FILE, metavar="DIR", help="Measure as the model in force here does.")
 
@@ -113,13 +114,19 @@ def _measure_command(name: str) -> click.Command:
     return command
 
 
+def _features() -> "Registry":
+    from gamewarden import features
+
+    return features.REGISTRY
+
+
 def _feature_names() -> tuple[str, ...]:
     from gamewarden import features
 
     return features.names()
 
 
-@click.group(cls=PartGroup, names=_feature_names, make=_measure_command)
+@click.group(cls=PartGroup, names=_feature_names, make=_measure_command, registry=_features)
 def measure() -> None:
     """Turn events, packets or messages into numbers.
 

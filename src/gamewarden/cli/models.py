@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gamewarden.contracts import Source
     from gamewarden.pipeline.ranking import Ranked
     from gamewarden.readers.options import SourceOptions
+    from gamewarden.registry import Registry
     from gamewarden.verdicts.prevalence import Prevalence
 
 RANKING = Layout(
@@ -113,13 +114,19 @@ def _fit_events(name: str) -> click.Command:
     return command
 
 
+def _detectors() -> "Registry":
+    from gamewarden import detectors
+
+    return detectors.REGISTRY
+
+
 def _detector_names() -> tuple[str, ...]:
     from gamewarden import detectors
 
     return detectors.names()
 
 
-@click.group(cls=PartGroup, names=_detector_names, make=_fit_command)
+@click.group(cls=PartGroup, names=_detector_names, make=_fit_command, registry=_detectors)
 def fit() -> None:
     """Train a detector on labelled accounts."""
 

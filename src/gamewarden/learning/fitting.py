@@ -19,6 +19,7 @@ from gamewarden.learning.ranges import Ranges
 from gamewarden.learning.recipe import AT_LEAST_2, DetectorRecipe, one_of, option
 from gamewarden.learning.reference import Flags, Floats, Reference, StyleReferences, plain_json, platt, validation_of
 from gamewarden.learning.styles import Styles
+from gamewarden.registry import package_of
 
 _Model = TypeVar("_Model", bound=CalibratedModel)
 
@@ -94,6 +95,7 @@ class Learner(DetectorRecipe, Generic[_Model]):
             recipe=self.to_dict(),
             feature=Recipe(self.feature.name, plain_json(self.feature.to_dict())),
             data=self.data(features, labels, rows),
+            offered_by=package_of(type(self), "gamewarden.detectors"),
             ranges=learned.ranges,
             training=training_of(learned.rows, left_out),
             **self._calibrated(learned, fold_count(rows, self.folds)),

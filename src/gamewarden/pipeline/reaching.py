@@ -8,6 +8,7 @@ import polars as pl
 
 from gamewarden import detectors, features
 from gamewarden.contracts import Card, Model
+from gamewarden.pipeline.sources import detectors_of_sources
 from gamewarden.store import model_registry
 from gamewarden.verdicts.points import CONSERVATIVE, NEITHER, PROGRESSIVE, Points
 from gamewarden.verdicts.reach import Reach, Voice
@@ -22,7 +23,7 @@ def reach_of(models: Sequence[Model], fusion: Model | None, points: Points) -> t
     inputs = {features.load(model.feature.name).input for model in models}
     others = [
         name
-        for name in detectors.of_sources()
+        for name in detectors_of_sources()
         if (seen := detectors.feature_of(name)) not in {voice.name for voice in families}
         and features.load(seen).input in inputs
     ]
@@ -57,8 +58,8 @@ def other_voices(directory: Path, model: Model) -> Iterator[str]:
     """Why `judge` may see an account otherwise than this model alone does, where it may."""
     stored = {one.detector for one in model_registry.in_force(directory)}
     kind = features.load(model.feature.name).input
-    mates = [name for name in detectors.of_sources() if features.load(detectors.feature_of(name)).input == kind]
-    fusing = [name for name in detectors.names() if detectors.fuses(name)]
+    mates = [name for name in detectors_of_sources() if features.load(detectors.feature_of(name)).input == kind]
+    fusing = [name for name in detectors.usable() if detectors.fuses(name)]
     others = [name for name in (*fusing, *mates) if name in stored]
     others = [name for name in others if name != model.card.detector]
     first = next(name for name in detectors.of_feature(model.feature.name) if name in stored)

@@ -53,6 +53,7 @@ class Page:
     in_force: bool
     history: tuple[Promotion, ...]
     results: Mapping[str, Any] | None = None  # of later evaluations, by split
+    offered_by: str | None = None  # the installed package whose detector it is, and its version
 
     def markdown(self) -> str:
         """For people."""
@@ -63,11 +64,13 @@ class Page:
         """For machines."""
         history = [asdict(line) | {"at": line.at.isoformat()} for line in self.history]
         beside = {"needs": self.needs, "in_force": self.in_force, "history": history, "results": self.results}
-        return canonical_json(asdict(self.card) | beside)
+        offered = {} if self.offered_by is None else {"offered_by": self.offered_by}
+        return canonical_json(asdict(self.card) | beside | offered)
 
     def _standing(self) -> list[str]:
         now = "in force" if self.in_force else "not in force"
-        return [now, *(_told(line, self.card.id) for line in self.history)]
+        offered = [] if self.offered_by is None else [f"a detector of {self.offered_by}"]
+        return [now, *offered, *(_told(line, self.card.id) for line in self.history)]
 
 
 def load_model(directory: Path, text: str) -> Model:
@@ -84,7 +87,9 @@ def page_of(model: Model, directory: Path) -> Page:
     card = model.card
     told = [line for line in model_registry.promotions(directory) if card.id in (line.model, line.instead_of)]
     in_force = model_registry.active(directory).get(card.detector) == card.id
-    return Page(card, needs_of(model.feature), in_force, tuple(told), load_results(directory, card.id))
+    known = card.detector in detectors.REGISTRY.own
+    offered_by = None if known else detectors.REGISTRY.origin(card.detector)
+    return Page(card, needs_of(model.feature), in_force, tuple(told), load_results(directory, card.id), offered_by)
 
 
 def needs_of(recipe: Recipe) -> dict[str, Any]:
@@ -94,7 +99,8 @@ def needs_of(recipe: Recipe) -> dict[str, Any]:
     feature = features.load(recipe.name)
     columns = list(feature_of(recipe).own_needs)
     better = [f"{seen} (else {column} stays empty)" for seen, column in feature.optional.items()]
-    return {"a stream of": feature.input, "columns": columns, **({"better_with": better} if better else {})}
+    offered = {} if recipe.name in features.REGISTRY.own else {"package": features.REGISTRY.origin(recipe.name)}
+    return {"a stream of": feature.input, "columns": columns, **({"better_with": better} if better else {}), **offered}
 
 
 def models_on(directory: Path) -> pl.DataFrame:

@@ -1,13 +1,14 @@
 """A source on its way: as the stream that a feature takes, into a lake, or looked over before anything is read."""
 
+import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
 import polars as pl
 
-from gamewarden import detectors, features
+from gamewarden import detectors, features, readers
 from gamewarden.config import Config
 from gamewarden.contracts import (
     Bounds,
@@ -19,9 +20,9 @@ from gamewarden.contracts import (
     StreamKind,
     no_progress,
 )
-from gamewarden.errors import ReadError
+from gamewarden.errors import MeasureError, ReadError, Remark
 from gamewarden.readers.files import OneFile
-from gamewarden.readers.logs.lint import Lint, Needs, lint_events
+from gamewarden.readers.logs.lint import DETECTOR, FEATURE, Lint, Needs, lint_events
 from gamewarden.readers.logs.lint import lint as lint_file
 from gamewarden.spans import parse_span
 from gamewarden.store.lake import Lake
@@ -91,15 +92,23 @@ def lint(source: Source) -> Lint:
     Raises:
         ReadError: there is nothing at that place.
     """
-    seeing: dict[str, Needs] = {name: feature_class_of(name)() for name in detectors.names() if _of_events(name)}
+    seeing: dict[str, Needs] = {
+        name: feature_class_of(name)() for name in detectors_of_sources() if input_of(name) == "events"
+    }
     seen = {detectors.feature_of(name) for name in seeing}
     alone: dict[str, Needs] = {
         name: features.load(name)()
-        for name in features.names()
+        for name in features.usable()
         if name not in seen and features.load(name).input == "events"
     }
+    called = {(DETECTOR, name): detectors.REGISTRY.credit(name) for name in seeing}
+    called |= {(FEATURE, name): features.REGISTRY.credit(name) for name in alone}
+    return replace(_linted(source, seeing, alone), called=called)
+
+
+def _linted(source: Source, seeing: Mapping[str, Needs], alone: Mapping[str, Needs]) -> Lint:
     if not isinstance(source, OneFile):
-        return lint_events(source.events(), source.name, seeing, alone)
+        return lint_events(source.events(), source.name, seeing, alone, form=f"events{readers.credit_of(source)}")
     if not source.path.exists():
         raise ReadError(f"{source.name}: there is no such file or lake")
     logs = source.options.logs
@@ -113,8 +122,18 @@ def lint(source: Source) -> Lint:
     )
 
 
-def _of_events(detector: str) -> bool:
-    return input_of(detector) == "events"
+def detectors_of_sources() -> tuple[str, ...]:
+    """The detectors that judge what a source shows; one whose feature cannot be loaded is a remark."""
+    return tuple(name for name in detectors.of_sources() if _sees(name))
+
+
+def _sees(detector: str) -> bool:
+    try:
+        feature_class_of(detector)
+    except MeasureError as error:
+        warnings.warn(f"detector {detectors.REGISTRY.credit(detector)} is left out: {error}", Remark, stacklevel=2)
+        return False
+    return True
 
 
 def feature_class_of(detector: str) -> type[Feature]:

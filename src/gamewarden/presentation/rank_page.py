@@ -84,7 +84,7 @@ def rank_page(shown: RankPage) -> str:
         kind="accounts to look at",
         title=f"{counted(len(shown.cards), 'account')} to look at in {shown.source}",
         model=shown.model.id,
-        notes=shown.notes,
+        remarks=shown.notes,
         hidden=shown.hidden,
         cards=[_card(shown, number, card, top) for number, card in enumerate(shown.cards, 1)],
         frame={"left": _LEFT, "right": _RIGHT, "top": _TOP, "bottom": _BOTTOM},

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gamewarden.contracts import Card, Model
 from gamewarden.learning.phrases import topic_of
 from gamewarden.outside import visible
+from gamewarden.phrases import OTHER_TOPIC
 from gamewarden.verdicts.prevalence import Prevalence
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def story_text(story: Case, width: int | None = None) -> str:
     The picture of the windows fits a terminal of `width` columns; sentences are for whoever shows them to wrap.
     """
     judged = story.scores["probability"].drop_nulls().len() > 0
-    told = _sides(story.evidence) if story.model.feature.name in _BY_SIDE else _reasons(story.evidence)
+    told = _sides(story.evidence) if story.model.feature.name in _BY_SIDE else _reasons(story)
     reasons = told if judged else []
     parts = [
         _judgement(story),
@@ -144,11 +145,14 @@ def _periods(story: Case) -> str:
     return "\n".join([*lines, *([f"  … and {hidden:,} earlier ones"] if hidden > 0 else [])])
 
 
-def _reasons(evidence: "pl.DataFrame") -> list[str]:
+def _reasons(story: Case) -> list[str]:
     """One paragraph a topic, the heaviest first: which way it points and how strongly, then its facts."""
     topics: dict[str, list[dict[str, Any]]] = {}
+    evidence, words = story.evidence, getattr(story.model, "phrases", None)
     for row in evidence.iter_rows(named=True):
-        topics.setdefault(topic_of(row["feature"]), []).append(row)
+        topics.setdefault(topic_of(row["feature"], words), []).append(row)
+    if list(topics) == [OTHER_TOPIC]:
+        topics = {"What it does": topics[OTHER_TOPIC]}
     weights = {topic: sum(row["weight"] or 0.0 for row in rows) for topic, rows in topics.items()}
     heaviest = sorted(topics, key=lambda topic: -abs(weights[topic]))
     told = [

@@ -12,7 +12,16 @@ from gamewarden.features.plain import PlainFeature
 from gamewarden.phrases import Phrase
 from gamewarden.spans import DAY, HOUR, SECOND
 
-SAYS = Phrase("Pauses longer than {humans}", "Pauses as usual", "Pauses less than {humans}", "{value} s", "One event.")
+SAYS = Phrase(
+    "Pauses longer than {humans}",
+    "Pauses as usual",
+    "Pauses less than {humans}",
+    "at most {value} s",
+    "One event alone has no pause.",
+    has="a typical human up to",
+    unit="s",
+    topic="Its pauses",
+)
 
 
 @dataclass(frozen=True)
