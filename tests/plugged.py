@@ -13,8 +13,13 @@ def offered(registry, name, code, place, monkeypatch):
     (meta / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
     (meta / "entry_points.txt").write_text(f"[{registry.group}]\n{name} = {module}:Part\n")
     monkeypatch.syspath_prepend(place)
-    vars(registry).pop("_offered", None)
+    _look_again(registry)
     try:
         yield
     finally:
-        vars(registry).pop("_offered", None)
+        _look_again(registry)
+
+
+def _look_again(registry):
+    for known in ("_points", "_disputed", "_offered"):
+        vars(registry).pop(known, None)

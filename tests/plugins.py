@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
-from gamewarden import detectors, features
+from gamewarden import detectors, features, readers
 
 PLUGIN = Path(__file__).parent / "plugin"
 SOURCE = PLUGIN / "src"
@@ -24,9 +24,9 @@ def entry_points() -> dict[str, dict[str, EntryPoint]]:
 
 @contextmanager
 def installed() -> Iterator[None]:
-    """Both registries know it inside."""
+    """All registries know it inside."""
     sys.path.insert(0, str(SOURCE))
-    registries = (features.REGISTRY, detectors.REGISTRY)
+    registries = (features.REGISTRY, detectors.REGISTRY, readers.REGISTRY)
     before = [dict(registry._offered) for registry in registries]
     for registry in registries:
         registry._offered.update(entry_points()[registry.group])

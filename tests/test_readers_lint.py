@@ -217,5 +217,5 @@ def test_the_command_speaks_of_every_feature_of_events_those_of_installed_packag
     assert said["strides"] == "strides stays blind: the log has no x and no y."
     assert "activity" in said
     assert not {"traffic", "session", "account-table"} & said.keys()
-    assert "Feature: strides stays blind: the log has no x and no y." in found.sentences()
+    assert "Feature: strides (of made_up_strides 1.0) stays blind: the log has no x and no y." in found.sentences()
     assert ("feature", "strides") in found.table().select("topic", "subject").rows()

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
+import plugins
 import ragnarok_bytes as ro
 from capture_bytes import pcap
 from gamewarden import readers
@@ -71,6 +72,13 @@ def capture_at(path):
     return path
 
 
+def ticks_at(path, frame):
+    """Without the lines of which nobody knows whose they are; the reader's clock is a tenth of a second."""
+    rows = frame.select("actor", pl.col("at").dt.epoch("us") // 100_000, "kind").rows()
+    path.write_text("".join(f"{actor} {tick} {kind}\n" for actor, tick, kind in rows))
+    return path
+
+
 # What each reader of the registry opens, made up in a directory from a small log.
 EXAMPLES = {
     "capture": lambda place, _play: capture_at(place / "tap.pcap"),
@@ -80,6 +88,7 @@ EXAMPLES = {
     "ragnarok": lambda place, _play: stream_at(place / "named.adam"),
     "folder": lambda place, _play: folder_at(place),
     "log": lambda place, play: log_at(place / "log.csv", play),
+    "ticks": lambda place, play: ticks_at(place / "log.ticks", play),  # of tests/plugin
 }
 NAMED = ("ragnarok",)  # nobody can tell them from something else
 GAME = SourceOptions(captures=CaptureOptions(server_ports=(PORT,)))
@@ -93,11 +102,22 @@ def everything(stream, columns):
     )
 
 
+def with_the_plugin():
+    with plugins.installed():
+        return readers.names()
+
+
+@pytest.fixture(autouse=True)
+def _plugin():
+    with plugins.installed():
+        yield
+
+
 def test_every_reader_has_an_example_here_so_that_it_is_tested():
     assert set(readers.names()) == set(EXAMPLES)
 
 
-@pytest.fixture(params=readers.names())
+@pytest.fixture(params=with_the_plugin())
 def source(request, play, tmp_path):
     """What one reader of the registry opens, by whoever knows it first."""
     name = request.param

@@ -12,6 +12,7 @@ from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, one_under_the_other, progress, say, tell
 
 if TYPE_CHECKING:
+    from gamewarden.core.registry import Registry
     from gamewarden.readers.options import SourceOptions
 
 _MODELS = click.option("--models", type=options.FILE, metavar="DIR", help="Measure as the model in force here does.")
@@ -118,13 +119,19 @@ def _measure_command(name: str) -> click.Command:
     return command
 
 
+def _features() -> "Registry":
+    from gamewarden import features
+
+    return features.REGISTRY
+
+
 def _feature_names() -> tuple[str, ...]:
     from gamewarden import features
 
     return features.names()
 
 
-@click.group(cls=PartGroup, names=_feature_names, make=_measure_command)
+@click.group(cls=PartGroup, names=_feature_names, make=_measure_command, registry=_features)
 def measure() -> None:
     """Turn events, packets or messages into numbers.
 

@@ -16,6 +16,7 @@ from gamewarden.presentation.listing import Layout
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Source
+    from gamewarden.core.registry import Registry
     from gamewarden.presentation.ranking import Ranked
     from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
@@ -109,13 +110,19 @@ def _fit_events(name: str) -> click.Command:
     return command
 
 
+def _detectors() -> "Registry":
+    from gamewarden import detectors
+
+    return detectors.REGISTRY
+
+
 def _detector_names() -> tuple[str, ...]:
     from gamewarden import detectors
 
     return detectors.names()
 
 
-@click.group(cls=PartGroup, names=_detector_names, make=_fit_command)
+@click.group(cls=PartGroup, names=_detector_names, make=_fit_command, registry=_detectors)
 def fit() -> None:
     """Train a detector on labelled accounts."""
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import click
 
 from gamewarden.cli.options import Decorator, Kinds, Span, TreeName, Zone, together
+from gamewarden.core.durations import span_text
 
 # How a field is written on the command line, by its metadata "as".
 _WRITTEN: Mapping[str, click.ParamType[Any]] = {
@@ -49,6 +50,8 @@ def _value_type(field: dataclasses.Field[Any], hint: Any) -> Any:  # noqa: ANN40
 
 def _default_text(field: dataclasses.Field[Any]) -> str:
     default = field.metadata.get("shown", field.default)
+    if default is field.default and field.metadata.get("as") == "span" and isinstance(default, int):
+        default = span_text(default)
     return "" if default in (None, dataclasses.MISSING) or default == () else f"  [default: {default}]"
 
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gamewarden.core.outside import visible
 from gamewarden.core.registry import Registry
-from gamewarden.errors import ConfigError, ModelError
+from gamewarden.errors import ConfigError, ModelError, short
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Detector, Model
@@ -34,9 +35,14 @@ def names() -> tuple[str, ...]:
     return REGISTRY.names
 
 
+def usable() -> tuple[str, ...]:
+    """The same without those of installed packages that cannot be loaded."""
+    return REGISTRY.usable
+
+
 def of_sources() -> tuple[str, ...]:
     """The detectors that judge what a source shows, and not what others say of it."""
-    return tuple(name for name in names() if not fuses(name))
+    return tuple(name for name in usable() if not fuses(name))
 
 
 def fuses(name: str) -> bool:
@@ -55,7 +61,7 @@ def feature_of(name: str) -> str:
 
 def of_feature(feature: str) -> tuple[str, ...]:
     """The detectors that see a feature."""
-    return tuple(name for name in names() if feature_of(name) == feature)
+    return tuple(name for name in usable() if feature_of(name) == feature)
 
 
 def load(name: str) -> "type[Detector]":
@@ -76,11 +82,19 @@ def load_model(values: Mapping[str, Any]) -> "Model":
     """
     name = values.get("detector")
     if name not in names():
-        raise ModelError(
-            f"model {values.get('id')!r} is of the detector {name!r}, which is unknown here; known are "
-            f"{', '.join(names())}"
-        )
+        raise ModelError(f"model {short(values.get('id'))} is of the detector {short(name)}, {_unknown(values)}")
     return model_of(str(name)).from_dict(values)
+
+
+def _unknown(values: Mapping[str, Any]) -> str:
+    """Why a model's detector is unknown, and what would help: its package as the model names it, if it does."""
+    package, dispute = values.get("offered_by"), REGISTRY.dispute(str(values.get("detector")))
+    if dispute is not None:
+        return f"which cannot be used: {dispute}"
+    if isinstance(package, str):
+        offered = visible(package)
+        return f"which no installed package offers; install {offered}, which offered it when the model was fitted"
+    return f"which no installed package offers; known are {', '.join(names())}"
 
 
 def model_of(name: str) -> "type[Model]":

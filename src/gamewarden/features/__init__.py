@@ -25,6 +25,11 @@ def names() -> tuple[str, ...]:
     return REGISTRY.names
 
 
+def usable() -> tuple[str, ...]:
+    """The same without those of installed packages that cannot be loaded."""
+    return REGISTRY.usable
+
+
 def load(name: str) -> type[Feature]:
     """The recipe of a family by its name.
 

@@ -45,7 +45,8 @@ class PlainFeature:
     @property
     def phrases(self) -> Mapping[str, Phrase]:
         """Plain words, made of the name of each number."""
-        return {name: Phrase.plain(name) for name, dtype in self.schema.items() if is_number(dtype)}
+        numbers = {name: dtype for name, dtype in self.schema.items() if is_number(dtype)}
+        return {name: Phrase.plain(name, 0 if dtype.is_integer() else 2) for name, dtype in numbers.items()}
 
     @property
     def entity(self) -> Entity:

@@ -40,6 +40,7 @@ class FittedModel(ABC):
     training: Training
     validation: Mapping[str, Any]
     days: Days | None = None  # the reference humans' days; none where no day of theirs has two rows
+    offered_by: Text | None = None  # the package of the detector; none where it is gamewarden's own
     people: People | None = None  # the reference humans as a budget counts them; none in models fitted before
 
     @property

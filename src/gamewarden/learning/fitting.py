@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import polars as pl
 
 from gamewarden.contracts import Recipe
+from gamewarden.core.registry import package_of
 from gamewarden.learning.calibration import CALIBRATIONS, PERSON, Calibration, counted
 from gamewarden.learning.fitted import CalibratedModel
 from gamewarden.learning.labels import Labelled, label_periods
@@ -94,6 +95,7 @@ class Learner(DetectorRecipe, Generic[_Model]):
             recipe=self.to_dict(),
             feature=Recipe(self.feature.name, plain_json(self.feature.to_dict())),
             data=self.data(features, labels, rows),
+            offered_by=package_of(type(self), "gamewarden.detectors"),
             ranges=learned.ranges,
             training=training_of(learned.rows, left_out),
             **self._calibrated(learned, fold_count(rows, self.folds)),

@@ -162,7 +162,7 @@ class ColumnModel(CalibratedModel):
         """What each column says in each row: its share of the decision, and alone."""
         standard = np.column_stack([column.standard(values(table, column.name)) for column in self.columns])
         weights = tuple(column.weight for column in self.columns)
-        topics = tuple(topic_of(column.name) for column in self.columns)
+        topics = tuple(topic_of(column.name, self.phrases) for column in self.columns)
         parts = self._in_log_odds(table, shares(standard, weights, self.correlations, topics))
         single = self.slope * alone(standard, weights, self.correlations)
         return {column.name: (parts[:, at], single[:, at]) for at, column in enumerate(self.columns)}

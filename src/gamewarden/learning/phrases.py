@@ -8,7 +8,7 @@ import numpy as np
 
 from gamewarden.core.durations import parse_span, span_text
 from gamewarden.errors import ConfigError
-from gamewarden.phrases import OTHER_TOPIC, Phrase
+from gamewarden.phrases import EVENTS, OTHER_TOPIC, Phrase
 from gamewarden.phrases.chunks import TOPICS
 from gamewarden.phrases.days import PHRASES
 from gamewarden.phrases.sessions import PHRASES as SESSION_PHRASES
@@ -23,7 +23,7 @@ _WINDOWS = {"1s": "second", "1m": "minute", "1h": "hour", "1d": "day"}
 
 # Features of one topic measure nearly the same, and a regression shares a weight out among such features almost at
 # will, some above and some below zero: only their sum says which way the topic points.
-_TOPICS = {name: phrase.topic for name, phrase in {**PHRASES, **SESSION_PHRASES}.items()}
+_TOPICS = {name: phrase.topic for name, phrase in {**PHRASES, **SESSION_PHRASES, "events": EVENTS}.items()}
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,17 @@ class Seen:
     unused: str = "unknown"  # why the model does not use it
 
 
-def topic_of(feature: str) -> str:
-    """The topic a feature belongs to."""
+def topic_of(feature: str, phrases: Mapping[str, Phrase] | None = None) -> str:
+    """The topic a feature belongs to, by the words that came with it or by ours."""
+    if phrases is not None and feature in phrases:
+        return phrases[feature].topic
     begins = next((topic for start, topic in TOPICS.items() if feature.startswith(start)), OTHER_TOPIC)
     return _TOPICS.get(feature, begins)
 
 
 def says(seen: Seen, phrase: Phrase | None = None) -> str:
     """One sentence: what it means, then the number, then the typical human; in these words or in plain ones."""
-    phrase = phrase or Phrase.plain(seen.feature)
+    phrase = phrase or (EVENTS if seen.feature == "events" else Phrase.plain(seen.feature))
     words = {"window": seen.window, "Window": seen.window.capitalize(), "period": _number(seen.period, 0)}
     if seen.value is None:
         return _filled(_unseen(seen, phrase), words)
@@ -56,7 +58,7 @@ def says(seen: Seen, phrase: Phrase | None = None) -> str:
         return f"{_name(seen.feature)} {words['value']}: the model does not use it ({seen.unused})."
     lead, words["humans"], aside = _rarity(seen.value, seen.percentiles, phrase)
     shows = _filled(phrase.shows, words) + ", " if phrase.shows else ""
-    typical = _number(median(seen.percentiles), phrase.decimals)
+    typical = _number(median(seen.percentiles), phrase.decimals) + (f" {phrase.unit}" if phrase.unit else "")
     return f"{_filled(lead, words)}: {shows}{phrase.has} {typical}{aside}."
 
 

@@ -22,10 +22,11 @@ class Phrase:
     decimals: int = 0
     has: str = "a typical human has"
     striking: str = ""  # stronger words for more than nearly all humans
+    unit: str | None = None  # of the typical human's number, where it has one: s
     topic: str = OTHER_TOPIC  # numbers of one topic measure nearly the same, and are weighed together
 
     @classmethod
-    def plain(cls, column: str) -> Self:
+    def plain(cls, column: str, decimals: int = 2) -> Self:
         """The words for a number of which nothing but its name is known."""
         name = column.replace("_", " ").capitalize()
         return cls(
@@ -34,5 +35,16 @@ class Phrase:
             f"{name} is lower than with {{humans}}",
             "{value}",
             f"{name} was not measured.",
-            2,
+            decimals,
         )
+
+
+# How many rows a number comes from, which every feature says.
+EVENTS = Phrase(
+    "Does more than {humans}",
+    "Does as much as usual",
+    "Does less than {humans}",
+    "{value} events",
+    "Nothing was seen.",
+    topic="How much it does",
+)

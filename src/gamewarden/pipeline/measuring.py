@@ -1,5 +1,6 @@
 """From a source to the numbers a detector looks at, and what has to be said beside them."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -25,14 +26,14 @@ from gamewarden.contracts import (
 )
 from gamewarden.core.coverage import COVERED
 from gamewarden.core.durations import parse_span
-from gamewarden.errors import ModelError, ReadError
+from gamewarden.errors import MeasureError, ModelError, ReadError, Remark
 from gamewarden.features.folding import folded
 from gamewarden.features.kinds import kinds_by_period
 from gamewarden.features.self_similarity.recipe import By, SelfSimilarity
 from gamewarden.presentation.vocabularies import said_over
 from gamewarden.readers.label_folders import messages_in_short, named_after_file, sessions_lost
 from gamewarden.readers.linting import lint_source
-from gamewarden.readers.logs.lint import Lint, Needs
+from gamewarden.readers.logs.lint import DETECTOR, FEATURE, Lint, Needs
 from gamewarden.readers.logs.operator_tables import read_vocabulary
 from gamewarden.store.lake import Lake
 from gamewarden.streams import Unquestioned, WatchedEvents, WatchedLog, WatchedMessages, WatchedPackets, WatchedRows
@@ -96,18 +97,32 @@ def lint(source: Source) -> Lint:
     Raises:
         ReadError: there is nothing at that place.
     """
-    seeing: dict[str, Needs] = {name: feature_class_of(name)() for name in detectors.names() if _of_events(name)}
+    seeing: dict[str, Needs] = {
+        name: feature_class_of(name)() for name in detectors_of_sources() if input_of(name) == "events"
+    }
     seen = {detectors.feature_of(name) for name in seeing}
     alone: dict[str, Needs] = {
         name: features.load(name)()
-        for name in features.names()
+        for name in features.usable()
         if name not in seen and features.load(name).input == "events"
     }
-    return lint_source(source, seeing, alone)
+    called = {(DETECTOR, name): detectors.REGISTRY.credit(name) for name in seeing}
+    called |= {(FEATURE, name): features.REGISTRY.credit(name) for name in alone}
+    return replace(lint_source(source, seeing, alone), called=called)
 
 
-def _of_events(detector: str) -> bool:
-    return input_of(detector) == "events"
+def detectors_of_sources() -> tuple[str, ...]:
+    """The detectors that judge what a source shows; one whose feature cannot be loaded is a remark."""
+    return tuple(name for name in detectors.of_sources() if _sees(name))
+
+
+def _sees(detector: str) -> bool:
+    try:
+        feature_class_of(detector)
+    except MeasureError as error:
+        warnings.warn(f"detector {detectors.REGISTRY.credit(detector)} is left out: {error}", Remark, stacklevel=2)
+        return False
+    return True
 
 
 def feature_class_of(detector: str) -> type[Feature]:

@@ -194,7 +194,9 @@ def page_of(model: Model, directory: Path) -> Page:
     card = model.card
     told = [line for line in model_registry.promotions(directory) if card.id in (line.model, line.instead_of)]
     in_force = model_registry.active(directory).get(card.detector) == card.id
-    return Page(card, needs_of(model.feature), in_force, tuple(told), load_results(directory, card.id))
+    known = card.detector in detectors.REGISTRY.own
+    offered_by = None if known else detectors.REGISTRY.origin(card.detector)
+    return Page(card, needs_of(model.feature), in_force, tuple(told), load_results(directory, card.id), offered_by)
 
 
 def needs_of(recipe: Recipe) -> dict[str, Any]:
@@ -204,7 +206,8 @@ def needs_of(recipe: Recipe) -> dict[str, Any]:
     feature = features.load(recipe.name)
     columns = list(feature_of(recipe).own_needs)
     better = [f"{seen} (else {column} stays empty)" for seen, column in feature.optional.items()]
-    return {"a stream of": feature.input, "columns": columns, **({"better_with": better} if better else {})}
+    offered = {} if recipe.name in features.REGISTRY.own else {"package": features.REGISTRY.origin(recipe.name)}
+    return {"a stream of": feature.input, "columns": columns, **({"better_with": better} if better else {}), **offered}
 
 
 def models_on(directory: Path) -> pl.DataFrame:

@@ -38,7 +38,16 @@ from gamewarden.evaluation.backtests import (
 from gamewarden.evaluation.two_models import by_both, crossings
 from gamewarden.features.folding import Measured, folded
 from gamewarden.learning.styles import Styles
-from gamewarden.pipeline.measuring import USUAL, RunOptions, days_like, feature_of, likeness_of, measured, rows_to_judge
+from gamewarden.pipeline.measuring import (
+    USUAL,
+    RunOptions,
+    days_like,
+    detectors_of_sources,
+    feature_of,
+    likeness_of,
+    measured,
+    rows_to_judge,
+)
 from gamewarden.pipeline.models import event_model, load_models, models_for
 from gamewarden.readers.logs.operator_tables import read_labels, read_profiles
 from gamewarden.store import model_registry
@@ -158,7 +167,7 @@ def reach_of(models: Sequence[Model], fusion: Model | None, points: OperatingPoi
     inputs = {features.load(name).input for name in seen}
     others = [
         name
-        for name in detectors.of_sources()
+        for name in detectors_of_sources()
         if (other := detectors.feature_of(name)) not in seen and features.load(other).input in inputs
     ]
     return out_of_reach(models, fusion, points, others)
@@ -168,8 +177,8 @@ def other_voices(directory: Path, model: Model) -> Iterator[str]:
     """Why `judge` may see an account otherwise than this model alone does, where it may."""
     stored = {one.detector for one in model_registry.in_force(directory)}
     kind = features.load(model.feature.name).input
-    mates = [name for name in detectors.of_sources() if features.load(detectors.feature_of(name)).input == kind]
-    fusing = [name for name in detectors.names() if detectors.fuses(name)]
+    mates = [name for name in detectors_of_sources() if features.load(detectors.feature_of(name)).input == kind]
+    fusing = [name for name in detectors.usable() if detectors.fuses(name)]
     others = [name for name in (*fusing, *mates) if name in stored]
     others = [name for name in others if name != model.card.detector]
     first = next(name for name in detectors.of_feature(model.feature.name) if name in stored)

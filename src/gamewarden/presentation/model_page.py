@@ -21,6 +21,7 @@ class Page:
     in_force: bool
     history: tuple[Promotion, ...]
     results: Mapping[str, Any] | None = None  # of later evaluations, by split
+    offered_by: str | None = None  # the installed package whose detector it is, and its version
 
     def markdown(self) -> str:
         """For people."""
@@ -37,11 +38,13 @@ class Page:
         """For machines."""
         history = [asdict(line) | {"at": line.at.isoformat()} for line in self.history]
         beside = {"needs": self.needs, "in_force": self.in_force, "history": history, "results": self.results}
-        return canonical_json(asdict(self.card) | beside)
+        offered = {} if self.offered_by is None else {"offered_by": self.offered_by}
+        return canonical_json(asdict(self.card) | beside | offered)
 
     def _standing(self) -> list[str]:
         now = "in force" if self.in_force else "not in force"
-        return [now, *(_told(line, self.card.id) for line in self.history)]
+        offered = [] if self.offered_by is None else [f"a detector of {self.offered_by}"]
+        return [now, *offered, *(_told(line, self.card.id) for line in self.history)]
 
 
 def models_in_short(table: pl.DataFrame) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gamewarden.contracts import Card, Model
 from gamewarden.core.outside import visible
 from gamewarden.learning.phrases import topic_of
+from gamewarden.phrases import OTHER_TOPIC
 from gamewarden.verdicts.prevalence import Prevalence
 
 if TYPE_CHECKING:
@@ -177,14 +178,17 @@ def _periods(story: Case) -> str:
 def topics_of(story: Case) -> Topics:
     """What speaks for and against, topic by topic."""
     by_side = story.model.feature.name in _BY_SIDE
-    return _sides(story.evidence) if by_side else _reasons(story.evidence)
+    return _sides(story.evidence) if by_side else _reasons(story)
 
 
-def _reasons(evidence: "pl.DataFrame") -> Topics:
+def _reasons(story: Case) -> Topics:
     """One paragraph a topic, the heaviest first: which way it points and how strongly, then its facts."""
     topics: dict[str, list[dict[str, Any]]] = {}
+    evidence, words = story.evidence, getattr(story.model, "phrases", None)
     for row in evidence.iter_rows(named=True):
-        topics.setdefault(topic_of(row["feature"]), []).append(row)
+        topics.setdefault(topic_of(row["feature"], words), []).append(row)
+    if list(topics) == [OTHER_TOPIC]:
+        topics = {"What it does": topics[OTHER_TOPIC]}
     weights = {topic: sum(row["weight"] or 0.0 for row in rows) for topic, rows in topics.items()}
     heaviest = sorted(topics, key=lambda topic: -abs(weights[topic]))
     told = [

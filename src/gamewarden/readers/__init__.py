@@ -1,12 +1,13 @@
 """The world in: whatever somebody has is opened here, and nowhere else is it said what it is."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gamewarden.contracts import Source
 from gamewarden.core.registry import Registry
-from gamewarden.errors import ConfigError, ReadError
+from gamewarden.errors import ConfigError, ReadError, Remark, short
 
 if TYPE_CHECKING:
     from gamewarden.readers.options import SourceOptions
@@ -65,6 +66,12 @@ def load(name: str) -> Reader:
     return reader
 
 
+def credit_of(source: Source) -> str:
+    """By whose reader a source was opened, for a sentence; nothing where it is gamewarden's own."""
+    offered = (name for name in REGISTRY.usable if name not in REGISTRY.own and REGISTRY.load(name) is type(source))
+    return next((f", read by {REGISTRY.credit(name)}" for name in offered), "")
+
+
 def open(locator: Locator | str, options: "SourceOptions | None" = None, reader: str | None = None) -> Source:  # noqa: A001  readers.open is what it does
     """What somebody has, as a source: by the reader that is named, or by the first that knows it.
 
@@ -79,15 +86,33 @@ def open(locator: Locator | str, options: "SourceOptions | None" = None, reader:
 
     place = Path(locator) if isinstance(locator, str) else locator
     given = options or SourceOptions()
-    return (_knowing(place) if reader is None else load(reader))(place, given)
+    found = _knowing(place) if reader is None else load(reader)
+    return found(place, given)
 
 
 def _knowing(place: Locator) -> Reader:
+    """The first reader that knows what this is; one of an installed package that breaks over it is passed over."""
     for name in names():
-        reader = load(name)
-        if reader.matches(place):
-            return reader
+        if name in REGISTRY.own:
+            if load(name).matches(place):
+                return load(name)
+        elif (found := _offered(name, place)) is not None:
+            return found
     raise ReadError(
         f"{type(place).__name__}: cannot be opened; give the place of a file or folder, several of them, or a table in "
         "memory"
     )
+
+
+def _offered(name: str, place: Locator) -> Reader | None:
+    try:
+        reader = load(name)
+        return reader if reader.matches(place) else None
+    except ConfigError as error:
+        warnings.warn(str(error), Remark, stacklevel=2)
+    except Exception as error:  # noqa: BLE001  what a stranger's reader does with a strange file is anybody's guess
+        reason = f"{type(error).__name__}: {short(str(error))}"
+        warnings.warn(
+            f"reader {REGISTRY.credit(name)} cannot say whether it knows this ({reason})", Remark, stacklevel=2
+        )
+    return None

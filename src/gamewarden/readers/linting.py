@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from gamewarden.contracts import Source
 from gamewarden.errors import ReadError
+from gamewarden.readers import credit_of
 from gamewarden.readers.files import OneFile
 from gamewarden.readers.logs.lint import Lint, Needs, lint, lint_events
 
@@ -15,7 +16,7 @@ def lint_source(source: Source, detectors: Mapping[str, Needs], features: Mappin
         ReadError: there is nothing at that place.
     """
     if not isinstance(source, OneFile):
-        return lint_events(source.events(), source.name, detectors, features)
+        return lint_events(source.events(), source.name, detectors, features, form=f"events{credit_of(source)}")
     if not source.path.exists():
         raise ReadError(f"{source.name}: there is no such file or lake")
     logs = source.options.logs

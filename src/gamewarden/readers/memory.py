@@ -86,7 +86,7 @@ class TableInMemory(PlainSource):
         Raises:
             ReadError: a column is missing, or does not convert.
         """
-        some = within(_EventsInMemory(self._as("events")), since, until)
+        some = within(EventsInMemory(self._as("events")), since, until)
         return some if actors is None else of_actors(some, actors)
 
     def packets(self, bounds: Bounds | None = None) -> PacketStream:
@@ -121,7 +121,7 @@ class TableInMemory(PlainSource):
         return self.frame.with_columns(moments.at.alias("at"))
 
 
-class _EventsInMemory(FrameEvents):
+class EventsInMemory(FrameEvents):
     """Events in memory that say what they show and when they were there, as those of a file do."""
 
     @cached_property

@@ -257,9 +257,13 @@ class Partly:
         named = [f"{_period(since, until)} ({part:.0%})" for since, until, part in sorted(self.periods)[:_NAMED]]
         more = f" and {len(self.periods) - _NAMED:,} more" if len(self.periods) > _NAMED else ""
         yield (
-            f"the source covers only part of {', '.join(named)}{more}: {self.rows:,} rows are not {what}; read the "
+            f"the source covers only part of {', '.join(named)}{more}: {_rows(self.rows)} not {what}; read the "
             "missing hours too, or lower [coverage] least"
         )
+
+
+def _rows(count: int) -> str:
+    return "1 row is" if count == 1 else f"{count:,} rows are"
 
 
 def _period(since: datetime, until: datetime) -> str:

@@ -62,14 +62,15 @@ class Sight:
     poorer: Mapping[str, str]  # what is missing -> what stays null
     what: str = DETECTOR
 
-    def sentence(self) -> str:
-        """One line for a person."""
+    def sentence(self, called: str | None = None) -> str:
+        """One line for a person, who may know it by a longer name."""
+        name = called or self.name
         if self.blind:
-            return f"{self.name} stays blind: the log has no {' and no '.join(self.blind)}."
+            return f"{name} stays blind: the log has no {' and no '.join(self.blind)}."
         if self.poorer:
             losses = "; ".join(f"{what} without {missing}" for missing, what in self.poorer.items())
-            return f"{self.name} can work, but gets no {losses}."
-        return f"{self.name} gets all it needs."
+            return f"{name} can work, but gets no {losses}."
+        return f"{name} gets all it needs."
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ class Lint:
     sights: tuple[Sight, ...] = ()
     suspicions: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
+    called: Mapping[tuple[str, str], str] = field(default_factory=dict)  # what and name -> the name with who offers it
 
     @property
     def readable(self) -> bool:
@@ -104,7 +106,10 @@ class Lint:
         lines += self._about_columns()
         if self.report:
             lines += self._about_rows(self.report)
-        lines += [f"{sight.what.capitalize()}: {sight.sentence()}" for sight in self.sights]
+        lines += [
+            f"{sight.what.capitalize()}: {sight.sentence(self.called.get((sight.what, sight.name)))}"
+            for sight in self.sights
+        ]
         lines += [f"Suspicious: {suspicion}" for suspicion in self.suspicions]
         lines += [f"Next: {step}" for step in self.advice]
         return lines
@@ -189,14 +194,16 @@ def lint_events(
     detectors: Mapping[str, Needs] | None = None,
     features: Mapping[str, Needs] | None = None,
     *,
+    form: str = "events",
     first_rows: int = FIRST_ROWS,
     now: datetime | None = None,
 ) -> Lint:
     """The same look at events that need no reading any more, such as a lake's."""
     seen = _Seen.of(events, first_rows)
     report = Report(seen.frame.height, seen.frame.height, 0, (), (), ())
-    begun = Lint(source, "events", str(seen.problem) if seen.problem else None, report=report)
-    return _finding(begun, events, seen, _seeing(detectors, features), now or datetime.now(UTC))
+    begun = Lint(source, form, str(seen.problem) if seen.problem else None, report=report)
+    found = _finding(begun, events, seen, _seeing(detectors, features), now or datetime.now(UTC))
+    return replace(found, suspicions=(*events.notes, *found.suspicions))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ class LongestSilence(LogisticRecipe[ColumnModel]):
     """A logistic regression on the longest silence, and on how much there is between silences."""
 
     name: ClassVar[str] = "longest-silence"
-    says: ClassVar[str] = "How long an account is never silent, as the probability that a bot plays it."
+    says: ClassVar[str] = "How long an account falls silent, as the probability that a bot plays it."
     sees: ClassVar[str] = "silence"
 
     columns: tuple[str, ...] = option(("longest_silence_s", "events"), (("longest_silence_s",),), EACH_ONCE)

@@ -12,7 +12,16 @@ from gamewarden.core.durations import DAY, HOUR, SECOND
 from gamewarden.features.plain import PlainFeature
 from gamewarden.phrases import Phrase
 
-SAYS = Phrase("Pauses longer than {humans}", "Pauses as usual", "Pauses less than {humans}", "{value} s", "One event.")
+SAYS = Phrase(
+    "Pauses longer than {humans}",
+    "Pauses as usual",
+    "Pauses less than {humans}",
+    "at most {value} s",
+    "One event alone has no pause.",
+    has="a typical human up to",
+    unit="s",
+    topic="Its pauses",
+)
 
 
 @dataclass(frozen=True)
