@@ -6,9 +6,7 @@ In a notebook: `import gamewarden as gw`, then `gw.read`, `gw.measure`, `gw.fit`
 and `gw.evaluate`; see docs/api.md. They are imported when they are first asked for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # to type checkers it is true; importing typing would cost more than all else here
 if TYPE_CHECKING:
     from gamewarden.api import (
         Evaluation,
@@ -43,8 +41,11 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("gamewarden.api"), name)
+    from importlib import import_module
+
+    found: object = getattr(import_module("gamewarden.api"), name)
+    return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__} - {"TYPE_CHECKING"})

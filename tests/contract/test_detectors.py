@@ -94,7 +94,7 @@ def test_a_model_of_a_plug_in_explains_itself_in_the_features_words_or_in_plain_
     back = detectors.load_model(model.to_dict())
 
     says = back.explain(ground.table)["says"]
-    assert says.str.starts_with("The longest silence in seconds is higher than with").any()
+    assert says.str.starts_with("Pauses longer than").any()
     assert says.str.starts_with("Silences is as usual").any()
 
 

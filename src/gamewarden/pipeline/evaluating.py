@@ -39,6 +39,7 @@ from gamewarden.verdicts.saying import only_whole
 
 FOLDS, LEAVE_PAIR_OUT = "folds", "leave-pair-out"
 # What each protocol tries where no detector is named: the family it was published for.
+SPLITS = ("random", "actor", "farm", "time", "family", "all")
 FEATURE_TRIED = {FOLDS: "self-similarity", LEAVE_PAIR_OUT: "actions"}
 
 
@@ -82,8 +83,10 @@ class Protocol:
         """What the command line asks for, and warden.toml where it is silent.
 
         Raises:
-            ConfigError: pairs are to be held out, and splits of folds are asked for too.
+            ConfigError: there is no such split, or pairs are to be held out and splits of folds are asked for too.
         """
+        if others := [one for one in splits if one not in SPLITS]:
+            raise ConfigError(f"evaluate: there is no split {others[0]!r}; choose among {', '.join(SPLITS)}")
         if name == LEAVE_PAIR_OUT and (splits or cut):
             raise ConfigError("evaluate: leave-pair-out holds out pairs and nothing else; leave --split and --cut out")
         return cls(

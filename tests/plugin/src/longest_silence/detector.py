@@ -10,10 +10,10 @@ from gamewarden.learning.recipe import option
 
 @dataclass(frozen=True)
 class LongestSilence(LogisticRecipe[ColumnModel]):
-    """A logistic regression on the longest silence, and on how much there is between silences."""
+    """A logistic regression on the longest silence, and on how many there are."""
 
     name: ClassVar[str] = "longest-silence"
     says: ClassVar[str] = "How long an account falls silent, as the probability that a bot plays it."
     sees: ClassVar[str] = "silence"
 
-    columns: tuple[str, ...] = option(("longest_silence_s", "events"), (("longest_silence_s",),), EACH_ONCE)
+    columns: tuple[str, ...] = option(("longest_silence_s", "silences"), (("longest_silence_s",),), EACH_ONCE)

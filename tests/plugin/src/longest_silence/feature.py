@@ -8,7 +8,7 @@ import polars as pl
 
 from gamewarden.contracts import Divides
 from gamewarden.core.clock import Clock
-from gamewarden.core.durations import DAY, HOUR, SECOND
+from gamewarden.core.durations import DAY, HOUR, MINUTE, SECOND
 from gamewarden.features.plain import PlainFeature
 from gamewarden.phrases import Phrase
 
@@ -31,8 +31,8 @@ class Silence(PlainFeature):
     every: int = field(default=DAY, metadata={"also": (HOUR,), "as": "span", "says": "Length of one period."})
 
     name: ClassVar[str] = "silence"
-    schema: ClassVar[Mapping[str, pl.DataType]] = {"longest_silence_s": pl.Float64()}
-    phrases: ClassVar[Mapping[str, Phrase]] = {"longest_silence_s": SAYS}
+    schema: ClassVar[Mapping[str, pl.DataType]] = {"longest_silence_s": pl.Float64(), "silences": pl.Int64()}
+    phrases: ClassVar[Mapping[str, Phrase]] = {"longest_silence_s": SAYS, "silences": Phrase.plain("silences")}
 
     @property
     def divides(self) -> Divides:
@@ -40,8 +40,9 @@ class Silence(PlainFeature):
         return Divides(Clock(self.every))
 
     def rows(self, events: pl.DataFrame) -> pl.DataFrame:
-        """The longest time between two events of a period, null where there is one."""
+        """The times between two events of a period, null where there is one."""
         since, until = Clock(self.every).borders(pl.col("at"))
         periods = events.sort("at").with_columns(since=since, until=until).group_by("actor", "since", "until")
-        longest = pl.col("at").diff().max().dt.total_microseconds() / SECOND
-        return periods.agg(events=pl.len(), longest_silence_s=longest)
+        gap = pl.col("at").diff().drop_nulls().dt.total_microseconds()
+        silences = pl.when(pl.len() > 1).then((gap >= MINUTE).sum())
+        return periods.agg(events=pl.len(), longest_silence_s=gap.max() / SECOND, silences=silences)
