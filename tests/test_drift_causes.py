@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gamewarden.drift.causes import Evidence, Seen, causes, silent_kinds
+from gamewarden.drift.causes import Evidence, LogSummary, causes, silent_kinds
 from gamewarden.drift.effects import cliffs_delta, moved_features, stability_index
 
 KINDS = {"combat.kill": 1000, "loot.pickup": 500, "chat": 300}
 EVERYBODY = dict.fromkeys(KINDS, 90)
-USUAL = Seen(100, KINDS, EVERYBODY)
+USUAL = LogSummary(100, KINDS, EVERYBODY)
 ACTORS = [f"u{at:03}" for at in range(100)]
 
 
@@ -41,7 +41,7 @@ def first(evidence):
 
 
 def seen(kinds, actors=100):
-    return Seen(actors, kinds, dict.fromkeys(kinds, round(0.9 * actors)))
+    return LogSummary(actors, kinds, dict.fromkeys(kinds, round(0.9 * actors)))
 
 
 def test_new_kinds_after_a_patch_are_vocabulary_growth():
@@ -78,7 +78,7 @@ def test_a_sensor_that_stays_silent_is_expected_for_four_periods_and_then_no_mor
 
 
 def test_a_kind_that_few_ever_show_may_stay_away():
-    rare = Seen(100, {**KINDS, "feat.rare": 400}, {**EVERYBODY, "feat.rare": 3})
+    rare = LogSummary(100, {**KINDS, "feat.rare": 400}, {**EVERYBODY, "feat.rare": 3})
 
     assert silent_kinds(USUAL, [rare] * 4) == []
 

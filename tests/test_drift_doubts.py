@@ -5,15 +5,15 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from gamewarden.drift.causes import Seen
-from gamewarden.drift.doubts import Look, Rules, doubts, faults
+from gamewarden.drift.causes import LogSummary
+from gamewarden.drift.doubts import Look, TrustRules, doubts, faults
 
 KINDS = {"combat.kill": 1000, "loot.pickup": 500, "chat": 300}
 PEOPLE = [f"person{at:03}" for at in range(200)]
 
 
 def seen(kinds, actors=200):
-    return Seen(actors, kinds, dict.fromkeys(kinds, round(0.9 * actors)))
+    return LogSummary(actors, kinds, dict.fromkeys(kinds, round(0.9 * actors)))
 
 
 def scores(flagged, actors=PEOPLE, unjudged=0):
@@ -35,12 +35,12 @@ QUIET = Look(
 
 
 def names(look, **rules):
-    return [doubt.name for doubt in doubts(look, Rules(**rules))]
+    return [doubt.name for doubt in doubts(look, TrustRules(**rules))]
 
 
 def test_a_usual_period_raises_no_doubt_and_an_empty_one_says_nothing():
     assert names(QUIET) == []
-    assert names(replace(QUIET, now=Seen(0, {}), scores=scores(0, []))) == []
+    assert names(replace(QUIET, now=LogSummary(0, {}), scores=scores(0, []))) == []
 
 
 @pytest.mark.parametrize(("new", "doubted"), [(90, False), (100, True)], ids=["4.8 %", "5.3 %"])
@@ -57,21 +57,21 @@ def test_a_model_without_a_vocabulary_knows_every_kind():
 
 def test_kinds_the_model_learned_from_that_never_show_are_a_doubt_and_no_fault_before_any_period():
     look = replace(QUIET, before=(), now=seen({kind: KINDS[kind] for kind in ("combat.kill", "loot.pickup")}))
-    (doubt,) = doubts(look, Rules())
+    (doubt,) = doubts(look, TrustRules())
 
     assert (doubt.name, doubt.fault) == ("gone", False)
     assert doubt.says == "Never shown: chat, 16.7% of the events the model learned from."
 
 
 def test_a_kind_of_few_actors_may_vanish_without_a_doubt():
-    few = Seen(200, {**KINDS, "gm.command": 900}, {**dict.fromkeys(KINDS, 180), "gm.command": 4})
+    few = LogSummary(200, {**KINDS, "gm.command": 900}, {**dict.fromkeys(KINDS, 180), "gm.command": 4})
 
     assert names(replace(QUIET, before=(), learned=[few] * 4)) == []
 
 
 @pytest.mark.parametrize(("actors", "doubted"), [(90, False), (180, True)], ids=["few show it", "most show it"])
 def test_a_rare_event_that_most_actors_show_is_missed_too(actors, doubted):
-    login = Seen(200, {**KINDS, "login": 20}, {**dict.fromkeys(KINDS, 180), "login": actors})
+    login = LogSummary(200, {**KINDS, "login": 20}, {**dict.fromkeys(KINDS, 180), "login": actors})
 
     assert names(replace(QUIET, before=(), learned=[login] * 4)) == ["gone"] * doubted
 
@@ -91,10 +91,10 @@ def test_a_silent_sensor_and_a_log_with_far_fewer_events_are_faults():
     gone = seen({kind: KINDS[kind] for kind in ("combat.kill", "loot.pickup")})
     thin = seen({kind: count // 5 for kind, count in KINDS.items()})
 
-    assert [(doubt.name, doubt.fault) for doubt in faults(gone, [USUAL] * 3, Rules())] == [("sensor", True)]
-    assert [(doubt.name, doubt.fault) for doubt in faults(thin, [USUAL] * 3, Rules())] == [("collapse", True)]
-    assert faults(thin, [], Rules()) == []
-    assert faults(thin, [Seen(0, {})], Rules()) == []
+    assert [(doubt.name, doubt.fault) for doubt in faults(gone, [USUAL] * 3, TrustRules())] == [("sensor", True)]
+    assert [(doubt.name, doubt.fault) for doubt in faults(thin, [USUAL] * 3, TrustRules())] == [("collapse", True)]
+    assert faults(thin, [], TrustRules()) == []
+    assert faults(thin, [LogSummary(0, {})], TrustRules()) == []
 
 
 @pytest.mark.parametrize(("flagged", "doubted"), [(32, False), (33, True)], ids=["16 %", "16.5 %"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamewarden.drift.ewma import Chart, Limits, Rules, half_width
+from gamewarden.drift.ewma import Chart, ChartRules, Limits, half_width
 from gamewarden.drift.run_lengths import KnownLimits, false_signals, false_signals_of_the_chart
 
 MU, SIGMA = 0.9, 0.02
@@ -14,7 +14,7 @@ KNOWN = Limits(MU, SIGMA, 20)
 
 def chart(**options):
     """A chart whose limits are known and settled."""
-    return Chart(Rules(**options), KNOWN, baseline=(MU,) * 20)
+    return Chart(ChartRules(**options), KNOWN, baseline=(MU,) * 20)
 
 
 def drawn(start, *values, **options):
@@ -46,7 +46,7 @@ def test_three_deviations_below_decide_at_the_first_period(distance, signals):
 
 
 def test_the_limits_are_strict_so_that_reaching_one_signals():
-    exact = Rules(weight=1.0, width=1.0)  # no rounding: Z is X, and the limit one deviation
+    exact = ChartRules(weight=1.0, width=1.0)  # no rounding: Z is X, and the limit one deviation
     _, (point,) = drawn(Chart(exact, Limits(0.0, 1.0, 20), baseline=(0.0,) * 20), -1.0)
 
     assert point.z == point.lower == -1.0
@@ -106,7 +106,7 @@ def test_the_deviation_never_falls_below_its_floor():
     learned, _ = drawn(Chart(), *[0.99] * 8)
 
     assert learned.limits.sigma == 0.005
-    assert drawn(Chart(Rules(sigma_floor=0.0)), *[0.99, 0.991] * 4)[0].limits.sigma < 0.001
+    assert drawn(Chart(ChartRules(sigma_floor=0.0)), *[0.99, 0.991] * 4)[0].limits.sigma < 0.001
 
 
 def test_a_ban_wave_is_drawn_and_is_in_no_baseline():
@@ -117,12 +117,12 @@ def test_a_ban_wave_is_drawn_and_is_in_no_baseline():
 
     _, (point,) = drawn(chart(), MU - 10 * SIGMA, marked=True)
     assert point.signal
-    provisional = Chart(Rules(), Limits(MU, SIGMA, 8), baseline=(MU,) * 8)
+    provisional = Chart(ChartRules(), Limits(MU, SIGMA, 8), baseline=(MU,) * 8)
     assert drawn(provisional, MU, marked=True)[0].baseline == provisional.baseline
 
 
 def test_a_period_out_of_control_is_in_no_baseline():
-    provisional = Chart(Rules(), Limits(MU, SIGMA, 8), baseline=(MU,) * 8)
+    provisional = Chart(ChartRules(), Limits(MU, SIGMA, 8), baseline=(MU,) * 8)
     after, (point,) = drawn(provisional, MU - 10 * SIGMA)
 
     assert point.signal
@@ -164,11 +164,11 @@ def test_a_period_without_limits_ends_a_row_of_signals():
 
 
 def test_fishers_transform_draws_atanh_and_survives_a_correlation_of_one():
-    rules = Rules(transform="fisher")
+    rules = ChartRules(transform="fisher")
 
     assert rules.shown(0.9) == pytest.approx(np.arctanh(0.9))
     assert rules.shown(1.0) == rules.shown(0.99999) == pytest.approx(np.arctanh(0.9999))
-    assert Rules().shown(0.9) == 0.9
+    assert ChartRules().shown(0.9) == 0.9
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30))
@@ -188,9 +188,11 @@ def test_in_control_the_chart_runs_about_555_periods_and_finds_a_shift_of_one_de
 
 
 def test_the_other_published_widths_run_as_long_as_stated():
-    assert KnownLimits(Rules(width=2.962)).run_lengths(3000, seed=2).mean() == pytest.approx(495, rel=0.1)
-    assert KnownLimits(Rules(weight=0.3)).run_lengths(3000, seed=2).mean() == pytest.approx(458, rel=0.1)
-    assert KnownLimits(Rules(weight=0.1, width=2.814)).run_lengths(3000, seed=2).mean() == pytest.approx(482, rel=0.1)
+    assert KnownLimits(ChartRules(width=2.962)).run_lengths(3000, seed=2).mean() == pytest.approx(495, rel=0.1)
+    assert KnownLimits(ChartRules(weight=0.3)).run_lengths(3000, seed=2).mean() == pytest.approx(458, rel=0.1)
+    assert KnownLimits(ChartRules(weight=0.1, width=2.814)).run_lengths(3000, seed=2).mean() == pytest.approx(
+        482, rel=0.1
+    )
 
 
 def test_the_simulation_and_the_chart_signal_in_the_same_period():
@@ -206,7 +208,7 @@ def test_the_simulation_and_the_chart_signal_in_the_same_period():
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(np.random, "default_rng", lambda _seed: replay)
         (length,) = KnownLimits(shift=0.5).run_lengths(1, seed=0)
-    _, points = drawn(Chart(Rules(sigma_floor=0.0), Limits(0.0, 1.0, 20), baseline=(0.0,) * 20), *(values + 0.5))
+    _, points = drawn(Chart(ChartRules(sigma_floor=0.0), Limits(0.0, 1.0, 20), baseline=(0.0,) * 20), *(values + 0.5))
 
     assert next(at for at, point in enumerate(points, 1) if point.signal) == length
 

@@ -8,7 +8,7 @@ import pytest
 from gamewarden.core.clock import Period
 from gamewarden.drift.causes import Cause
 from gamewarden.drift.doubts import Doubt
-from gamewarden.drift.ewma import Rules
+from gamewarden.drift.ewma import ChartRules
 from gamewarden.drift.flow import Ledger, PeriodRun, Policy, Retrained, Signal
 from gamewarden.drift.validation import Comparison, judge
 from gamewarden.presentation.maintenance_story import story
@@ -62,7 +62,7 @@ class Notebook:
 
 
 def begun(notebook=None, **policy):
-    ledger = Ledger(notebook or Notebook(), Policy(Rules(provisional=3, settled=3), **policy))
+    ledger = Ledger(notebook or Notebook(), Policy(ChartRules(provisional=3, settled=3), **policy))
     ledger.append({"period": "start", "step": "begin", "model": "old@1"})
     return ledger
 

@@ -8,7 +8,7 @@ import pytest
 
 from gamewarden.errors import ModelError
 from gamewarden.learning.model_json import dump, load, load_part
-from gamewarden.learning.phrases import Phrase, Seen, says
+from gamewarden.learning.phrases import Phrase, SeenNumber, says
 from gamewarden.learning.validation import Count, Positive, Rule, Text
 
 
@@ -96,7 +96,7 @@ def test_a_model_under_another_name_is_refused():
 def test_words_from_a_file_are_never_more_than_words(text):
     phrase = Phrase(text, text, text, text, text)
 
-    told = says(Seen("column", 1.0, tuple(float(at) for at in range(101))), phrase)
+    told = says(SeenNumber("column", 1.0, tuple(float(at) for at in range(101))), phrase)
 
     assert told.startswith(text)
     assert len(told) < 200

@@ -17,7 +17,7 @@ import pytest
 from gamewarden.errors import ReadError
 from gamewarden.readers.byte_sources import Origin
 from gamewarden.readers.compression import Unpacked
-from gamewarden.readers.logs.duplicates import Seen
+from gamewarden.readers.logs.duplicates import SeenRows
 from gamewarden.readers.logs.lint import lint
 from gamewarden.readers.logs.operator_tables import read_labels, read_profiles, read_table
 from gamewarden.readers.logs.tables import EventFile
@@ -215,7 +215,7 @@ def test_numbers_in_disorder_are_remembered_without_moving_all_of_them_for_each_
         return np.random.default_rng(1).permutation(size * 100).astype(np.uint64) * np.uint64(2)
 
     def remember(all_numbers):
-        seen = Seen()
+        seen = SeenRows()
         for batch in np.split(all_numbers, len(all_numbers) // 500):
             assert seen.first_time(batch) is None
 
@@ -223,7 +223,7 @@ def test_numbers_in_disorder_are_remembered_without_moving_all_of_them_for_each_
 
 
 def test_numbers_in_disorder_are_known_again():
-    seen, known = Seen(), set()
+    seen, known = SeenRows(), set()
     for batch in np.random.default_rng(2).integers(0, 5_000, (50, 200), dtype=np.uint64):
         first = [number not in known and number not in batch[:place] for place, number in enumerate(batch)]
         fresh = seen.first_time(batch)

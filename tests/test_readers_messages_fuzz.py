@@ -19,7 +19,7 @@ from capture_bytes import SYN, pcap
 from gamewarden.errors import GamewardenError
 from gamewarden.readers.byte_sources import Window
 from gamewarden.readers.ragnarok import kernel
-from gamewarden.readers.ragnarok.batches import Desk, Layout
+from gamewarden.readers.ragnarok.batches import BatchBuffers, Layout
 from gamewarden.readers.ragnarok.captures import MessageCapture
 from gamewarden.readers.ragnarok.message_table import parse_packet_db
 from gamewarden.readers.ragnarok.report import MessageReport
@@ -88,7 +88,7 @@ def read_stream(data, db, *, strict):
     """A stream in a window that ends where its bytes end."""
     report = MessageReport("made up")
     window = Window(ro.Bytes(data), chunk=max(len(data), 1))
-    reading = _Reading(window, Desk(Layout(db), 64), report, strict=strict)
+    reading = _Reading(window, BatchBuffers(Layout(db), 64), report, strict=strict)
     return [batch.to_pylist() for batch in reading.batches(COLUMNS, live=False)], report
 
 

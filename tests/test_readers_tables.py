@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gamewarden.errors import GamewardenError, ReadError
-from gamewarden.readers.logs.duplicates import Seen
+from gamewarden.readers.logs.duplicates import SeenRows
 from gamewarden.readers.logs.mapping import LogMap
 from gamewarden.readers.logs.tables import FORMATS, EventFile, open_events
 from gamewarden.tables import EVENTS, FrameEvents, check, csv_text
@@ -325,7 +325,7 @@ def test_without_seq_nothing_is_dropped(tmp_path):
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 40), max_size=20), max_size=6))
 def test_numbers_seen_before_are_known_whatever_their_order(batches):
-    seen, known = Seen(), set()
+    seen, known = SeenRows(), set()
 
     for batch in batches:
         fresh = seen.first_time(np.array(batch, dtype=np.uint64))
@@ -336,7 +336,7 @@ def test_numbers_seen_before_are_known_whatever_their_order(batches):
 
 
 def test_a_log_in_order_is_remembered_as_one_range():
-    seen = Seen()
+    seen = SeenRows()
 
     for start in range(0, 10_000, 100):
         assert seen.first_time(np.arange(start, start + 100, dtype=np.uint64)) is None

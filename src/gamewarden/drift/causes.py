@@ -26,7 +26,7 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
-class Seen:
+class LogSummary:
     """What one period's log held."""
 
     actors: int
@@ -58,15 +58,15 @@ class Cause:
 class Evidence:
     """What is known when scores have moved: this period beside those before it."""
 
-    now: Seen
-    before: Sequence[Seen]  # the latest last
+    now: LogSummary
+    before: Sequence[LogSummary]  # the latest last
     vocabulary: frozenset[str]  # kinds the model knows; empty where it has no vocabulary
     features_before: pl.DataFrame
     features_now: pl.DataFrame
     scores_before: pl.DataFrame
     scores_now: pl.DataFrame
     suspect: float  # the probability from which an actor is one
-    same_weekday: Seen | None = None  # a week ago, where periods are shorter than a week
+    same_weekday: LogSummary | None = None  # a week ago, where periods are shorter than a week
 
 
 def causes(evidence: Evidence) -> list[Cause]:
@@ -84,7 +84,7 @@ def causes(evidence: Evidence) -> list[Cause]:
     return [*ranked, adapted] if explained else [adapted, *ranked]
 
 
-def vocabulary_growth(now: Seen, known: frozenset[str]) -> Cause:
+def vocabulary_growth(now: LogSummary, known: frozenset[str]) -> Cause:
     """Kinds that the model has never seen, as after a patch."""
     if not known:
         return Cause("vocabulary", 0.0, "The model has no vocabulary that could grow.")
@@ -95,7 +95,7 @@ def vocabulary_growth(now: Seen, known: frozenset[str]) -> Cause:
     return Cause("vocabulary", share / NEW_SHARE, says, numbers)
 
 
-def silent_kinds(now: Seen, before: Sequence[Seen]) -> list[str]:
+def silent_kinds(now: LogSummary, before: Sequence[LogSummary]) -> list[str]:
     """Kinds that every period showed widely and this one does not at all, and that no new kinds have replaced.
 
     Seen in one of the last periods is enough: what has been silent for longer is expected no more.
@@ -110,7 +110,7 @@ def silent_kinds(now: Seen, before: Sequence[Seen]) -> list[str]:
     return sorted(kind for kinds in broken for kind in kinds)
 
 
-def silence(now: Seen, before: Sequence[Seen]) -> Cause:
+def silence(now: LogSummary, before: Sequence[LogSummary]) -> Cause:
     """A sensor that no longer speaks."""
     gone = silent_kinds(now, before)
     if not gone:
@@ -201,7 +201,7 @@ def _left(before: pl.DataFrame, now: pl.DataFrame, suspect: float) -> tuple[_Lea
     return found[0], found[1]
 
 
-def _expected(before: Sequence[Seen]) -> list[str]:
+def _expected(before: Sequence[LogSummary]) -> list[str]:
     """Kinds that so many actors showed in each of the periods before that they must come again.
 
     Periods in which a kind was silent already do not end the expectation, until all recent ones are such.
@@ -217,18 +217,18 @@ def _expected(before: Sequence[Seen]) -> list[str]:
     ]
 
 
-def _replaced(gone: Sequence[str], now: Seen, until_then: Sequence[Seen]) -> bool:
+def _replaced(gone: Sequence[str], now: LogSummary, until_then: Sequence[LogSummary]) -> bool:
     """Whether kinds that came after these had last been seen make up for them."""
     lost = sum(_usual(until_then[-QUIET_PERIODS:], kind) for kind in gone)
     known = {kind for seen in until_then for kind in seen.kinds}
     return sum(count for kind, count in now.kinds.items() if kind not in known) >= REPLACED * lost
 
 
-def _usual(before: Sequence[Seen], kind: str) -> float:
+def _usual(before: Sequence[LogSummary], kind: str) -> float:
     return median([seen.kinds[kind] for seen in before if seen.kinds.get(kind)] or [0])
 
 
-def _alike(same_weekday: Seen | None, before: Sequence[Seen], people: float) -> bool:
+def _alike(same_weekday: LogSummary | None, before: Sequence[LogSummary], people: float) -> bool:
     """Whether a week ago as many more, or fewer, were there."""
     if same_weekday is None or not same_weekday.actors:
         return False

@@ -11,7 +11,7 @@ from statistics import median
 
 import polars as pl
 
-from gamewarden.drift.causes import EXPECTED, Seen, named, silence, vocabulary_growth
+from gamewarden.drift.causes import EXPECTED, LogSummary, named, silence, vocabulary_growth
 
 UNKNOWN = 0.05  # of events in kinds the model does not know, or of those it learned from in kinds that are gone
 FPR = 0.05  # the FPR whose promise is watched: so many people in a hundred, no more
@@ -27,7 +27,7 @@ _FEW = 10  # of fewer known people a share says nothing
 
 
 @dataclass(frozen=True)
-class Rules:
+class TrustRules:
     """From where on a period's scores are not to be trusted: policy, all of it."""
 
     unknown: float = UNKNOWN
@@ -52,17 +52,17 @@ class Doubt:
 class Look:
     """What is known of a period without any baseline, and of what the model learned from."""
 
-    now: Seen
-    before: Sequence[Seen]  # the latest last
+    now: LogSummary
+    before: Sequence[LogSummary]  # the latest last
     scores: pl.DataFrame
     known: frozenset[str]  # kinds that are not new to the model; empty where it has no vocabulary
-    learned: Sequence[Seen] = ()  # the periods it learned from, where the log still holds them
+    learned: Sequence[LogSummary] = ()  # the periods it learned from, where the log still holds them
     shares: Mapping[str, float] = field(default_factory=dict)  # of the events it learned from, by kind, where known
     bots: float = 0.0  # their share of the actors it learned from
     humans: Collection[str] = field(default_factory=frozenset)  # actors whom people have called human
 
 
-def doubts(look: Look, rules: Rules) -> list[Doubt]:
+def doubts(look: Look, rules: TrustRules) -> list[Doubt]:
     """Every reason that stands, faults of the log first."""
     if not look.now.events:
         return []
@@ -70,18 +70,18 @@ def doubts(look: Look, rules: Rules) -> list[Doubt]:
     return [*faults(look.now, look.before, rules), *(doubt for doubt in found if doubt)]
 
 
-def faults(now: Seen, before: Sequence[Seen], rules: Rules) -> list[Doubt]:
+def faults(now: LogSummary, before: Sequence[LogSummary], rules: TrustRules) -> list[Doubt]:
     """What is wrong with the log itself: a sensor that went silent, or far fewer events than usual."""
     found = [_silent(now, before), _collapsed(now, before, rules)]
     return [doubt for doubt in found if doubt]
 
 
-def _silent(now: Seen, before: Sequence[Seen]) -> Doubt | None:
+def _silent(now: LogSummary, before: Sequence[LogSummary]) -> Doubt | None:
     cause = silence(now, before)
     return Doubt("sensor", cause.says, fault=True) if cause.found else None
 
 
-def _collapsed(now: Seen, before: Sequence[Seen], rules: Rules) -> Doubt | None:
+def _collapsed(now: LogSummary, before: Sequence[LogSummary], rules: TrustRules) -> Doubt | None:
     usual = [seen.events / seen.actors for seen in before if seen.events and seen.actors]
     if not usual or not now.events or not now.actors:
         return None
@@ -91,12 +91,12 @@ def _collapsed(now: Seen, before: Sequence[Seen], rules: Rules) -> Doubt | None:
     return Doubt("collapse", f"{here:,.1f} events an actor, {most:,.1f} are usual: the log may be incomplete.", True)
 
 
-def _unknown(look: Look, rules: Rules) -> Doubt | None:
+def _unknown(look: Look, rules: TrustRules) -> Doubt | None:
     cause = vocabulary_growth(look.now, look.known)
     return Doubt("vocabulary", cause.says) if cause.numbers.get("share of events", 0) > rules.unknown else None
 
 
-def _gone(look: Look, rules: Rules) -> Doubt | None:
+def _gone(look: Look, rules: TrustRules) -> Doubt | None:
     """Kinds the model learned from and that never show now."""
     learned = [seen for seen in look.learned if seen.events]
     if not learned:
@@ -109,7 +109,7 @@ def _gone(look: Look, rules: Rules) -> Doubt | None:
     return _gone_for(sorted({kind for kinds in lost for kind in kinds}), share)
 
 
-def _lost(then: Seen, now: Seen, widely: float) -> dict[str, int]:
+def _lost(then: LogSummary, now: LogSummary, widely: float) -> dict[str, int]:
     """Events then, by kind, of kinds that such a share of actors showed and that nobody shows now."""
     return {
         kind: count
@@ -118,7 +118,7 @@ def _lost(then: Seen, now: Seen, widely: float) -> dict[str, int]:
     }
 
 
-def _unseen(look: Look, rules: Rules) -> Doubt | None:
+def _unseen(look: Look, rules: TrustRules) -> Doubt | None:
     """The same by what the model itself has kept, which says nothing of how many actors showed a kind."""
     if look.now.actors < rules.actors:
         return None
@@ -135,7 +135,7 @@ def _gone_for(kinds: Sequence[str], share: float) -> Doubt:
     return Doubt("gone", f"Never shown: {named(kinds)}, {share:.1%} of the events the model learned from.")
 
 
-def _accused(look: Look, rules: Rules) -> Doubt | None:
+def _accused(look: Look, rules: TrustRules) -> Doubt | None:
     """More people at or below an FPR than it promises: counted where people are known, else beyond all bots."""
     flagged = _flagged_by_actor(look.scores, rules.fpr)
     humans = flagged.filter(pl.col("actor").is_in(list(look.humans)))
@@ -150,7 +150,7 @@ def _accused(look: Look, rules: Rules) -> Doubt | None:
     return None
 
 
-def _unjudged(look: Look, rules: Rules) -> Doubt | None:
+def _unjudged(look: Look, rules: TrustRules) -> Doubt | None:
     actors = look.scores["actor"].n_unique()
     judged = look.scores.drop_nulls("probability")["actor"].n_unique()
     if actors < rules.actors or actors - judged <= rules.unjudged * actors:

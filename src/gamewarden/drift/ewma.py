@@ -22,7 +22,7 @@ Value = TypeVar("Value", float, Floats)
 
 
 @dataclass(frozen=True)
-class Rules:
+class ChartRules:
     """How the chart is drawn."""
 
     weight: float = LAMBDA
@@ -53,7 +53,7 @@ class Limits:
         """Whether they are those of a model before."""
         return self.heirs > 0
 
-    def provisional(self, rules: Rules) -> bool:
+    def provisional(self, rules: ChartRules) -> bool:
         """Whether false signals are frequent with so few periods."""
         return self.taken_over or self.periods < rules.settled
 
@@ -77,7 +77,7 @@ class Point:
 class Chart:
     """All that the chart remembers; a period more makes another chart."""
 
-    rules: Rules = field(default_factory=Rules)
+    rules: ChartRules = field(default_factory=ChartRules)
     limits: Limits | None = None
     baseline: tuple[float, ...] = ()  # of the model in force
     drawn: tuple[float, ...] = ()  # since the last reset
@@ -133,7 +133,7 @@ def _learning(chart: Chart, more: tuple[float, ...]) -> Chart:
     return replace(chart, limits=limits, baseline=baseline, drawn=() if first else chart.drawn, missing=0)
 
 
-def _point(drawn: tuple[float, ...], limits: Limits, rules: Rules) -> Point:
+def _point(drawn: tuple[float, ...], limits: Limits, rules: ChartRules) -> Point:
     z = limits.center
     for x in drawn:
         z = step(z, x, rules.weight)

@@ -15,8 +15,7 @@ from polars.exceptions import PolarsError
 from gamewarden.core.clock import Period
 from gamewarden.drift.causes import Cause
 from gamewarden.drift.doubts import Doubt
-from gamewarden.drift.ewma import Chart, Point
-from gamewarden.drift.ewma import Rules as ChartRules
+from gamewarden.drift.ewma import Chart, ChartRules, Point
 from gamewarden.drift.validation import Verdict
 from gamewarden.errors import ReadError, short
 

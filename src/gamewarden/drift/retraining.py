@@ -17,7 +17,7 @@ _PARTS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Rules:
+class RetrainingRules:
     """How far back a new model learns, and from how many."""
 
     least_periods: int = LEAST_PERIODS
@@ -36,7 +36,7 @@ class Window:
     why_not: str | None = None
 
 
-def window(actors: Sequence[Iterable[str]], labels: pl.DataFrame, rules: Rules) -> Window:
+def window(actors: Sequence[Iterable[str]], labels: pl.DataFrame, rules: RetrainingRules) -> Window:
     """The shortest window with enough labelled actors of both classes; `actors` by period, the newest first."""
     found = Window(len(actors), 0, 0, f"{len(actors)} periods were scored and {rules.least_periods} are needed")
     for periods in range(rules.least_periods, min(len(actors), rules.most_periods) + 1):

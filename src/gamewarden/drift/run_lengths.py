@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from gamewarden.drift.ewma import Chart, Floats, Rules, half_width, step
+from gamewarden.drift.ewma import Chart, ChartRules, Floats, half_width, step
 
 MOST_PERIODS = 20_000  # a chart that ran this long without a signal is counted as one that signals here
 
@@ -14,7 +14,7 @@ MOST_PERIODS = 20_000  # a chart that ran this long without a signal is counted 
 class KnownLimits:
     """Normal X_t with known μ₀ = 0 and σ₀ = 1, shifted by `shift` from the first period on."""
 
-    rules: Rules = field(default_factory=Rules)
+    rules: ChartRules = field(default_factory=ChartRules)
     shift: float = 0.0
 
     def run_lengths(self, runs: int, seed: int) -> NDArray[np.int64]:
@@ -33,9 +33,9 @@ class KnownLimits:
         return lengths
 
 
-def false_signals(baseline: int, within: int, runs: int, seed: int, rules: Rules | None = None) -> float:
+def false_signals(baseline: int, within: int, runs: int, seed: int, rules: ChartRules | None = None) -> float:
     """The share of runs that signal within so many unchanged periods, μ₀ and σ₀ estimated once from `baseline`."""
-    rules = rules or Rules()
+    rules = rules or ChartRules()
     dice = np.random.default_rng(seed)
     learned = dice.normal(size=(runs, baseline))
     center, sigma = learned.mean(axis=1), learned.std(axis=1, ddof=1)
@@ -46,12 +46,12 @@ def false_signals(baseline: int, within: int, runs: int, seed: int, rules: Rules
     return float(signalled.mean())
 
 
-def false_signals_of_the_chart(within: int, runs: int, seed: int, rules: Rules | None = None) -> float:
+def false_signals_of_the_chart(within: int, runs: int, seed: int, rules: ChartRules | None = None) -> float:
     """The same for the chart as it runs: provisional limits that are estimated anew until the baseline has settled.
 
     The periods are counted from the first with limits on.
     """
-    rules = rules or Rules(sigma_floor=0.0)
+    rules = rules or ChartRules(sigma_floor=0.0)
     dice = np.random.default_rng(seed)
     return sum(_signals(Chart(rules), dice.normal(size=rules.provisional + within)) for _ in range(runs)) / runs
 

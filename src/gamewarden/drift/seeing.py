@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gamewarden.contracts import EventStream, Feature
-from gamewarden.drift.causes import Seen
+from gamewarden.drift.causes import LogSummary
 
 # Actors are counted by the slots their names fall into (linear counting, Whang et al. 1990): a few kilobytes a kind,
 # however many actors there are, and exact enough for "one in twenty".
@@ -36,16 +36,16 @@ class _Tally:
             self.slots.setdefault(name, np.zeros(SLOTS, np.bool_))[pairs[first:end] % SLOTS] = True
             self.events[name] = self.events.get(name, 0) + int(counts[code])
 
-    def seen(self) -> Seen:
+    def seen(self) -> LogSummary:
         kinds = sorted(self.events)
-        return Seen(
+        return LogSummary(
             _estimate(self.all),
             {kind: self.events[kind] for kind in kinds},
             {kind: _estimate(self.slots[kind]) for kind in kinds},
         )
 
 
-def seen_in(events: EventStream) -> Seen:
+def seen_in(events: EventStream) -> LogSummary:
     """What these events hold."""
     tally = _Tally()
     for batch in _filled(events):

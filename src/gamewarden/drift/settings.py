@@ -3,13 +3,13 @@
 from gamewarden.config import Maintain
 from gamewarden.drift import ewma, retraining, validation
 from gamewarden.drift.correlation import How
-from gamewarden.drift.doubts import Rules as TrustRules
+from gamewarden.drift.doubts import TrustRules
 from gamewarden.drift.flow import Policy
 
 
 def policy_of(settings: Maintain) -> Policy:
     """The settings as the flow and its chart take them."""
-    rules = ewma.Rules(
+    rules = ewma.ChartRules(
         settings.weight,
         settings.width,
         settings.sigma_floor,
@@ -22,14 +22,14 @@ def policy_of(settings: Maintain) -> Policy:
     return Policy(rules, settings.consecutive, settings.missing, settings.window_least)
 
 
-def learning_rules(policy: Maintain) -> retraining.Rules:
+def learning_rules(policy: Maintain) -> retraining.RetrainingRules:
     """What a new model is learned from, by the settings."""
-    return retraining.Rules(policy.window_least, policy.window_most, policy.labelled, policy.held_out)
+    return retraining.RetrainingRules(policy.window_least, policy.window_most, policy.labelled, policy.held_out)
 
 
-def validity_rules(policy: Maintain) -> validation.Rules:
+def validity_rules(policy: Maintain) -> validation.ValidationRules:
     """When a new model is good enough, by the settings."""
-    return validation.Rules(policy.auc_floor, policy.auc_slack, policy.share_least, policy.share_most)
+    return validation.ValidationRules(policy.auc_floor, policy.auc_slack, policy.share_least, policy.share_most)
 
 
 def trust_rules(policy: Maintain) -> TrustRules:

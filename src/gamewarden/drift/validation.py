@@ -8,7 +8,7 @@ LEAST_SHARE, MOST_SHARE = 0.5, 2.0  # of the share of actors that the old model 
 
 
 @dataclass(frozen=True)
-class Rules:
+class ValidationRules:
     """When a new model is valid (algorithms of the published system with its gaps filled; all of it policy)."""
 
     auc_floor: float = AUC_FLOOR
@@ -43,13 +43,13 @@ class Verdict:
         return not self.failures
 
 
-def judge(comparison: Comparison, rules: Rules | None = None) -> Verdict:
+def judge(comparison: Comparison, rules: ValidationRules | None = None) -> Verdict:
     """All rules tried, none of them skipped."""
-    rules = rules or Rules()
+    rules = rules or ValidationRules()
     return Verdict(comparison, (*_auc_failures(comparison, rules), *_share_failures(comparison, rules)))
 
 
-def _auc_failures(found: Comparison, rules: Rules) -> tuple[str, ...]:
+def _auc_failures(found: Comparison, rules: ValidationRules) -> tuple[str, ...]:
     if found.new_auc is None:
         return (f"its AUC is unknown: {found.bots:,} bots and {found.humans:,} humans are held out",)
     failures = []
@@ -63,7 +63,7 @@ def _auc_failures(found: Comparison, rules: Rules) -> tuple[str, ...]:
     return tuple(failures)
 
 
-def _share_failures(found: Comparison, rules: Rules) -> tuple[str, ...]:
+def _share_failures(found: Comparison, rules: ValidationRules) -> tuple[str, ...]:
     """Out of proportion to what the old model flags now, and to what it flagged while it was in control."""
     known = [share for share in (found.old_share, found.old_share_in_control) if share is not None]
     bands = [(rules.least_share * share, rules.most_share * share) for share in known]

@@ -24,7 +24,7 @@ Node = tuple[str, str]  # what it is (actor, address, name) and how it is called
 
 
 @dataclass(frozen=True)
-class Seen:
+class AccountTraces:
     """What a log shows of an account beside its features: partners, addresses, kinds; each with its events."""
 
     partner: Pairs  # actor, other, n
@@ -49,7 +49,7 @@ class Ties:
 NO_TIES = Ties(pl.DataFrame(schema={"actor": pl.String, "group": pl.String}), visible=False)
 
 
-def seen_in(events: EventStream, judged: str = "actor") -> Seen:
+def seen_in(events: EventStream, judged: str = "actor") -> AccountTraces:
     """One pass over the log; memory grows with pairs of accounts, not with events.
 
     Where characters are judged, those of one account are tied as by an address, and partners, who are accounts, are not
@@ -64,7 +64,7 @@ def seen_in(events: EventStream, judged: str = "actor") -> Seen:
         frame = pl.DataFrame(pl.from_arrow(batch)).with_columns(pl.col(wanted).cast(pl.String))
         for name, key in usable.items():
             parts[name].add(frame.drop_nulls(key[1]).group_by(key).agg(pl.len().cast(pl.Int64).alias("n")))
-    return Seen(**{name: part.total() for name, part in parts.items()})
+    return AccountTraces(**{name: part.total() for name, part in parts.items()})
 
 
 class _Names:
@@ -116,14 +116,14 @@ class _Pairs:
         self._waiting = 0
 
 
-def _characters(events: EventStream) -> Seen:
+def _characters(events: EventStream) -> AccountTraces:
     pairs = _Pairs(("character", "actor", "kind"))
     for batch in events.batches(["character", "actor", "kind"]):
         frame = pl.DataFrame(pl.from_arrow(batch)).with_columns(pl.all().cast(pl.String)).drop_nulls("character")
         pairs.add(frame.group_by("character", "actor", "kind").agg(pl.len().cast(pl.Int64).alias("n")))
     seen = pairs.total()
     accounts, kinds = (seen.select("character", column, "n") for column in ("actor", "kind"))
-    return Seen(
+    return AccountTraces(
         _added([], ("actor", "other")),
         _added([accounts.rename({"actor": "ip"}).rename({"character": "actor"})], ("actor", "ip")),
         _added([kinds.rename({"character": "actor"})], ("actor", "kind")),
@@ -135,7 +135,7 @@ def _added(parts: Sequence[Pairs], key: tuple[str, str]) -> Pairs:
     return pl.concat([empty, *parts]).group_by(key).agg(pl.col("n").sum()).sort(key)
 
 
-def ties_of(seen: Seen) -> Ties:
+def ties_of(seen: AccountTraces) -> Ties:
     """The groups that trade and addresses tie together."""
     if not seen.shows_ties:
         return NO_TIES

@@ -11,7 +11,7 @@ from gamewarden.learning.abstaining import HeldOut
 from gamewarden.learning.calibration import KEY, Calibration, Floats
 from gamewarden.learning.columns import checked, measured, values
 from gamewarden.learning.fitted import CalibratedModel
-from gamewarden.learning.phrases import Seen, median, says, topic_of
+from gamewarden.learning.phrases import SeenNumber, median, says, topic_of
 from gamewarden.learning.sharing import alone, shares
 from gamewarden.learning.validation import Percentiles, Positive, Rule, Text
 from gamewarden.phrases import Phrase
@@ -141,7 +141,7 @@ class ColumnModel(CalibratedModel):
     def sentences(self, table: pl.DataFrame, name: str, percentiles: tuple[float, ...]) -> list[str]:
         """What one column says of each row."""
         phrase, unused = (self.phrases or {}).get(name), self.left_out.get(name, "")
-        return [says(Seen(name, value, percentiles, unused=unused), phrase) for value in table[name]]
+        return [says(SeenNumber(name, value, percentiles, unused=unused), phrase) for value in table[name]]
 
     @property
     def needed(self) -> tuple[str, ...]:

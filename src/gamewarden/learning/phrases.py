@@ -27,7 +27,7 @@ _TOPICS = {name: phrase.topic for name, phrase in {**PHRASES, **SESSION_PHRASES,
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenNumber:
     """One number of one period, beside what humans showed in training."""
 
     feature: str
@@ -47,7 +47,7 @@ def topic_of(feature: str, phrases: Mapping[str, Phrase] | None = None) -> str:
     return _TOPICS.get(feature, begins)
 
 
-def says(seen: Seen, phrase: Phrase | None = None) -> str:
+def says(seen: SeenNumber, phrase: Phrase | None = None) -> str:
     """One sentence: what it means, then the number, then the typical human; in these words or in plain ones."""
     phrase = phrase or (EVENTS if seen.feature == "events" else Phrase.plain(seen.feature))
     words = {"window": seen.window, "Window": seen.window.capitalize(), "period": _number(seen.period, 0)}
@@ -76,7 +76,7 @@ def median(percentiles: Sequence[float]) -> float:
     return percentiles[len(percentiles) // 2]
 
 
-def _unseen(seen: Seen, phrase: Phrase) -> str:
+def _unseen(seen: SeenNumber, phrase: Phrase) -> str:
     if seen.feature == "self_sim" and seen.windows is not None:
         return f"Too little play to judge: only {_number(seen.windows, 0)} {{window}}s were measured."
     return phrase.unseen

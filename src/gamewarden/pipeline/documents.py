@@ -23,7 +23,7 @@ from gamewarden.tables import TIME, DataType, first_line
 from gamewarden.verdicts.grounds import evidence_behind, rows_behind
 from gamewarden.verdicts.periods import KEY, Key, by_period
 from gamewarden.verdicts.points import ACT, WATCH
-from gamewarden.verdicts.rules import Rules
+from gamewarden.verdicts.rules import VerdictRules
 
 _AT_ONCE = 20_000  # verdicts whose grounds are held together
 
@@ -227,7 +227,7 @@ class _Case:
     models: tuple[Model, ...]
     fusion: FusionModel | None
     features: Mapping[str, pl.DataFrame]  # by model
-    rules: Rules
+    rules: VerdictRules
 
     @classmethod
     def of(cls, values: Mapping[str, Any], known: Mapping[str, Model], where: str) -> "_Case":
@@ -249,7 +249,7 @@ class _Case:
             features = rows_of(models, tables)
         except KeyError as error:
             raise VerdictError(f"{where}: it lacks what one of its models measured; judge the source again") from error
-        return cls(values, models, fusion, features, Rules.of(values["rules"]))
+        return cls(values, models, fusion, features, VerdictRules.of(values["rules"]))
 
     def differences(self, where: str) -> Iterable[tuple[str, bool]]:
         """What does not come out as it stands in the document."""

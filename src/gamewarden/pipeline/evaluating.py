@@ -13,7 +13,7 @@ from gamewarden.config import Config
 from gamewarden.contracts import Detector, EventStream, Feature, Progress, Source, no_progress
 from gamewarden.core.coverage import COVERED
 from gamewarden.errors import ConfigError, FitError, ReadError
-from gamewarden.evaluation.account_links import NO_TIES, Seen, seen_in, ties_of
+from gamewarden.evaluation.account_links import NO_TIES, AccountTraces, seen_in, ties_of
 from gamewarden.evaluation.compare_splits import ALL, SideBySide, as_values, compare
 from gamewarden.evaluation.decisions import at_cuts
 from gamewarden.evaluation.leaks import left_out_kinds, refuse_future, sanction_kinds, telling_kinds
@@ -329,7 +329,7 @@ def _refuse_future(frozen: Feature, stream: EventStream, ground: Ground) -> None
     refuse_future(seen, frozen.measure(within(stream, until=cut)), cut)
 
 
-def _others(seen: Seen, removed: Sequence[str]) -> pl.DataFrame:
+def _others(seen: AccountTraces, removed: Sequence[str]) -> pl.DataFrame:
     return seen.kinds.filter(~pl.col("kind").is_in(removed))
 
 

@@ -33,7 +33,7 @@ from gamewarden.verdicts.periods import KEY, Clock, infos_of, marks_of, played, 
 from gamewarden.verdicts.points import ACT, WATCH, OperatingPoints
 from gamewarden.verdicts.prevalence import Prevalence, at_share
 from gamewarden.verdicts.reach import beside_the_list
-from gamewarden.verdicts.rules import Rules
+from gamewarden.verdicts.rules import VerdictRules
 from gamewarden.verdicts.saying import caveats_of, zone_notes
 from gamewarden.verdicts.wholes import of_whole_periods, unranked
 
@@ -50,7 +50,7 @@ class Judgement:
     notes: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()  # what has to stand beside every verdict
     fusion: FusionModel | None = None  # what the scores were fused with; None where FPRs were only combined
-    rules: Rules = field(default=Rules())
+    rules: VerdictRules = field(default=VerdictRules())
 
     @property
     def points(self) -> OperatingPoints:
@@ -131,7 +131,7 @@ def _refuse_tables(models: Sequence[Model], source: Source) -> None:
 
 
 def judged(
-    features: Mapping[str, pl.DataFrame], models: Sequence[Model], fusion: FusionModel | None, rules: Rules
+    features: Mapping[str, pl.DataFrame], models: Sequence[Model], fusion: FusionModel | None, rules: VerdictRules
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """SCORES of every row, and VERDICTS of every actor and period; a period's is the same alone as among others.
 
@@ -166,7 +166,7 @@ class Verdicts(Protocol):
         """What the scores were fused with."""
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> VerdictRules:
         """What the verdicts depend on beside."""
 
     @property
@@ -194,12 +194,12 @@ def rules_of(
     prevalence: Prevalence,
     fusion: FusionModel | None = None,
     every: int | None = None,
-) -> Rules:
+) -> VerdictRules:
     """The rules of a judgement: those of the settings, and of the fusion where there is one."""
     points = OperatingPoints(policy.verdict.watch, policy.verdict.act, policy.verdict.agree)
     repeated = policy.chunks.discount if fusion is None else fusion.discount
     cut, together = _cut(fusion, every, policy, run), policy.verdict.discount
-    return Rules(cut, points, repeated, together, prevalence.bots, run.limits.covered)
+    return VerdictRules(cut, points, repeated, together, prevalence.bots, run.limits.covered)
 
 
 def _cut(fusion: FusionModel | None, every: int | None, policy: Config, run: RunOptions) -> Clock:
@@ -226,7 +226,7 @@ def fusion_of(models: Path, found: Sequence[Model], every: int | None) -> tuple[
 
 
 def _fused(
-    fusion: FusionModel, parts: pl.DataFrame, features: Mapping[str, pl.DataFrame], rules: Rules
+    fusion: FusionModel, parts: pl.DataFrame, features: Mapping[str, pl.DataFrame], rules: VerdictRules
 ) -> pl.DataFrame:
     known = played(features.values(), fusion.styles.rule, rules.cut)
     fused = fusion.score(side_by_side(parts, known)).select(*KEY, "probability", "fpr").drop_nulls("fpr")
@@ -281,7 +281,7 @@ class Lean:
     notes: tuple[str, ...]
     caveats: tuple[str, ...]
     fusion: FusionModel | None
-    rules: Rules
+    rules: VerdictRules
     _view: PartedView
 
     @property
@@ -325,7 +325,7 @@ class _Bench:
     every: int | None
     events: PartedEvents
 
-    def rules(self, found: Sequence[Model]) -> tuple[Rules, FusionModel | None, tuple[str, ...]]:
+    def rules(self, found: Sequence[Model]) -> tuple[VerdictRules, FusionModel | None, tuple[str, ...]]:
         """The rules, the fusion, and what has to be said of it."""
         fusion, why_not = fusion_of(self.models, found, self.every)
         return rules_of(self.policy, self.run, self.supposed, fusion, self.every), fusion, why_not
@@ -381,7 +381,7 @@ class _Run:
     """One pass over the periods, and all that is kept of it."""
 
     view: PartedView
-    rules: Rules
+    rules: VerdictRules
     fusion: FusionModel | None
     why_not: tuple[str, ...]
     verdicts: Compact = field(default_factory=Compact)

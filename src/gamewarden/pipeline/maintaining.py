@@ -14,7 +14,7 @@ from gamewarden.contracts import Detector, Feature, Model
 from gamewarden.core.clock import Clock, Period
 from gamewarden.core.durations import DAY, parse_span
 from gamewarden.drift import retraining, validation
-from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, silent_kinds
+from gamewarden.drift.causes import Cause, Evidence, LogSummary, ban_wave, causes, silent_kinds
 from gamewarden.drift.correlation import agreement, by_actor, most_moved
 from gamewarden.drift.doubts import Doubt, Look, doubts, faults
 from gamewarden.drift.flow import LATE, History, Ledger, PeriodRun, Retrained, Signal, Tick, as_written, no_tick
@@ -410,11 +410,11 @@ class LakeActions:
     def _silent(self, period: Period) -> tuple[str, ...]:
         return tuple(silent_kinds(self._seen(period), [self._seen(one) for one in self._earlier(period)]))
 
-    def _seen(self, period: Period) -> Seen:
+    def _seen(self, period: Period) -> LogSummary:
         kept = self._kept_as(period)
         stored = None if kept is None else self.place.seen(kept)
         if stored is not None:
-            return Seen(stored["actors"], stored["kinds"], stored["actors_by_kind"])
+            return LogSummary(stored["actors"], stored["kinds"], stored["actors_by_kind"])
         seen = seen_in(self.lake.events(period.since, period.until))
         if kept is not None:
             self.place.keep_seen(kept, asdict(seen))

@@ -12,7 +12,7 @@ from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 
 
 @dataclass(frozen=True)
-class Rules:
+class VerdictRules:
     """What a verdict depends on beside models and numbers."""
 
     cut: Clock = field(default=Clock(DAY))

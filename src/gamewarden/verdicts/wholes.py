@@ -9,7 +9,7 @@ from gamewarden.core.clock import Clock
 from gamewarden.core.durations import span_text
 from gamewarden.verdicts.meeting import Limits, least_covered, only_covered
 from gamewarden.verdicts.periods import KEY, periods_of
-from gamewarden.verdicts.rules import Rules
+from gamewarden.verdicts.rules import VerdictRules
 
 PROMISE = (
     "FPRs were combined without labels: a family's is the share of human days, of as many rows as this one and of "
@@ -37,7 +37,9 @@ def _told(cut: Clock) -> str:
     return f"periods of {span_text(cut.every)} in {cut.time_zone}"
 
 
-def of_whole_periods(parts: pl.DataFrame, marks: pl.DataFrame, models: Sequence[Model], rules: Rules) -> pl.DataFrame:
+def of_whole_periods(
+    parts: pl.DataFrame, marks: pl.DataFrame, models: Sequence[Model], rules: VerdictRules
+) -> pl.DataFrame:
     """What the detectors say of periods that the source covers; of the others there is no verdict."""
     limits = Limits(covered=rules.covered)
     least = min(least_covered(model.card.training, limits) for model in models)

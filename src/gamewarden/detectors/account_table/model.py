@@ -14,7 +14,7 @@ from gamewarden.learning.columns import checked
 from gamewarden.learning.fitted import CalibratedModel
 from gamewarden.learning.ladders import LEAST
 from gamewarden.learning.peers import Peers
-from gamewarden.learning.phrases import Seen, median, says
+from gamewarden.learning.phrases import SeenNumber, median, says
 from gamewarden.learning.promises import ACCOUNT, told
 from gamewarden.learning.ranges import spread_out
 from gamewarden.learning.validation import NotNegative, Percentiles, Positive, Rule, Text, finite
@@ -268,7 +268,7 @@ class AccountTableModel(CalibratedModel):
             if found is not None:
                 because = self._because(column.name)
                 return f"{_plainly(column.name)} cannot be true: {_plainly(found)}{because}; it counts as missing."
-        return says(Seen(column.name, value, column.percentiles), Phrase.plain(_plainly(column.name)))
+        return says(SeenNumber(column.name, value, column.percentiles), Phrase.plain(_plainly(column.name)))
 
     def _because(self, name: str) -> str:
         columns = self.feature.options.get("columns") or []

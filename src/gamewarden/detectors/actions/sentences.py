@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gamewarden.detectors.actions.vectors import DONE, INTERVAL, OFTEN
-from gamewarden.learning.phrases import Seen, says
+from gamewarden.learning.phrases import SeenNumber, says
 from gamewarden.phrases.chunks import UNSEEN, phrase_of
 
 
@@ -14,7 +14,7 @@ def sentence(name: str, value: float | None, percentiles: Sequence[float], last:
     phrase = phrase_of(name, last)
     scale = _per_hundred if name.startswith((OFTEN, INTERVAL)) else float
     shown = None if value is None else scale(value)
-    return says(Seen(name, shown, [scale(one) for one in percentiles]), phrase)
+    return says(SeenNumber(name, shown, [scale(one) for one in percentiles]), phrase)
 
 
 def flagged(kind: str, count: int, most: int) -> str:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import polars as pl
 
 from gamewarden.learning.logistic_model import Column, ColumnModel
-from gamewarden.learning.phrases import Seen, says, window_word
+from gamewarden.learning.phrases import SeenNumber, says, window_word
 from gamewarden.phrases.days import PHRASES
 
 __all__ = ["COUNTS", "SELF_SIM", "Column", "LogisticModel"]
@@ -61,7 +61,7 @@ class LogisticModel(ColumnModel):
         minutes = (table["until"] - table["since"]).dt.total_seconds() / 60
         windows = table["windows"] if "windows" in table.columns else [None] * table.height
         seen = (
-            Seen(name, value, percentiles, window, period, count, self.left_out.get(name, ""))
+            SeenNumber(name, value, percentiles, window, period, count, self.left_out.get(name, ""))
             for value, period, count in zip(table[name], minutes, windows, strict=True)
         )
         return [says(one, PHRASES.get(name)) for one in seen]

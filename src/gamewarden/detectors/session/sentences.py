@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gamewarden.learning.phrases import Seen, says
+from gamewarden.learning.phrases import SeenNumber, says
 from gamewarden.phrases.sessions import PHRASES
 
 # As published, the vector holds tenths of a second between moves and seconds between the rest (Appendix E).
@@ -13,4 +13,4 @@ def sentence(name: str, value: float | None, percentiles: Sequence[float], *, as
     """One sentence on one number of a session, in milliseconds however the vector is scaled."""
     scale = PUBLISHED_SCALE.get(name, 1.0) if as_published else 1.0
     shown = None if value is None else value * scale
-    return says(Seen(name, shown, [scale * one for one in percentiles]), PHRASES.get(name))
+    return says(SeenNumber(name, shown, [scale * one for one in percentiles]), PHRASES.get(name))

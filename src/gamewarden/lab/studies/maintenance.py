@@ -19,10 +19,9 @@ from gamewarden.contracts import EventStream, Model, Progress, no_progress
 from gamewarden.core.clock import Period
 from gamewarden.detectors.logistic.recipe import AccountDay
 from gamewarden.drift import retraining, validation
-from gamewarden.drift.causes import Cause, Evidence, Seen, ban_wave, causes, silent_kinds
+from gamewarden.drift.causes import Cause, Evidence, LogSummary, ban_wave, causes, silent_kinds
 from gamewarden.drift.correlation import agreement, by_actor
-from gamewarden.drift.doubts import Doubt, Look, doubts
-from gamewarden.drift.doubts import Rules as TrustRules
+from gamewarden.drift.doubts import Doubt, Look, TrustRules, doubts
 from gamewarden.drift.flow import Ledger, PeriodRun, Policy, Record, Retrained, Signal, distrust, doubts_in
 from gamewarden.drift.seeing import seen_in
 from gamewarden.evaluation.metrics import auc
@@ -124,7 +123,7 @@ class _Played:
     old: SelfSimilarity
     new: SelfSimilarity
     features: Mapping[tuple[SelfSimilarity, int], pl.DataFrame]
-    seen: tuple[Seen, ...]
+    seen: tuple[LogSummary, ...]
 
     @classmethod
     def of(cls, year: Year, progress: Progress) -> "_Played":
@@ -250,7 +249,7 @@ class _Keeper:
         week = self._week(period)
         back = range(week, max(week - retraining.MOST_PERIODS, -1), -1)
         actors = [by_actor(self.scores(one, model))["actor"] for one in back]
-        window = retraining.window(actors, self.played.judged(week), retraining.Rules())
+        window = retraining.window(actors, self.played.judged(week), retraining.RetrainingRules())
         if window.why_not is not None:
             return Retrained(None, window.why_not)
         numbers = {"bots": window.bots, "humans": window.humans, "periods": window.periods}
@@ -290,7 +289,7 @@ class _Keeper:
     def _week_of(self, moment: datetime) -> int:
         return (moment - self.played.year.start) // timedelta(weeks=1)
 
-    def _before(self, week: int) -> list[Seen]:
+    def _before(self, week: int) -> list[LogSummary]:
         return list(self.played.seen[max(0, week - _REMEMBERED) : week])
 
 

@@ -55,7 +55,7 @@ class Rows(NamedTuple):
     pool: Bytes
 
 
-class Desk(NamedTuple):
+class ScanBuffers(NamedTuple):
     """All that lies before a kernel, as pointers."""
 
     data: Pointer
@@ -107,8 +107,8 @@ def new_rows(capacity: int, pool: int = 0) -> Rows:
 
 
 @part
-def _desk(data: Bytes, rules: Rules, flows: Flows, tally: Ints, rows: Rows) -> Desk:
-    return Desk(
+def _desk(data: Bytes, rules: Rules, flows: Flows, tally: Ints, rows: Rows) -> ScanBuffers:
+    return ScanBuffers(
         pointer_to(data),
         pointer_to(rules.ports),
         rules.by_port,
@@ -160,7 +160,7 @@ def _key_and_side(data: Pointer, packet: Packet) -> tuple[Key, int]:
 
 
 @part
-def _row(desk: Desk, key: Key) -> int:
+def _row(desk: ScanBuffers, key: Key) -> int:
     """The flow's row, -1 when it has proven nothing in a table with bounds."""
     if desk.guard.on:
         return unproven.known_row(desk.flows, key.a_hi, key.a_lo, key.b_hi, key.b_lo, key.ports)
@@ -183,7 +183,7 @@ def _new_payload(data: Pointer, flows: FlowPointers, packet: Packet, row: int, s
 
 @part
 def _goes_up(
-    desk: Desk, flows: FlowPointers, packet: Packet, row: int, side: int, to_server: bool, told_by_port: bool
+    desk: ScanBuffers, flows: FlowPointers, packet: Packet, row: int, side: int, to_server: bool, told_by_port: bool
 ) -> bool:
     """Whether the client sent this; settles who the client is when nothing has told yet."""
     if not table.knows_client(flows, row):
@@ -196,7 +196,7 @@ def _goes_up(
 
 
 @apart
-def _take_segment(desk: Desk, packet: Packet, at: int, count: int) -> int:
+def _take_segment(desk: ScanBuffers, packet: Packet, at: int, count: int) -> int:
     """One TCP segment to the server, with its bytes; the number of rows after it."""
     key, side = _key_and_side(desk.data, packet)
     row = _row(desk, key)
@@ -220,7 +220,7 @@ def _take_segment(desk: Desk, packet: Packet, at: int, count: int) -> int:
 
 
 @part
-def _full(desk: Desk, capacity: int, count: int) -> bool:
+def _full(desk: ScanBuffers, capacity: int, count: int) -> bool:
     """Whether the next packet might not find room among the rows."""
     if count >= capacity:
         return True
@@ -228,7 +228,7 @@ def _full(desk: Desk, capacity: int, count: int) -> bool:
 
 
 @part
-def _take(desk: Desk, start: int, end: int, wire_end: int, link: int, at: int, count: int) -> int:
+def _take(desk: ScanBuffers, start: int, end: int, wire_end: int, link: int, at: int, count: int) -> int:
     """One captured packet; the number of rows after it."""
     tally = desk.tally
     tally[counts.PACKETS] += 1
@@ -268,7 +268,7 @@ def _take(desk: Desk, start: int, end: int, wire_end: int, link: int, at: int, c
 
 @part
 def _told(
-    desk: Desk, flows: FlowPointers, packet: Packet, row: int, side: int, to_server: bool, told_by_port: bool
+    desk: ScanBuffers, flows: FlowPointers, packet: Packet, row: int, side: int, to_server: bool, told_by_port: bool
 ) -> tuple[bool, bool, int]:
     """(whether it is delivered, the client sent it, bytes that are new)."""
     tally = desk.tally
@@ -290,7 +290,7 @@ def _told(
 
 
 @part
-def _put(desk: Desk, row: int, at: int, up: bool, size: int, count: int) -> int:
+def _put(desk: ScanBuffers, row: int, at: int, up: bool, size: int, count: int) -> int:
     """One packet delivered; the number of rows after it."""
     desk.end[count] = table.client_end(desk.flows, row)
     desk.at[count] = at
@@ -302,7 +302,7 @@ def _put(desk: Desk, row: int, at: int, up: bool, size: int, count: int) -> int:
 
 @apart
 def _take_unproven(
-    desk: Desk, packet: Packet, key: Key, side: int, to_server: bool, told_by_port: bool, at: int, count: int
+    desk: ScanBuffers, packet: Packet, key: Key, side: int, to_server: bool, told_by_port: bool, at: int, count: int
 ) -> int:
     """One packet of a flow that has proven nothing so far; the number of rows after it."""
     tally, waiting, guard = desk.tally, desk.waiting, desk.guard
@@ -407,7 +407,7 @@ def block_time(high: int, low: int, resolution: int, shift: int) -> tuple[bool, 
 
 @part
 def _take_block(
-    desk: Desk, offset: int, total: int, big: bool, old: bool, interfaces: Ints, known: int, count: int
+    desk: ScanBuffers, offset: int, total: int, big: bool, old: bool, interfaces: Ints, known: int, count: int
 ) -> int:
     """One enhanced (or old) packet block; the rows after it, -1 when its lengths cannot be, -2 to forget first."""
     data = desk.data

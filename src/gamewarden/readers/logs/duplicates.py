@@ -8,7 +8,7 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.uint64]
 
 
-class Seen:
+class SeenRows:
     """The seq numbers met so far, kept as ranges: a log in order needs one range, whatever its length.
 
     Numbers in disorder make many ranges. They lie in heaps, each more than twice as large as the next, so that a

@@ -28,7 +28,7 @@ from gamewarden.readers.compression import (
 )
 from gamewarden.readers.logs import delimited, jsonlines
 from gamewarden.readers.logs.columns import foreign, frame_of
-from gamewarden.readers.logs.duplicates import Seen
+from gamewarden.readers.logs.duplicates import SeenRows
 from gamewarden.readers.logs.layout import PLAIN, Layout, advice, encoding_of
 from gamewarden.readers.logs.mapping import IDENTITY, LogMap, nearest
 from gamewarden.readers.logs.normalize import ROW, Conform
@@ -222,7 +222,7 @@ class EventFile:
 
     def _batches(self, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         tally = Tally(str(self.path), self.max_bad_share)
-        seen = None if self._seq_is_unique else Seen()
+        seen = None if self._seq_is_unique else SeenRows()
         rows = self._from_parquet(columns, tally) if self.peek.format == "parquet" else self._from_text(columns, tally)
         kinds: Counter[str] = Counter()
         try:
@@ -545,7 +545,7 @@ def _to_batch(frame: pl.DataFrame) -> pa.RecordBatch:
     return table.to_batches()[0]
 
 
-def _first_of_each_seq(batch: pa.RecordBatch, seen: Seen | None, tally: Tally) -> pa.RecordBatch:
+def _first_of_each_seq(batch: pa.RecordBatch, seen: SeenRows | None, tally: Tally) -> pa.RecordBatch:
     if seen is None:
         return batch
     seq = batch.column("seq")

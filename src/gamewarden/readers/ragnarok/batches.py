@@ -69,7 +69,7 @@ def layout_of(db: MessageTable) -> Layout:
     return Layout(db)
 
 
-class Desk:
+class BatchBuffers:
     """The rows being filled, and what names the sessions in them."""
 
     def __init__(self, layout: Layout, capacity: int = BATCH_ROWS) -> None:

@@ -17,7 +17,7 @@ from gamewarden.readers.captures.kernel import Rows
 from gamewarden.readers.captures.stream import CaptureReport, segment_reading
 from gamewarden.readers.captures.tcp_streams import SYN, Assembly, Ints
 from gamewarden.readers.ragnarok import kernel
-from gamewarden.readers.ragnarok.batches import BATCH_ROWS, Desk, layout_of
+from gamewarden.readers.ragnarok.batches import BATCH_ROWS, BatchBuffers, layout_of
 from gamewarden.readers.ragnarok.message_table import MessageTable
 from gamewarden.readers.ragnarok.report import AFTER_LOSS, CUT_OFF, JOINED, REASONS, REUSED, MessageReport
 from gamewarden.readers.ragnarok.thesis_profile import advice_on_unknown
@@ -86,7 +86,7 @@ class MessageCapture:
         captured = CaptureReport()
         with self._origin.opened() as source:
             segments = segment_reading(source, self._origin.name, self._ports, captured)
-            reading = _Reading(Desk(self._layout, self._batch), self.report, strict=self._strict)
+            reading = _Reading(BatchBuffers(self._layout, self._batch), self.report, strict=self._strict)
             for rows, count in segments.fills():
                 for _ in reading.take(rows, count):
                     yield reading.batch(columns, segments.clients)
@@ -98,7 +98,7 @@ class MessageCapture:
 class _Reading:
     """All connections of one pass over a capture, and the rows they fill together."""
 
-    def __init__(self, desk: Desk, report: MessageReport, *, strict: bool) -> None:
+    def __init__(self, desk: BatchBuffers, report: MessageReport, *, strict: bool) -> None:
         self.desk = desk
         self.report = report
         self.strict = strict

@@ -53,7 +53,7 @@ class Rows(NamedTuple):
     character: Ints
 
 
-class Desk(NamedTuple):
+class ScanBuffers(NamedTuple):
     """All that lies before a kernel, as pointers."""
 
     data: Pointer
@@ -83,8 +83,8 @@ def new_rows(capacity: int) -> Rows:
 
 
 @part
-def _desk(data: Bytes, layout: npt.NDArray[np.int32], state: Ints, rows: Rows) -> Desk:
-    return Desk(
+def _desk(data: Bytes, layout: npt.NDArray[np.int32], state: Ints, rows: Rows) -> ScanBuffers:
+    return ScanBuffers(
         pointer_to(data),
         pointer_to(layout),
         pointer_to(state),
@@ -142,21 +142,21 @@ def _size(data: Pointer, layout: Pointer, offset: int, end: int) -> tuple[int, i
 
 
 @part
-def _number16(desk: Desk, place: int, offset: int, size: int) -> int:
+def _number16(desk: ScanBuffers, place: int, offset: int, size: int) -> int:
     if place == 0 or place + 2 > size:
         return NOT_TOLD
     return _u16(desk.data, offset + place)
 
 
 @part
-def _number32(desk: Desk, place: int, offset: int, size: int) -> int:
+def _number32(desk: ScanBuffers, place: int, offset: int, size: int) -> int:
     if place == 0 or place + 4 > size:
         return NOT_TOLD
     return _u32(desk.data, offset + place)
 
 
 @part
-def _begin_session(desk: Desk, row: int, offset: int, size: int, connects: bool) -> None:
+def _begin_session(desk: ScanBuffers, row: int, offset: int, size: int, connects: bool) -> None:
     """A new session, with the account and character a connect message tells."""
     state = desk.state
     state[SESSION] = state[NEXT_SESSION]
@@ -174,7 +174,7 @@ def _begin_session(desk: Desk, row: int, offset: int, size: int, connects: bool)
 
 
 @part
-def _put_place(desk: Desk, row: int, offset: int, size: int, count: int) -> None:
+def _put_place(desk: ScanBuffers, row: int, offset: int, size: int, count: int) -> None:
     """Where a walk or a skill goes to: ten bits each in three bytes, or two numbers of their own."""
     x = np.int64(NOT_TOLD)
     y = np.int64(NOT_TOLD)
@@ -195,7 +195,7 @@ def _put_place(desk: Desk, row: int, offset: int, size: int, count: int) -> None
 
 
 @part
-def _put_amount(desk: Desk, row: int, offset: int, size: int, count: int) -> None:
+def _put_amount(desk: ScanBuffers, row: int, offset: int, size: int, count: int) -> None:
     place = np.int64(desk.layout[row + AMOUNT])
     width = np.int64(desk.layout[row + AMOUNT_WIDTH])
     amount = np.int64(NOT_TOLD)
@@ -210,7 +210,7 @@ def _put_amount(desk: Desk, row: int, offset: int, size: int, count: int) -> Non
 
 
 @part
-def _put(desk: Desk, offset: int, size: int, count: int) -> None:
+def _put(desk: ScanBuffers, offset: int, size: int, count: int) -> None:
     """One message as a row."""
     identity = _u16(desk.data, offset)
     row = identity * LAYOUT_COLUMNS

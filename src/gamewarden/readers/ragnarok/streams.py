@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from gamewarden.readers.byte_sources import Origin, Window
 from gamewarden.readers.ragnarok import kernel
-from gamewarden.readers.ragnarok.batches import BATCH_ROWS, Desk, layout_of
+from gamewarden.readers.ragnarok.batches import BATCH_ROWS, BatchBuffers, layout_of
 from gamewarden.readers.ragnarok.message_table import TAG, MessageTable
 from gamewarden.readers.ragnarok.report import CUT_OFF, REASONS, MessageReport
 from gamewarden.readers.ragnarok.thesis_profile import advice_on_unknown
@@ -58,7 +58,9 @@ class MessageFile:
         """All messages in the order they were sent."""
         self.report = MessageReport(self._origin.name, self._advice)
         with self._origin.opened() as source:
-            reading = _Reading(Window(source), Desk(self._layout, self._batch), self.report, strict=self._strict)
+            reading = _Reading(
+                Window(source), BatchBuffers(self._layout, self._batch), self.report, strict=self._strict
+            )
             yield from reading.batches(columns, live=source.live)
             if source.problem:
                 self.report.notice(source.problem)
@@ -67,7 +69,7 @@ class MessageFile:
 class _Reading:
     """One pass over a packetstream."""
 
-    def __init__(self, window: Window, desk: Desk, report: MessageReport, *, strict: bool) -> None:
+    def __init__(self, window: Window, desk: BatchBuffers, report: MessageReport, *, strict: bool) -> None:
         self._window = window
         self._desk = desk
         self._report = report
