@@ -1,6 +1,6 @@
-"""gamewarden finds game bots in online role-playing games and responds to them justly.
+"""gamewarden finds game bots in online role-playing games, says why, and leaves the judgement to people.
 
-The data's path:  readers -> features -> detectors -> verdicts -> response
+The data's path:  readers -> features -> detectors -> verdicts
 
 In a notebook: `import gamewarden as gw`, then `gw.read`, `gw.measure`, `gw.fit`, `gw.score`, `gw.rank`, `gw.explain`
 and `gw.evaluate`; see docs/api.md. They are imported when they are first asked for.

@@ -109,8 +109,8 @@ class Chunks:
 class Verdict:
     """How detectors add up, and from where on a verdict may be followed by something."""
 
-    watch: float = _setting(0.05, "The FPR from which an actor is watched; one family of features is enough.")
-    act: float = _setting(0.001, "The FPR from which more than watching may follow.")
+    watch: float = _setting(0.05, "The false-positive rate from which an actor is watched; one family is enough.")
+    act: float = _setting(0.001, "The false-positive rate from which more than watching may follow.")
     agree: int = _setting(2, "So many families of features must agree, each on its own, before more may follow.")
     discount: float = _setting(0.3, "How much of a further family's evidence counts where no fusion was learned.")
 
@@ -135,7 +135,7 @@ class Maintain:
     sides: str = _setting("both", "both retrains outside either limit, as published; lower only below the lower one.")
     weight: float = _setting(0.2, "λ: how much the newest period weighs in Z_t.")
     width: float = _setting(3.0, "L: the width of the limits in deviations.")
-    sigma_floor: float = _setting(0.005, "The least σ₀; with many actors a weekend would alarm without it.")
+    sigma_floor: float = _setting(0.005, "The least σ₀; with many actors a weekend would give a signal without it.")
     common_actors: int = _setting(100, "Fewer actors than this in both periods give no X_t.")
     baseline: int = _setting(20, "Periods in control after which the limits are settled.")
     provisional: int = _setting(8, "Periods from which there are limits at all, marked provisional.")
@@ -153,13 +153,13 @@ class Maintain:
     unknown_most: float = _setting(
         0.05, "Scores are not trusted beyond this share of events new to the model, or of those it learned from gone."
     )
-    fpr: float = _setting(0.05, "The FPR whose promise is watched: so many in a hundred people, no more.")
+    fpr: float = _setting(0.05, "The false-positive rate whose promise is watched: so many in 100 people, no more.")
     fprs_most: float = _setting(2.0, "Scores are not trusted once that promise is broken so many times over.")
     bots_most: float = _setting(
         0.3, "The largest thinkable share of bots among actors, where the model did not learn from more."
     )
     unjudged_most: float = _setting(0.9, "Scores are not trusted where more than this share of actors has none.")
-    collapsed: float = _setting(0.25, "A log with less than this multiple of the usual events an actor is incomplete.")
+    collapsed: float = _setting(0.25, "A log with less than this multiple of the usual events per actor is incomplete.")
 
 
 @dataclass(frozen=True)
@@ -361,7 +361,7 @@ _LIMITS: Mapping[str, tuple[float, float]] = {
     "[maintain] missing": (1, 1_000),
     "[maintain] consecutive": (1, 1_000),
     "[maintain] fpr": (0.0001, 1),
-    "[maintain] alarms_most": (1, 10_000),
+    "[maintain] fprs_most": (1, 10_000),
     "[watch] players": (1, 100_000_000),
     "[watch] unproven": (1, 1 << 24),
     "[notify] most_a_day": (0, 1_000_000),

@@ -65,7 +65,7 @@ class Contents(click.Group):
 )
 @click.pass_context
 def root(ctx: click.Context, config_path: str | None) -> None:
-    """Find game bots in online role-playing games, with reasons, and respond to them justly."""
+    """Find game bots in online role-playing games, with reasons, and leave the judgement to people."""
     ctx.obj = config_path
 
 

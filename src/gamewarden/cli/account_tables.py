@@ -20,9 +20,9 @@ def fit_account_table(name: str) -> click.Command:
 
     @click.command(
         name,
-        help=f"{detector.says}\n\nFILE is CSV, JSON Lines or Parquet with one row an actor and its label. Columns that "
-        "look like identifiers are left out, with a word on how well they alone would separate the labels; values that "
-        "cannot be true count as missing. Prints the model's card.",
+        help=f"{detector.says}\n\nFILE is CSV, JSON Lines or Parquet with one row per actor and its label. Columns "
+        "that look like identifiers are left out, with a word on how well they alone would separate the labels; values "
+        "that cannot be true count as missing. Prints the model's card.",
     )
     @click.argument("source", type=options.FILE, metavar="FILE")
     @click.option("--actor", required=True, metavar="COLUMN", help="Names the row; never fed.")

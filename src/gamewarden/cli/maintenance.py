@@ -132,7 +132,7 @@ def _utc(value: Any) -> Any:  # noqa: ANN401  any option's value
 @click.option("--since", type=_MOMENT, metavar="DATE", help="Only events from then on (UTC).")
 @click.option("--until", type=_MOMENT, metavar="DATE", help="Only events before then (UTC).")
 @click.option("--labels", type=options.FILE, metavar="FILE", help="Count by label too.")
-@click.option("--profiles", type=options.FILE, metavar="FILE", help="What is known beside the events, a row an actor.")
+@click.option("--profiles", type=options.FILE, metavar="FILE", help="What else is known, one row per actor.")
 @click.option("--by", multiple=True, metavar="COLUMN", help="Count by this column of the profiles; may be given again.")
 @click.option(
     "--probability",

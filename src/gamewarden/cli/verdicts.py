@@ -43,9 +43,10 @@ def judge(
 ) -> None:
     """Judge every account and period by all detectors at once.
 
-    A fitted fusion is used where there is one of these models; otherwise the FPRs of whole days are combined in a
-    way that holds whatever the detectors have in common. For each: probability, FPR, how many families of features
-    agree, and for how many periods in a row. A verdict is a reason to look or to ask, never a sanction.
+    A fitted fusion is used where there is one of these models; otherwise the false-positive rates of whole days
+    are combined in a way that holds whatever the detectors have in common. For each: probability, false-positive rate,
+    how many families of features agree, and for how many periods in a row. A verdict is a reason to look or to ask,
+    never a sanction.
     """
     from gamewarden import pipeline
 
@@ -86,7 +87,7 @@ def fit_fusion(
     reading: "SourceOptions",
     as_json: bool,
 ) -> None:
-    """How much each detector's answer counts beside the others', as one verdict a period.
+    """How much each detector's answer counts beside the others', as one verdict per period.
 
     Every detector with a model in --models is fitted anew without a part of the labelled accounts, which it then
     scores: the fusion learns from answers on strangers. Prints its card.

@@ -1,4 +1,4 @@
-"""Numbers to scores: one published method a file, named in REGISTRY."""
+"""Numbers to scores: one published method per package, named in REGISTRY."""
 
 from collections.abc import Mapping
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""From a source and a shelf of models to one verdict an actor and period: all at once, or a lake a period at a time.
+"""From a source and a shelf of models to one verdict per actor and period: all at once, or a lake a period at a time.
 
 A verdict rests on the rows of its own period, and a row scores the same alone as in a crowd. So the numbers are those
 of judging everything at once; what is said of the whole source is added up from period to period.
@@ -42,7 +42,7 @@ from gamewarden.verdicts.wholes import of_whole_periods, unranked
 class Judgement:
     """The verdicts of one run, and what they rest on."""
 
-    verdicts: pl.DataFrame  # VERDICTS: one row an actor and period
+    verdicts: pl.DataFrame  # VERDICTS: one row per actor and period
     scores: pl.DataFrame  # SCORES of every model and row, at the supposed share of bots
     features: Mapping[str, pl.DataFrame]  # the FEATURES each model scored, by the model's id
     evidence: pl.DataFrame  # EVIDENCE of the scores behind verdicts that reach an operating point
@@ -82,7 +82,7 @@ def judge(
     prevalence: Prevalence | None = None,
     progress: Progress = no_progress,
 ) -> Judgement:
-    """One verdict an actor and period from the models in force that can see this source.
+    """One verdict per actor and period from the models in force that can see this source.
 
     The fusion in force is used where it was fitted on these models and periods; otherwise the FPRs are combined.
 
@@ -291,7 +291,7 @@ class Lean:
 
     @property
     def verdicts(self) -> pl.DataFrame:
-        """VERDICTS: one row an actor and period."""
+        """VERDICTS: one row per actor and period."""
         return self.compact.table()
 
     @property

@@ -30,7 +30,7 @@ def by_family(parts: pl.DataFrame) -> pl.DataFrame:
 
 
 def combine(parts: pl.DataFrame, discount: float, bots: float) -> pl.DataFrame:
-    """One row an actor and period: probability and FPR of all families at hand, each with the same weight.
+    """One row per actor and period: probability and FPR of all families at hand, each with the same weight.
 
     The probability is that of an account of which nothing is known but that the share `bots` of all are bots, and the
     evidence added to it.

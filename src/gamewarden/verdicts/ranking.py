@@ -1,4 +1,4 @@
-"""The list of accounts to look at, the most suspect first: one row an actor, whatever its number of periods."""
+"""The list of accounts to look at, the most suspect first: one row per actor, whatever its number of periods."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ def rank(
     detector: str | None = None,
     threshold: float = THRESHOLD,
 ) -> pl.DataFrame:
-    """One row an actor: its numbers over all judged periods, what it did, and its profile.
+    """One row per actor: its numbers over all judged periods, what it did, and its profile.
 
     `probability` is that of the mean log-odds over the judged periods, `fpr` and `self_sim` the median, `level` the
     last one known, `play_minutes` the sum. `zone` is the one a `zone` column of FEATURES names in most periods, or the

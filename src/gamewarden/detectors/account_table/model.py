@@ -179,7 +179,7 @@ class AccountTableModel(CalibratedModel):
         return self.slope * self.scorer.base + self.offset
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
-        """SCORES: one row an actor in the table's order; a row that tells too little gives null."""
+        """SCORES: one row per actor in the table's order; a row that tells too little gives null."""
         table = checked_table(features, self.scorer.plain, self.detector)
         enough = pl.Series(self.scorer.enough(table, self.recipe["enough"]))
         return self.scored(table, self.scorer.decide(table), enough)

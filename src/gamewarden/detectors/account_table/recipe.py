@@ -58,7 +58,7 @@ class AccountTableDetector(Calibrated, Learner[AccountTableModel]):
     """The recipe; a row is judged by how much of what the columns can tell it has."""
 
     name: ClassVar[str] = "account-table"
-    says: ClassVar[str] = "An operator's own table, one row an account, as the probability that a bot is behind it."
+    says: ClassVar[str] = "An operator's own table, one row per account, as the probability that a bot is behind it."
     sees: ClassVar[str] = "account-table"
     model: ClassVar[type[Any]] = AccountTableModel
     version: ClassVar[int] = 4
@@ -77,7 +77,7 @@ class AccountTableDetector(Calibrated, Learner[AccountTableModel]):
         "account",
         ("row",),
         one_of(*get_args(Promise)),
-        "An FPR of 1 in 100 flags 1 in 100 accounts (--group), or rows.",
+        "A false-positive rate of 1 in 100 flags 1 in 100 accounts (--group), or rows.",
     )
     peers: tuple[str, ...] = option(
         (LEARNED,),

@@ -33,7 +33,7 @@ class Fusion(ByStyle, Learner[FusionModel]):
     """
 
     name: ClassVar[str] = "fusion"
-    says: ClassVar[str] = "How much each detector's answer counts beside the others', as one verdict a period."
+    says: ClassVar[str] = "How much each detector's answer counts beside the others', as one verdict per period."
     sees: ClassVar[str] = SCORES_OF
     model: ClassVar[type[Any]] = FusionModel
     version: ClassVar[int] = 2

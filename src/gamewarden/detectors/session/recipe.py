@@ -82,7 +82,7 @@ class _Sessions(ByDay, Calibrated, Learner[SessionModel]):
         10.0,
         (1.0,),
         POSITIVE,
-        "Missed bots that weigh as much as one accused human; the card states the FPR at that cut.",
+        "Missed bots that weigh as much as one accused human; the card states the false-positive rate at that cut.",
     )
     seed: int = option(0, (1,), says="Of the folds and of the first weights.")
 

@@ -50,7 +50,7 @@ class TrafficDetector(ByDay, DetectorRecipe):
         0.08,
         (0.3,),
         Rule(lambda v: 0 < v <= 1, "give a share above 0, at most 1"),
-        "The largest share of false alarms to accept.",
+        "The largest share of false alarms, FP/(FP+TP), to accept.",
     )
 
     def fit(self, features: pl.DataFrame, labels: pl.DataFrame) -> TrafficModel:

@@ -38,7 +38,7 @@ def open_packets(
 
     What it is, its first bytes say. `-` is standard input; packets are delivered as they arrive. The stream's `report`
     has `counts`, `problem` (where reading had to stop) and `lines()`, all of it for people.
-    `server_ports` and `accounts` speak of captures, `mapping` of packet logs, `zone` of times that name none.
+    `server_ports` and `accounts` speak of captures, `mapping` of packet logs, `time_zone` of times that name none.
     With `bounds` memory has a limit however long it goes on; a dictionary of actors then speaks for its batch alone.
 
     Raises:
