@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gamewarden import config
 from gamewarden.config import Config, config_from, config_text, load_config, settings
 from gamewarden.errors import ConfigError, GamewardenError
 
@@ -134,3 +135,10 @@ def test_settings_larger_than_any_are_not_parsed(tmp_path):
 
     with pytest.raises(ConfigError, match="2,097,152 bytes are too many for settings"):
         load_config(path)
+
+
+@pytest.mark.parametrize("ranges", ["_LIMITS", "_CHOICES", "_SPANS"])
+def test_every_range_is_of_a_setting_that_there_is(ranges):
+    there = {f"[{section}] {setting.name}" for section, setting in settings()}
+
+    assert set(getattr(config, ranges)) <= there
