@@ -233,7 +233,7 @@ def test_one_model_is_not_said_to_be_combined(game):
 
 
 def test_judge_counts_those_a_list_would_show_and_says_why_they_reach_no_point(game, tmp_path):
-    (tmp_path / "own.toml").write_text("[verdict]\nprogressive = 0.0\nconservative = 0.0\n")
+    (tmp_path / "own.toml").write_text("[verdict]\nwatch = 0.0\nact = 0.0\n")
     common = ("judge", game / "lake", "--models", game / "models", "--prevalence", 0.5, "--json")
     ended = done("--config", tmp_path / "own.toml", *common)
 

@@ -387,7 +387,7 @@ def test_the_registry_imports_no_numpy():
 def test_an_unknown_detector_is_refused_with_the_known_ones():
     with pytest.raises(ConfigError, match="'self-similarty' is unknown; choose one of: account-day, self-similarity"):
         detectors.load("self-similarty")
-    with pytest.raises(ModelError, match="unknown here"):
+    with pytest.raises(ModelError, match="which no installed package offers"):
         detectors.load_model({"id": "x@1", "detector": "x"})
 
 

@@ -71,15 +71,15 @@ def test_the_window_is_the_shortest_of_four_to_eight_periods_with_fifty_of_each_
     everybody = list(known["actor"])
     some = everybody[10:]
 
-    assert retraining.window([everybody] * 9, known, retraining.ValidationRules()).periods == 4
-    assert retraining.window([some] * 5 + [everybody] * 4, known, retraining.ValidationRules()).periods == 6
+    assert retraining.window([everybody] * 9, known, retraining.RetrainingRules()).periods == 4
+    assert retraining.window([some] * 5 + [everybody] * 4, known, retraining.RetrainingRules()).periods == 6
 
 
 def test_too_few_labelled_actors_or_periods_give_no_window_and_the_reason():
-    few = retraining.window([list(labels(49, 80)["actor"])] * 9, labels(49, 80), retraining.ValidationRules())
+    few = retraining.window([list(labels(49, 80)["actor"])] * 9, labels(49, 80), retraining.RetrainingRules())
     assert few.why_not == "the last 8 periods hold 49 labelled bots and 80 humans; 50 of each are needed"
 
-    short = retraining.window([["b1"]] * 3, labels(60, 60), retraining.ValidationRules())
+    short = retraining.window([["b1"]] * 3, labels(60, 60), retraining.RetrainingRules())
     assert short.why_not == "3 periods were scored and 4 are needed"
 
 

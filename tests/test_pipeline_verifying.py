@@ -174,7 +174,7 @@ def test_a_number_that_the_models_do_not_give_is_found_whoever_sealed_it(documen
     found = said(resealed(document, lambda v: v.update(fpr=0.0001)), place)
 
     assert not found["holds"]
-    assert "FPR was 0.0001 and comes out as" in found["says"]
+    assert "fpr was 0.0001 and comes out as" in found["says"]
 
 
 def test_a_feature_that_was_changed_shows_in_the_scores(document, place):

@@ -59,7 +59,7 @@ def _all(made: Path, names: list[str], most: int) -> int:
     template = made / "template"
     _in_child(lambda: _prepare(template))
     _load_everything()
-    from commands import COMMANDS
+    from killed_commands import COMMANDS
 
     wrong = kills = 0
     for name in names or COMMANDS:
@@ -70,7 +70,7 @@ def _all(made: Path, names: list[str], most: int) -> int:
 
 
 def _prepare(template: Path) -> None:
-    from commands import prepare
+    from killed_commands import prepare
 
     template.mkdir()
     prepare(template)
@@ -118,7 +118,7 @@ class Attempt:
     """All kills of one command."""
 
     def __init__(self, library: ctypes.CDLL, made: Path, name: str) -> None:
-        from commands import COMMANDS
+        from killed_commands import COMMANDS
 
         self.name = name
         self.command = COMMANDS[name]
@@ -178,7 +178,7 @@ class Attempt:
         return found[0][0]
 
     def _command(self, at: int) -> int:
-        from commands import line_of
+        from killed_commands import line_of
 
         line = line_of(self.name, self._place)
 
