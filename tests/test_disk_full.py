@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from crash.commands import line_of, prepare
+from crash.killed_commands import line_of, prepare
 
 LIMITED = """
 import resource, signal, sys

@@ -29,7 +29,7 @@ from fuzz.kit import Kit, make_kit
 from fuzz.plants import PLANT, PLANTS
 from gamewarden.cli import main
 
-CPU = int(os.environ.get("FUZZ_CPU", "30"))  # seconds
+CPU = int(os.environ.get("FUZZ_CPU", "120"))  # seconds; the first pcapng of a fresh clone compiles for half a minute
 MEMORY, LARGEST_FILE = 2 << 30, 1 << 30  # bytes
 SLOT = struct.Struct("<64sd")  # the case in hand, and when it began
 COUNTS = struct.Struct("<6d")  # cases that ended with 0, 1, 2, with a fault; CPU-seconds; CPU-seconds of the slowest
