@@ -23,7 +23,7 @@ from typing import Any
 from fuzz.report import Report
 from fuzz.worker import CPU, MEMORY, SEED, Slot, slot_size
 
-WALL = float(os.environ.get("FUZZ_WALL", "120"))  # seconds a case may take
+WALL = float(os.environ.get("FUZZ_WALL", "300"))  # seconds a case may take
 _BATCH = 100
 _RECYCLED = 20_000  # cases, after which a worker makes room for a fresh one
 _MOST_KEPT = 3  # cases of one cause
