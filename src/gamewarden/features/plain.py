@@ -105,9 +105,10 @@ class PlainFeature:
         """The rows of FEATURES of what stands in a table: the columns required and the optional ones.
 
         Raises:
-            NotImplementedError: the feature has neither this nor a fold of its own.
+            MeasureError: the feature has neither this nor a fold of its own.
         """
-        raise NotImplementedError(f"{self.name}: has neither rows nor a fold; write one of them")
+        del table
+        raise MeasureError(f"{self.name}: has neither rows nor a fold of its own; whoever offers it has to write one")
 
     def measure(self, stream: Stream, progress: Progress = no_progress) -> pl.DataFrame:
         """FEATURES: one row per actor and period, sorted by actor, then since."""

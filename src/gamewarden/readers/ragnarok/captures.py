@@ -19,7 +19,7 @@ from gamewarden.readers.captures.tcp_streams import SYN, Assembly, Ints
 from gamewarden.readers.ragnarok import kernel
 from gamewarden.readers.ragnarok.batches import BATCH_ROWS, BatchBuffers, layout_of
 from gamewarden.readers.ragnarok.message_table import MessageTable
-from gamewarden.readers.ragnarok.report import AFTER_LOSS, CUT_OFF, JOINED, REASONS, REUSED, MessageReport
+from gamewarden.readers.ragnarok.report import AFTER_LOSS, CUT_OFF, JOINED, REASONS, REUSED, MessageReport, Reported
 from gamewarden.readers.ragnarok.thesis_profile import advice_on_unknown
 
 Clients: TypeAlias = Callable[[npt.NDArray[np.int32], Ints], pa.DictionaryArray]
@@ -27,7 +27,7 @@ Clients: TypeAlias = Callable[[npt.NDArray[np.int32], Ints], pa.DictionaryArray]
 ENOUGH_MESSAGES = 3  # that follow each other: then messages really begin there
 
 
-class MessageCapture:
+class MessageCapture(Reported):
     """The messages of all clients in one capture, as often as needed; `report` speaks of the latest reading."""
 
     rows: int | None = None
@@ -55,26 +55,6 @@ class MessageCapture:
         self._ports = tuple(server_ports)
         self._strict = strict
         self._batch = batch
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the latest reading counted, and where it had to stop."""
-        return tuple(self.report.lines())
-
-    @property
-    def messages(self) -> int:
-        """How many messages the latest reading gave."""
-        return self.report.messages
-
-    @property
-    def sessions(self) -> int:
-        """In how many sessions they were."""
-        return self.report.sessions
-
-    @property
-    def damaged(self) -> bool:
-        """Whether it had to skip something, or to stop."""
-        return self.report.damaged
 
     def only(self, size: int, digest: str) -> None:
         """Read so many first bytes from now on, and refuse others than those of the digest."""

@@ -68,3 +68,29 @@ class MessageReport:
         said += [f"{counted(self.lost, 'byte')} not captured"] * (self.lost > 0)
         said += [f"resumed {counted(self.resumed, 'time')}"] * (self.resumed > 0)
         return [line for line in (*self.further, ", ".join(said), self.problem) if line]
+
+
+class Reported:
+    """A stream of messages that says what its latest reading counted."""
+
+    report: MessageReport
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the latest reading counted, and where it had to stop."""
+        return tuple(self.report.lines())
+
+    @property
+    def messages(self) -> int:
+        """How many messages the latest reading gave."""
+        return self.report.messages
+
+    @property
+    def sessions(self) -> int:
+        """In how many sessions they were."""
+        return self.report.sessions
+
+    @property
+    def damaged(self) -> bool:
+        """Whether it had to skip something, or to stop."""
+        return self.report.damaged

@@ -13,11 +13,11 @@ from gamewarden.readers.byte_sources import Origin, Window
 from gamewarden.readers.ragnarok import kernel
 from gamewarden.readers.ragnarok.batches import BATCH_ROWS, BatchBuffers, layout_of
 from gamewarden.readers.ragnarok.message_table import TAG, MessageTable
-from gamewarden.readers.ragnarok.report import CUT_OFF, REASONS, MessageReport
+from gamewarden.readers.ragnarok.report import CUT_OFF, REASONS, MessageReport, Reported
 from gamewarden.readers.ragnarok.thesis_profile import advice_on_unknown
 
 
-class MessageFile:
+class MessageFile(Reported):
     """The messages of one packetstream, as often as needed; `report` speaks of the latest reading."""
 
     rows: int | None = None
@@ -29,26 +29,6 @@ class MessageFile:
         self._layout = layout_of(db)
         self._strict = strict
         self._batch = batch
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the latest reading counted, and where it had to stop."""
-        return tuple(self.report.lines())
-
-    @property
-    def messages(self) -> int:
-        """How many messages the latest reading gave."""
-        return self.report.messages
-
-    @property
-    def sessions(self) -> int:
-        """In how many sessions they were."""
-        return self.report.sessions
-
-    @property
-    def damaged(self) -> bool:
-        """Whether it had to skip something, or to stop."""
-        return self.report.damaged
 
     def only(self, size: int, digest: str) -> None:
         """Read so many first bytes from now on, and refuse others than those of the digest."""
