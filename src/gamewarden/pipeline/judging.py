@@ -138,7 +138,19 @@ def judged(
     Evidence is weighed as each model gave it, so that neither an FPR nor an operating point depends on the supposed
     share of bots; what is shown supposes it.
     """
-    own = {model.card.id: _whole_scores(model, features[model.card.id], rules.covered) for model in models}
+    scores = {model.card.id: model.score(features[model.card.id]) for model in models}
+    return judged_scores(scores, features.values(), models, fusion, rules)
+
+
+def judged_scores(
+    told: Mapping[str, pl.DataFrame],
+    features: Iterable[pl.DataFrame],
+    models: Sequence[Model],
+    fusion: FusionModel | None,
+    rules: VerdictRules,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The same of SCORES as each model gave them; of FEATURES only what tells styles of play apart is needed."""
+    own = {model.card.id: _of_whole_rows(model, told[model.card.id], rules.covered) for model in models}
     scores = pl.concat(list(own.values()))
     marks = marks_of(scores, rules.cut)
     parts = of_whole_periods(roll_up(scores, infos_of(models), rules.cut, rules.repeated), marks, models, rules)
@@ -148,10 +160,9 @@ def judged(
     return shown.sort("actor", "since", "detector"), verdicts
 
 
-def _whole_scores(model: Model, features: pl.DataFrame, covered: float) -> pl.DataFrame:
+def _of_whole_rows(model: Model, scores: pl.DataFrame, covered: float) -> pl.DataFrame:
     """SCORES of the periods that are covered as well as those that the model learned from."""
-    least = least_measured(model, Limits(covered=covered))
-    return whole_enough(model.score(features), least)
+    return whole_enough(scores, least_measured(model, Limits(covered=covered)))
 
 
 class Verdicts(Protocol):
@@ -226,9 +237,9 @@ def fusion_of(models: Path, found: Sequence[Model], every: int | None) -> tuple[
 
 
 def _fused(
-    fusion: FusionModel, parts: pl.DataFrame, features: Mapping[str, pl.DataFrame], rules: VerdictRules
+    fusion: FusionModel, parts: pl.DataFrame, features: Iterable[pl.DataFrame], rules: VerdictRules
 ) -> pl.DataFrame:
-    known = played(features.values(), fusion.styles.rule, rules.cut)
+    known = played(features, fusion.styles.rule, rules.cut)
     fused = fusion.score(side_by_side(parts, known)).select(*KEY, "probability", "fpr").drop_nulls("fpr")
     return at_share(fused, prior_of(fusion.card), rules.bots)
 

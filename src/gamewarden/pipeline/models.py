@@ -22,7 +22,7 @@ from gamewarden.presentation.vocabularies import Days
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
 from gamewarden.store.models import Stored
-from gamewarden.store.results import load_results
+from gamewarden.store.evaluations import load_results
 from gamewarden.tables import TIME, DataType
 
 _ROW: dict[str, DataType] = {

@@ -1,6 +1,6 @@
 """Models before a source: what they look at and say, what has to stand beside it, and where two of them differ."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -20,6 +20,7 @@ from gamewarden.contracts import (
     Vocabulary,
     no_progress,
 )
+from gamewarden.core.clock import Clock
 from gamewarden.core.coverage import Coverage
 from gamewarden.drift.trust import untrusted
 from gamewarden.errors import ConfigError, ModelError, ReadError
@@ -196,6 +197,7 @@ class PartedView:
     events: PartedEvents
     models: tuple[Model, ...]
     limits: Limits
+    kinds: Callable[[Clock], pl.DataFrame] | None = None  # events by kind and period, where somebody has counted them
 
     @cached_property
     def recipes(self) -> dict[str, Feature]:
@@ -210,6 +212,8 @@ class PartedView:
     def _likeness(self, learned: Vocabulary | None) -> Likeness | None:
         if learned is None or learned.shares is None:
             return None
+        if self.kinds is not None:
+            return Likeness.of(learned, self.kinds(learned.clock), self.limits)
         return likeness_of(learned, self.events, self.limits)
 
     @cached_property
