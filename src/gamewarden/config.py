@@ -265,6 +265,11 @@ class Config:
     sources: tuple[SourceSettings, ...] = ()
     given: frozenset[str] = field(default=frozenset(), compare=False)  # what somebody wrote down, as "[section] name"
 
+    @property
+    def is_workspace(self) -> bool:
+        """Whether the file that it was read from speaks of a workspace."""
+        return bool(self.sources) or any(name.startswith("[workspace]") for name in self.given)
+
 
 SECTIONS: Mapping[str, type] = {
     "read": Read,

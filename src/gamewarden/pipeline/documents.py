@@ -21,7 +21,7 @@ from gamewarden.store.verdict_changes import number_changes, row_changes, some_o
 from gamewarden.store.verdicts import Recorded, feature_name, model_values, rows_of
 from gamewarden.tables import TIME, DataType, first_line
 from gamewarden.verdicts.grounds import evidence_behind, rows_behind
-from gamewarden.verdicts.periods import KEY, Key, by_period
+from gamewarden.verdicts.periods import KEY, Clock, Key, periods_of
 from gamewarden.verdicts.points import ACT, WATCH
 from gamewarden.verdicts.rules import VerdictRules
 
@@ -54,53 +54,83 @@ def record(
             told = piece.with_columns(point)
             chosen = told if every_one else told.filter(point.is_in([ACT, WATCH]))
             for some in chosen.iter_slices(_AT_ONCE):
-                grounds = _Grounds(judgement.grounds(some), some, held)
+                behind = judgement.grounds(some)
+                grounds, beside = Grounds(behind, some), shared_values(behind, held)
                 for verdict in some.iter_rows(named=True):
-                    new += verdicts.save(grounds.document(verdict), to)
+                    new += verdicts.save(beside | grounds.values(verdict), to)
                     progress(1)
             kept += chosen.height
     return Recorded(new, kept - new, judgement.rows - kept)
 
 
-class _Grounds:
-    """What the verdicts of one judgement rest on, by actor and period."""
+def shared_values(judgement: Judgement, source: Fingerprint) -> dict[str, Any]:
+    """What holds for all verdicts of a judgement, and names none of them."""
+    return {
+        "gamewarden": __version__,
+        "source": asdict(source),
+        "caveats": list(judgement.caveats),
+        **_by_rules(judgement),
+    }
 
-    def __init__(self, judgement: Judgement, chosen: pl.DataFrame, source: Fingerprint) -> None:
-        self._shared = {
-            "gamewarden": __version__,
-            "rules": judgement.rules.values(),
-            "fusion": None if judgement.fusion is None else model_values(judgement.fusion),
-            "models": [model_values(model) | {"feature": feature_name(model.feature)} for model in judgement.models],
-            "source": asdict(source),
-            "caveats": list(judgement.caveats),
-        }
+
+def _by_rules(judgement: Judgement) -> dict[str, Any]:
+    return {
+        "rules": judgement.rules.values(),
+        "fusion": None if judgement.fusion is None else model_values(judgement.fusion),
+        "models": [model_values(model) | {"feature": feature_name(model.feature)} for model in judgement.models],
+    }
+
+
+class Grounds:
+    """What chosen verdicts of one judgement rest on, by actor and period, as documents hold it.
+
+    Where somebody has the evidence behind the chosen already, it is taken as it is.
+    """
+
+    def __init__(self, judgement: Judgement, chosen: pl.DataFrame, evidence: pl.DataFrame | None = None) -> None:
         cut = judgement.rules.cut
+        self._rules = _by_rules(judgement)
         self._recipes = {feature_name(model.feature): model.feature for model in judgement.models}
         measured = {feature_name(model.feature): judgement.features[model.card.id] for model in judgement.models}
-        self._features = {name: by_period(rows_behind(chosen, table, cut), cut) for name, table in measured.items()}
-        self._empty = {name: table.clear() for name, table in measured.items()}
-        self._scores = by_period(rows_behind(chosen, judgement.scores, cut), cut)
-        evidence = evidence_behind(chosen, judgement.models, judgement.features, cut)
-        self._evidence, self._no_evidence = by_period(evidence, cut), evidence.clear()
-        self._no_scores = judgement.scores.clear()
+        self._features = {name: _Slices(rows_behind(chosen, table, cut), cut) for name, table in measured.items()}
+        self._options = {name: short_options(recipe.options) for name, recipe in self._recipes.items()}
+        self._scores = _Slices(rows_behind(chosen, judgement.scores, cut), cut)
+        told = evidence_behind(chosen, judgement.models, judgement.features, cut) if evidence is None else evidence
+        self._evidence = _Slices(told, cut)
 
-    def document(self, verdict: Mapping[str, Any]) -> dict[str, Any]:
+    def values(self, verdict: Mapping[str, Any]) -> dict[str, Any]:
         """All there is to keep of one verdict."""
         key = tuple(verdict[name] for name in KEY)
         times = {name: verdicts.time_text(verdict[name]) for name in ("since", "until")}
         return {
             **verdict,
             **times,
-            **self._shared,
+            **self._rules,
             "features": {name: self._feature(name, key) for name in self._recipes},
-            "scores": verdicts.table_values(self._scores.get(key, self._no_scores)),
-            "evidence": verdicts.table_values(self._evidence.get(key, self._no_evidence)),
+            "scores": self._scores.values(key),
+            "evidence": self._evidence.values(key),
         }
 
+    def ids(self, chosen: pl.DataFrame) -> list[str]:
+        """The ids of the verdicts."""
+        return [verdicts.verdict_id(self.values(verdict)) for verdict in chosen.iter_rows(named=True)]
+
     def _feature(self, name: str, key: Key) -> dict[str, Any]:
-        recipe = self._recipes[name]
-        table = self._features[name].get(key, self._empty[name])
-        return {"name": recipe.name, "options": short_options(recipe.options), "table": verdicts.table_values(table)}
+        table = self._features[name].values(key)
+        return {"name": self._recipes[name].name, "options": self._options[name], "table": table}
+
+
+class _Slices:
+    """The rows of a table by actor and the period they end in, as documents hold them."""
+
+    def __init__(self, table: pl.DataFrame, cut: Clock) -> None:
+        placed = periods_of(table, cut).with_row_index("row").group_by(KEY, maintain_order=True).agg("row")
+        self._rows: dict[Key, list[int]] = {tuple(key): rows for *key, rows in placed.iter_rows()}
+        self._columns = verdicts.columns_of(table)
+
+    def values(self, key: Key) -> dict[str, Any]:
+        """The rows of one actor and period."""
+        return verdicts.rows_values(self._columns, self._rows.get(key, []))
 
 
 @dataclass(frozen=True)

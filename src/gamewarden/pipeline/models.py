@@ -21,8 +21,8 @@ from gamewarden.presentation.model_page import Page
 from gamewarden.presentation.vocabularies import Days
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.store.models import Stored
 from gamewarden.store.evaluations import load_results
+from gamewarden.store.models import Stored
 from gamewarden.tables import TIME, DataType
 
 _ROW: dict[str, DataType] = {

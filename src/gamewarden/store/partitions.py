@@ -75,10 +75,9 @@ class Partitions:
         """The partitions that are about a part of [since, until) in microseconds."""
         return [one for one in self.all().values() if one.since < until and one.until > since]
 
-    def holds(self, name: str, came_from: str) -> bool:
-        """Whether a partition is there that was made of just this."""
-        found = self.all().get(name)
-        return found is not None and found.came_from == came_from and (self.directory / found.file).is_file()
+    def still_holds(self, there: Partition | None, came_from: str) -> bool:
+        """Whether what is there was made of just this, and its file is there too."""
+        return there is not None and there.came_from == came_from and (self.directory / there.file).is_file()
 
     def put(
         self,
@@ -102,7 +101,7 @@ class Partitions:
         with self._alone():
             file = f"{name}/{hashlib.sha256(came_from.encode()).hexdigest()[:16]}.parquet"
             with whole_file(self.directory / file) as draft:
-                digest = write_rows(rows.sort("actor", maintain_order=True), draft)
+                digest = write_rows(_by_actor(rows), draft)
             made = Partition(file, rows.height, since, until, came_from, digest, dict(about or {}))
             others = [one for one in self._load().partitions if one.name != name]
             self._save(_Index((*others, made)))
@@ -199,6 +198,10 @@ class Partitions:
             raise unwritable(self.directory, error) from error
 
 
+def _by_actor(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.sort("actor", maintain_order=True) if "actor" in rows.columns else rows
+
+
 def write_rows(rows: pl.DataFrame, draft: Path) -> str:
     """Write rows as Parquet in short row groups; the SHA-256 of the file.
 
@@ -213,9 +216,7 @@ def write_rows(rows: pl.DataFrame, draft: Path) -> str:
     return file_digest(draft)
 
 
-def read_rows(
-    path: Path, columns: Sequence[str] | None = None, actors: Collection[str] | None = None
-) -> pl.DataFrame:
+def read_rows(path: Path, columns: Sequence[str] | None = None, actors: Collection[str] | None = None) -> pl.DataFrame:
     """The rows of a file of results, of these actors only or of all; only row groups that may hold them are read.
 
     Raises:
