@@ -20,8 +20,8 @@ from gamewarden.store import verdicts
 from gamewarden.store.verdict_changes import number_changes, row_changes, some_of
 from gamewarden.store.verdicts import Recorded, feature_name, model_values, rows_of
 from gamewarden.tables import TIME, DataType, first_line
-from gamewarden.verdicts.grounds import evidence_behind, rows_behind
-from gamewarden.verdicts.periods import KEY, Key, by_period
+from gamewarden.verdicts.grounds import evidence_behind, rows_behind, rows_by_verdict
+from gamewarden.verdicts.periods import KEY, Key
 from gamewarden.verdicts.points import ACT, WATCH
 from gamewarden.verdicts.rules import VerdictRules
 
@@ -77,11 +77,11 @@ class _Grounds:
         cut = judgement.rules.cut
         self._recipes = {feature_name(model.feature): model.feature for model in judgement.models}
         measured = {feature_name(model.feature): judgement.features[model.card.id] for model in judgement.models}
-        self._features = {name: by_period(rows_behind(chosen, table, cut), cut) for name, table in measured.items()}
+        self._features = {name: rows_by_verdict(chosen, table, cut) for name, table in measured.items()}
         self._empty = {name: table.clear() for name, table in measured.items()}
-        self._scores = by_period(rows_behind(chosen, judgement.scores, cut), cut)
+        self._scores = rows_by_verdict(chosen, judgement.scores, cut)
         evidence = evidence_behind(chosen, judgement.models, judgement.features, cut)
-        self._evidence, self._no_evidence = by_period(evidence, cut), evidence.clear()
+        self._evidence, self._no_evidence = rows_by_verdict(chosen, evidence, cut), evidence.clear()
         self._no_scores = judgement.scores.clear()
 
     def document(self, verdict: Mapping[str, Any]) -> dict[str, Any]:
