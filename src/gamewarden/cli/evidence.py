@@ -9,13 +9,21 @@ from gamewarden.cli import options
 from gamewarden.cli.show import Presentation, progress
 
 if TYPE_CHECKING:
+    from gamewarden.contracts import Source
     from gamewarden.readers.options import SourceOptions
 
 
 @click.command
 @click.argument("verdicts", nargs=-1, required=True, type=options.FILE, metavar="VERDICT…")
 @click.option("--models", type=options.FILE, metavar="DIR", help="Score again with the models kept here.")
-@click.option("--source", type=options.FILE, metavar="SOURCE", help="Measure again what was judged.")
+@click.option(
+    "--source",
+    "sources",
+    type=options.FILE,
+    multiple=True,
+    metavar="SOURCE",
+    help="Measure again what was judged; may be given again.",
+)
 @options.reading
 @options.packets
 @options.table
@@ -25,7 +33,7 @@ def verify(
     *,
     verdicts: tuple[Path, ...],
     models: Path | None,
-    source: Path | None,
+    sources: tuple[Path, ...],
     reading: "SourceOptions",
     present: Presentation,
 ) -> None:
@@ -37,8 +45,15 @@ def verify(
     """
     from gamewarden import pipeline
 
-    held = None if source is None else options.opened(source, reading)
+    held = _held(sources, reading, models)
     with progress("verifying") as done:
         table = pipeline.verify(verdicts, pipeline.VerifyOptions(models, held, options.run_options(reading)), done)
     present.table(table)
     ctx.exit(0 if table["holds"].all() else 1)
+
+
+def _held(sources: tuple[Path, ...], reading: "SourceOptions", models: Path | None) -> "Source | None":
+    """What was judged, where it is at hand; several sources are read as the models see them."""
+    if not sources:
+        return None
+    return options.opened(sources[0], reading) if models is None else options.opened_together(sources, reading, models)

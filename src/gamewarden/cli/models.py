@@ -128,7 +128,7 @@ def fit() -> None:
 
 
 @click.command
-@options.source
+@options.sources
 @options.models
 @options.prevalence
 @options.reading
@@ -136,13 +136,19 @@ def fit() -> None:
 @ragnarok.decoding
 @options.table
 def score(
-    *, source: Path, models: Path, prevalence: "Prevalence", reading: "SourceOptions", present: Presentation
+    *,
+    sources: tuple[Path, ...],
+    models: Path,
+    prevalence: "Prevalence",
+    reading: "SourceOptions",
+    present: Presentation,
 ) -> None:
     """Score every account and period with every model.
 
     A capture is scored by the models of packets and of sessions, a lake by those of events, a packetstream or a folder
     of them by those of sessions; a file with all the columns of an account table's model by that one, and any other
-    table by whichever there are, those of events first.
+    table by whichever there are, those of events first. Several sources are scored together, each by the models of
+    what it holds.
 
     `probability` is the calibrated chance of a bot where bots have the share --prevalence, `fpr` the share of
     reference humans that look at least as bot-like, however common bots are. Both are empty where there is too little
@@ -151,7 +157,8 @@ def score(
     from gamewarden import pipeline
 
     with progress("scoring") as done:
-        told = pipeline.score(options.opened(source, reading), models, options.run_options(reading), done, prevalence)
+        held = options.opened_together(sources, reading, models)
+        told = pipeline.score(held, models, options.run_options(reading), done, prevalence)
     say(*told.notes)
     present.table(told.frame, layout=_SCORES)
 
@@ -219,7 +226,7 @@ def _write_page(told: "Ranked", page: Path, source: "Source", models: Path) -> N
 
 @click.command
 @click.argument("actor")
-@options.source
+@options.sources
 @options.models
 @options.detector
 @options.plot
@@ -231,7 +238,7 @@ def _write_page(told: "Ranked", page: Path, source: "Source", models: Path) -> N
 def explain(
     *,
     actor: str,
-    source: Path,
+    sources: tuple[Path, ...],
     models: Path,
     detector: str | None,
     plot: Path | None,
@@ -248,7 +255,7 @@ def explain(
         need("explain --plot", "matplotlib")
     asked, run = options.with_ports(reading, server_ports), options.run_options(reading)
     with progress(f"looking at {actor}") as done:
-        held = options.opened(source, asked)
+        held = options.opened_together(sources, asked, models)
         story = pipeline.explain(actor, held, models, detector, run=run, prevalence=prevalence, progress=done)
     if plot is not None:
         pipeline.draw_story(story, plot)

@@ -113,6 +113,7 @@ class TreeName(click.ParamType[Any]):
 
 
 source = click.argument("source", type=FILE)
+sources = click.argument("sources", nargs=-1, required=True, type=FILE, metavar="SOURCE…")
 labels = click.option("--labels", type=FILE, required=True, metavar="FILE", help="Who is known: actor,bot …")
 models = click.option("--models", type=FILE, required=True, metavar="DIR", help="Where fitted models are.")
 detector = click.option("--detector", metavar="NAME", help="Ask this detector; by default the one that sees most.")
@@ -256,6 +257,13 @@ def opened(place: Path | Sequence[Path], reading: "SourceOptions", reader: str |
     from gamewarden import readers
 
     return readers.open(place, reading, reader)
+
+
+def opened_together(places: Sequence[Path], reading: "SourceOptions", shelf: Path) -> "Source":
+    """What stands at several places, as one source for the models of a shelf."""
+    from gamewarden import pipeline
+
+    return pipeline.together([opened(place, reading) for place in places], shelf)
 
 
 def run_options(reading: "SourceOptions") -> "RunOptions":

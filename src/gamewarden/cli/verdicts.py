@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gamewarden.cli import options
+from gamewarden.cli import options, ragnarok
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, lay_out, most_rows, progress, say, show_page, tell
 from gamewarden.core.extras import need
@@ -21,7 +21,7 @@ _EVERY = click.option("--every", type=options.Span(), help="Length of one period
 
 
 @click.command
-@options.source
+@options.sources
 @options.models
 @_EVERY
 @click.option("--to", type=options.FILE, metavar="DIR", help="Keep the verdicts here, with all they rest on.")
@@ -29,10 +29,11 @@ _EVERY = click.option("--every", type=options.Span(), help="Length of one period
 @options.prevalence
 @options.reading
 @options.packets
+@ragnarok.decoding
 @options.table
 def judge(
     *,
-    source: Path,
+    sources: tuple[Path, ...],
     models: Path,
     every: int | None,
     to: Path | None,
@@ -43,6 +44,10 @@ def judge(
 ) -> None:
     """Judge every account and period by all detectors at once.
 
+    Several sources of the same players are judged together: a lake or logs, captures and packet logs, what clients
+    said, and an account table, whose rows count in every period that another source gives. An account needs one name
+    in all of them; captures are named by --accounts.
+
     A fitted fusion is used where there is one of these models; otherwise the false-positive rates of whole days
     are combined in a way that holds whatever the detectors have in common. For each: probability, false-positive rate,
     how many families of features agree, and for how many periods in a row. A verdict is a reason to look or to ask,
@@ -50,7 +55,7 @@ def judge(
     """
     from gamewarden import pipeline
 
-    held, run = options.opened(source, reading), options.run_options(reading)
+    held, run = options.opened_together(sources, reading, models), options.run_options(reading)
     with progress("judging") as done:
         found = pipeline.judge_lean(
             held, models, run, config=current(), every=every, prevalence=prevalence, progress=done
@@ -68,17 +73,19 @@ def judge(
 
 
 @click.command("fusion")
-@options.source
+@options.sources
 @options.labels
 @options.models
 @click.option("--to", type=options.FILE, metavar="DIR", help="Where the fusion is kept.  [default: with the models]")
 @_EVERY
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Parts held out in turn.")
 @options.reading
+@options.packets
+@ragnarok.decoding
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
 def fit_fusion(
     *,
-    source: Path,
+    sources: tuple[Path, ...],
     labels: Path,
     models: Path,
     to: Path | None,
@@ -100,7 +107,7 @@ def fit_fusion(
     recipe = Fusion(folds=folds, styles=pipeline.styles_of(config))
     with progress("fitting fusion") as done:
         fitted = pipeline.fit_fusion(
-            options.opened(source, reading),
+            options.opened_together(sources, reading, models),
             labels,
             models,
             to or models,

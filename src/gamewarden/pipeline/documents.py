@@ -20,8 +20,8 @@ from gamewarden.store import verdicts
 from gamewarden.store.verdict_changes import number_changes, row_changes, some_of
 from gamewarden.store.verdicts import Recorded, feature_name, model_values, rows_of
 from gamewarden.tables import TIME, DataType, first_line
-from gamewarden.verdicts.grounds import evidence_behind, rows_behind
-from gamewarden.verdicts.periods import KEY, Clock, Key, periods_of
+from gamewarden.verdicts.grounds import evidence_behind, places_behind, rows_behind
+from gamewarden.verdicts.periods import KEY, Clock, Key
 from gamewarden.verdicts.points import ACT, WATCH
 from gamewarden.verdicts.rules import VerdictRules
 
@@ -92,11 +92,11 @@ class Grounds:
         self._rules = _by_rules(judgement)
         self._recipes = {feature_name(model.feature): model.feature for model in judgement.models}
         measured = {feature_name(model.feature): judgement.features[model.card.id] for model in judgement.models}
-        self._features = {name: _Slices(rows_behind(chosen, table, cut), cut) for name, table in measured.items()}
+        self._features = {name: _Slices(chosen, table, cut) for name, table in measured.items()}
         self._options = {name: short_options(recipe.options) for name, recipe in self._recipes.items()}
-        self._scores = _Slices(rows_behind(chosen, judgement.scores, cut), cut)
+        self._scores = _Slices(chosen, judgement.scores, cut)
         told = evidence_behind(chosen, judgement.models, judgement.features, cut) if evidence is None else evidence
-        self._evidence = _Slices(told, cut)
+        self._evidence = _Slices(chosen, told, cut)
 
     def values(self, verdict: Mapping[str, Any]) -> dict[str, Any]:
         """All there is to keep of one verdict."""
@@ -121,12 +121,15 @@ class Grounds:
 
 
 class _Slices:
-    """The rows of a table by actor and the period they end in, as documents hold them."""
+    """The rows of a table that each of some verdicts rests on, by actor and period, as documents hold them."""
 
-    def __init__(self, table: pl.DataFrame, cut: Clock) -> None:
-        placed = periods_of(table, cut).with_row_index("row").group_by(KEY, maintain_order=True).agg("row")
-        self._rows: dict[Key, list[int]] = {tuple(key): rows for *key, rows in placed.iter_rows()}
-        self._columns = verdicts.columns_of(table)
+    def __init__(self, chosen: pl.DataFrame, table: pl.DataFrame, cut: Clock) -> None:
+        places = places_behind(chosen, table, cut)
+        needed = places["row"].unique().sort()
+        found = places.with_columns(row=needed.search_sorted(places["row"])).sort("row", maintain_order=True)
+        by_verdict = found.group_by(KEY, maintain_order=True).agg("row")
+        self._rows: dict[Key, list[int]] = {tuple(key): rows for *key, rows in by_verdict.iter_rows()}
+        self._columns = verdicts.columns_of(table[needed])
 
     def values(self, key: Key) -> dict[str, Any]:
         """The rows of one actor and period."""
