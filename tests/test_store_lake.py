@@ -350,7 +350,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from gamewarden.readers.logs.tables import EventFile
-from gamewarden.store import lake as lakes, manifest
+from gamewarden.store import lake as lakes, lake_writing, manifest
 
 where, directory, log = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 die = lambda *_a, **_k: os.kill(os.getpid(), signal.SIGKILL)
@@ -361,13 +361,13 @@ if where == "last batch":
     rows = source.batches
     source.batches = lambda columns: (yield from rows(columns)) or die()
 if where == "before publishing":
-    lakes._Writers.publish = die
+    lake_writing.Writers.publish = die
 if where == "between two renames":
     done = []
-    lakes.sync = lambda path: done.append(path) or len(done) == 2 and die()
+    lake_writing.sync = lambda path: done.append(path) or len(done) == 2 and die()
 if where == "before the manifest":
     manifest.save = die
-lakes.ROW_GROUP = 1
+lake_writing.ROW_GROUP = 1
 lakes.Lake(directory).add(source)
 """
 
@@ -430,8 +430,8 @@ def test_a_full_disk_leaves_the_lake_as_before_and_says_so_on_one_line(lake, log
 
 
 def test_parts_stay_few_and_whole_when_days_come_in_any_order(lake, tmp_path, monkeypatch):
-    monkeypatch.setattr("gamewarden.store.lake.OPEN_FILES", 3)
-    monkeypatch.setattr("gamewarden.store.lake.HELD_ROWS", 50)
+    monkeypatch.setattr("gamewarden.store.lake_writing.OPEN_FILES", 3)
+    monkeypatch.setattr("gamewarden.store.lake_writing.HELD_ROWS", 50)
     monkeypatch.setattr("gamewarden.readers.logs.delimited.LONGEST_ROW", 512)
     log = tmp_path / "log.csv"
     log.write_text("actor,at,kind\n" + "".join(f"a{i},{(i * 7 % 10) * 86400 + i},k\n" for i in range(1000)))
