@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from gamewarden.contracts import Content, LogSource
 from gamewarden.errors import ReadError
-from gamewarden.store.lake_parts import SCHEMA, open_part
+from gamewarden.store.lake_parts import SCHEMA, open_part, part_batches
 from gamewarden.store.manifest import Known, Manifest, Part
-from gamewarden.tables import EVENTS, parquet_batches
+from gamewarden.tables import EVENTS
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class RowFilter:
     def _load(self, part: Part) -> pl.DataFrame:
         # 16 bytes a row, twice, of a source that comes again under its name with other content; nothing otherwise.
         if part.file not in self._loaded:
-            batches = parquet_batches(open_part(self._directory / part.file, SCHEMA.names), SCHEMA.names)
+            batches = part_batches(open_part(self._directory / part.file, SCHEMA.names), SCHEMA.names)
             frames = [_fingerprints(batch).drop_nulls() for batch in batches]
             self._loaded[part.file] = pl.concat(frames)
         return self._loaded[part.file]

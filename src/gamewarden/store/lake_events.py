@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 from gamewarden.core.coverage import Coverage, Pulse
 from gamewarden.core.durations import to_micros
 from gamewarden.errors import ReadError
-from gamewarden.store.lake_parts import micros, open_part, refuse_no_text, refuse_other_times
+from gamewarden.store.lake_parts import micros, open_part, part_batches, refuse_no_text, refuse_other_times
 from gamewarden.store.manifest import Held, Part
 from gamewarden.store.stretches import Stretches
-from gamewarden.tables import EVENTS, EVENTS_ARROW, kinds_in, parquet_batches
+from gamewarden.tables import EVENTS, EVENTS_ARROW, kinds_in
 
 
 class LakeEvents:
@@ -111,7 +111,7 @@ class LakeEvents:
         sieve = ["at"] * cut + ["actor"] * (self._actors is not None)
         read = list(dict.fromkeys([*columns, *sieve]))
         file = open_part(self._directory / part.file, read)
-        for batch in parquet_batches(file, read, self._groups(file) if cut else None):
+        for batch in part_batches(file, read, self._groups(file) if cut else None):
             refuse_other_times(batch, part)
             refuse_no_text(batch)
             kept = batch.filter(self._keeps(batch, cut=cut)) if sieve else batch

@@ -1,6 +1,6 @@
 """One part of a lake: how rows stand in a Parquet file, and how damage is found when it is read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,7 +12,15 @@ import pyarrow.parquet as pq
 
 from gamewarden.errors import ReadError
 from gamewarden.store.manifest import Part
-from gamewarden.tables import EVENTS, EVENTS_ARROW, PARQUET_FAULTS, TEXT_COLUMNS, first_line
+from gamewarden.tables import (
+    EVENTS,
+    EVENTS_ARROW,
+    PARQUET_FAULTS,
+    TEXT_COLUMNS,
+    first_line,
+    parquet_batches,
+    signed_seq,
+)
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema([(name, TEXT if name in TEXT_COLUMNS else EVENTS_ARROW.field(name).type) for name in EVENTS.columns])
@@ -78,6 +86,21 @@ def _refuse_other_columns(schema: pa.Schema, columns: Sequence[str]) -> None:
             raise ReadError(f"has {seen}, which no part of a lake has; restore it, or read its source into a new lake")
 
 
+def part_batches(
+    file: pq.ParquetFile, columns: Sequence[str], groups: Sequence[int] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a part in their order, `columns` only; no batch is across two row groups.
+
+    Raises:
+        ReadError: a page is damaged, or an old part has a seq that no longer fits.
+    """
+    for batch in parquet_batches(file, columns, groups):
+        try:
+            yield signed_seq(batch)
+        except pa.ArrowInvalid as error:
+            raise ReadError(f"holds a seq beyond {(1 << 63) - 1}; read its source into a new lake") from error
+
+
 def refuse_other_times(batch: pa.RecordBatch, part: Part) -> None:
     """Damaged bytes can be times that no calendar shows; a part's own times lie where the manifest says."""
     at = batch.schema.get_field_index("at")
@@ -100,4 +123,6 @@ def refuse_no_text(batch: pa.RecordBatch) -> None:
 
 def _is_as_stored(dtype: pa.DataType, name: str) -> bool:
     plain = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+    if name == "seq" and plain == pa.uint64():  # as it was once
+        return True
     return bool(plain == (pa.string() if name in TEXT_COLUMNS else SCHEMA.field(name).type))
