@@ -433,7 +433,7 @@ def logs(draw) -> list[dict]:
                 lambda place: place // 2,
                 lambda place: place * 7 % 11,
                 lambda place: None if place % 3 else place % 5,
-                lambda place: (place * 7 % 11) << 60,
+                lambda place: (place * 7 % 11 - 5) << 60,
             )
         )
     )

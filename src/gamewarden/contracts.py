@@ -43,7 +43,7 @@ class EventStream(Protocol):
     """Events of any number: read as often as needed, a batch at a time, only the columns asked for.
 
     No event comes twice: whoever offers the stream has dropped rows whose source and seq were there already.
-    Batches have exactly the columns asked for, in that order. `at` is timestamp[us, UTC], `seq` uint64, `level`
+    Batches have exactly the columns asked for, in that order. `at` is timestamp[us, UTC], `seq` int64, `level`
     int16; text columns are string, large_string or dictionary<int32, string>. A column the source lacks is all null.
 
     What it shows and covers is said of the whole source, whatever part of it is read. A kind that a source can show was

@@ -151,7 +151,7 @@ class EventTable:
         kind = self.kinds.numbers(self.slots.whole(columns, "kind"))
         return kernel.Rows(
             at=frozen(self.slots.whole(columns, "at").view(pa.int64()).to_numpy()),
-            seq=frozen(_filled(columns.get("seq"), 0, np.uint64, len(slot))),
+            seq=frozen(_filled(columns.get("seq"), 0, np.int64, len(slot))),
             slot=slot,
             kind=kind,
             character=self._characters(columns, len(slot)),

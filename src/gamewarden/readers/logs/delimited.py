@@ -163,9 +163,9 @@ class _Skipped:
 
     def places(self, first: int, count: int) -> pl.Series:
         """ROW for `count` good rows from the good row `first` on."""
-        good = np.arange(first, first + count, dtype=np.uint64)
+        good = np.arange(first, first + count, dtype=np.int64)
         before = np.searchsorted(np.frombuffer(self.shifts, dtype=np.int64), good, side="right") if self.shifts else 0
-        return pl.Series(ROW, good + np.asarray(before, dtype=np.uint64))
+        return pl.Series(ROW, good + np.asarray(before, dtype=np.int64))
 
 
 def _numbered(

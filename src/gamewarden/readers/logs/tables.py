@@ -43,6 +43,7 @@ from gamewarden.tables import (
     first_line,
     kinds_in,
     parquet_batches,
+    signed_seq,
 )
 
 MAX_BAD_SHARE = Read.max_bad_share
@@ -300,12 +301,13 @@ class EventFile:
         done = 0
         try:
             for batch in parquet_batches(file, wanted):
-                if straight and _is_clean(batch, self.plausible):
-                    tally.rows += batch.num_rows
-                    yield self._with_numbers(batch, done)
+                clean = _clean(batch, self.plausible) if straight else None
+                if clean is not None:
+                    tally.rows += clean.num_rows
+                    yield self._with_numbers(clean, done)
                 else:
                     raw = self._foreign_frame(batch, ours)
-                    row = pl.Series(ROW, np.arange(done, done + raw.height, dtype=np.uint64))
+                    row = pl.Series(ROW, np.arange(done, done + raw.height, dtype=np.int64))
                     yield self._conformed(raw.with_columns(row), conform, ours)
                 done += batch.num_rows
             self._refuse_overwritten()
@@ -320,7 +322,7 @@ class EventFile:
     def _with_numbers(self, batch: pa.RecordBatch, done: int) -> pa.RecordBatch:
         if not self._number_rows:
             return batch
-        numbers = pa.array(np.arange(done, done + batch.num_rows, dtype=np.uint64))
+        numbers = pa.array(np.arange(done, done + batch.num_rows, dtype=np.int64))
         return batch.append_column("seq", numbers)
 
     @cached_property
@@ -510,12 +512,18 @@ def _same_type(dtype: pa.DataType, name: str) -> bool:
     if name in TEXT_COLUMNS:
         plain = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
         return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain))
-    return bool(dtype == EVENTS_ARROW.field(name).type)
+    unsigned = name == "seq" and dtype == pa.uint64()  # as worlds and lakes wrote it once
+    return unsigned or bool(dtype == EVENTS_ARROW.field(name).type)
 
 
-def _is_clean(batch: pa.RecordBatch, plausible: Plausible) -> bool:
-    """Whether every row of a batch of our types is good, told without looking at each text."""
-    return all(_column_is_clean(name, batch.column(name), plausible) for name in batch.schema.names)
+def _clean(batch: pa.RecordBatch, plausible: Plausible) -> pa.RecordBatch | None:
+    """A batch of our types whose every row is good, told without looking at each text; None where one is not."""
+    if not all(_column_is_clean(name, batch.column(name), plausible) for name in batch.schema.names):
+        return None
+    try:
+        return signed_seq(batch)
+    except pa.ArrowInvalid:
+        return None
 
 
 def _column_is_clean(name: str, column: pa.Array, plausible: Plausible) -> bool:

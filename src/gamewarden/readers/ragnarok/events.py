@@ -212,7 +212,7 @@ class _Reading:
             "character",
             "at",
             "kind",
-            pl.int_range(self._seq, self._seq + rows.height, dtype=pl.UInt64).alias("seq"),
+            pl.int_range(self._seq, self._seq + rows.height, dtype=pl.Int64).alias("seq"),
             pl.col("x", "y").cast(pl.Float32),
             pl.col("target").cast(pl.String),
             "item",
