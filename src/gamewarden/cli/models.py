@@ -134,6 +134,7 @@ def fit() -> None:
 @options.reading
 @options.packets
 @ragnarok.decoding
+@options.time_range
 @options.table
 def score(
     *, source: Path, models: Path, prevalence: "Prevalence", reading: "SourceOptions", present: Presentation
@@ -180,6 +181,7 @@ def score(
 @click.option("--html", "page", type=options.Page(), metavar="PAGE", help="Write a page, one card per account.")
 @options.prevalence
 @options.reading
+@options.time_range
 @options.table
 def rank(
     *,
@@ -227,6 +229,7 @@ def _write_page(told: "Ranked", page: Path, source: "Source", models: Path) -> N
 @options.ports
 @options.reading
 @ragnarok.decoding
+@options.time_range
 @options.table
 def explain(
     *,

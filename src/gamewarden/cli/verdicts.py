@@ -29,6 +29,7 @@ _EVERY = click.option("--every", type=options.Span(), help="Length of one period
 @options.prevalence
 @options.reading
 @options.packets
+@options.time_range
 @options.table
 def judge(
     *,
