@@ -1,6 +1,6 @@
 """Streams seen otherwise: watched, or with a part of their rows, or without what their source is known for."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Self
 
@@ -14,11 +14,15 @@ from gamewarden.contracts import (
     LogSource,
     MessageStream,
     PacketStream,
+    PartedEvents,
     Progress,
     RowStream,
+    no_progress,
 )
 from gamewarden.core.coverage import Coverage
 from gamewarden.core.durations import to_micros
+from gamewarden.core.text import counted as counted_text
+from gamewarden.core.time_ranges import TimeRange
 
 Batches = Iterator[pa.RecordBatch]
 _EVER = 1 << 62
@@ -180,6 +184,70 @@ class EventsWithin(ChosenEvents):
         return self
 
 
+class EventsOfRange(EventView):
+    """Events of a stretch of time that somebody asked for: the source was not looked at outside it.
+
+    The stream has only those events already; what it shows stays that of the whole source.
+    """
+
+    def __init__(self, events: EventStream, asked: TimeRange) -> None:
+        super().__init__(events)
+        self._asked = asked
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the stream has to say, and what was left out."""
+        return (*self._events.notes, *self._asked.notes)
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """When the source was there, within the stretch."""
+        known = self._events.coverage
+        return None if known is None else known.within(*self._asked.micros)
+
+    @property
+    def whole(self) -> EventStream:
+        """All of the stretch."""
+        return EventsOfRange(self._events.whole, self._asked)
+
+
+class PartedEventsOfRange(EventsOfRange):
+    """Events of a stretch of time, of which any part and any actors can be read alone."""
+
+    def __init__(self, events: PartedEvents, asked: TimeRange) -> None:
+        super().__init__(events, asked)
+        self._parted = events
+
+    @property
+    def shows(self) -> Mapping[str, int]:
+        """What the source can show."""
+        return self._parted.shows
+
+    @property
+    def coverage(self) -> Coverage:
+        """When the source was there, within the stretch."""
+        return self._parted.coverage.within(*self._asked.micros)
+
+    @property
+    def stretches(self) -> Iterable[tuple[int, int]]:
+        """When there are events in it."""
+        first, end = self._asked.micros
+        return [
+            (max(begin, first), min(last, end - 1))
+            for begin, last in self._parted.stretches
+            if last >= first and begin < end
+        ]
+
+    def between(self, since: int, until: int) -> "PartedEventsOfRange":
+        """Those of [since, until) that lie in the stretch."""
+        first, end = self._asked.micros
+        return PartedEventsOfRange(self._parted.between(max(since, first), min(until, end)), self._asked)
+
+    def of(self, actors: Collection[str]) -> "PartedEventsOfRange":
+        """Those of these actors."""
+        return PartedEventsOfRange(self._parted.of(actors), self._asked)
+
+
 def only(events: EventStream, column: str, value: str) -> ChosenEvents:
     """The events of one actor, or of one character."""
     return ChosenEvents(events, column, lambda values: pc.equal(values.cast(pa.string()), value))
@@ -202,12 +270,19 @@ def within(events: EventStream, since: datetime | None = None, until: datetime |
     if since is None and until is None:
         return events
     first, end = to_micros(since) if since else -_EVER, to_micros(until) if until else _EVER
+    return EventsWithin(events, "at", lambda times: _inside(times, first, end))
 
-    def inside(times: pa.Array) -> pa.Array:
-        at = times.cast(pa.int64())
-        return pc.and_(pc.greater_equal(at, first), pc.less(at, end))
 
-    return EventsWithin(events, "at", inside)
+def _inside(times: pa.Array, first: int, end: int) -> pa.Array:
+    """Which of the times lie in [first, end); null where there is none."""
+    at = times.cast(pa.int64())
+    return pc.and_(pc.greater_equal(at, first), pc.less(at, end))
+
+
+def newest(batches: Batches) -> int | None:
+    """The latest time among rows, in microseconds."""
+    latest = (pc.max(batch.column("at").cast(pa.int64())).as_py() for batch in batches)
+    return max((at for at in latest if at is not None), default=None)
 
 
 def counted(batches: Batches, progress: Progress) -> Batches:
@@ -281,6 +356,30 @@ class WatchedPackets:
         return counted(self._packets.batches(columns), self._progress)
 
 
+class PacketsOfRange(WatchedPackets):
+    """The packets of a stretch of time; what was counted and held back is that of the whole source."""
+
+    def __init__(self, packets: PacketStream, asked: TimeRange) -> None:
+        super().__init__(packets, no_progress)
+        self._asked = asked
+
+    @property
+    def rows(self) -> None:
+        """Nobody knows before they have been looked at."""
+        return
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the stream has to say, and what was left out."""
+        return (*self._packets.notes, *self._asked.notes)
+
+    def batches(self, columns: Sequence[str] = PACKET_COLUMNS) -> Batches:
+        """Those of the stretch."""
+        first, end = self._asked.micros
+        for batch in self._packets.batches(list(dict.fromkeys([*columns, "at"]))):
+            yield batch.filter(_inside(batch.column("at"), first, end)).select(list(columns))
+
+
 class WatchedMessages:
     """Messages that report how many have passed."""
 
@@ -316,6 +415,49 @@ class WatchedMessages:
     def batches(self, columns: Sequence[str]) -> Batches:
         """The stream's own."""
         return counted(self._messages.batches(columns), self._progress)
+
+
+class MessagesOfRange(WatchedMessages):
+    """The messages of a stretch of time; one without a time is in none."""
+
+    def __init__(self, messages: MessageStream, asked: TimeRange) -> None:
+        super().__init__(messages, no_progress)
+        self._asked = asked
+        self._given, self._timeless = 0, 0
+        self._sessions: set[tuple[int, int]] = set()
+
+    @property
+    def rows(self) -> None:
+        """Nobody knows before they have been looked at."""
+        return
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the stream has to say, and what was left out."""
+        timeless = (f"{counted_text(self._timeless, 'message')} without a time left out",) if self._timeless else ()
+        return (*self._messages.notes, *self._asked.notes, *timeless)
+
+    @property
+    def messages(self) -> int:
+        """How many there were in the stretch."""
+        return self._given
+
+    @property
+    def sessions(self) -> int:
+        """In how many sessions."""
+        return len(self._sessions)
+
+    def batches(self, columns: Sequence[str]) -> Batches:
+        """Those of the stretch."""
+        self._given, self._timeless, self._sessions = 0, 0, set()
+        first, end = self._asked.micros
+        for batch in self._messages.batches(list(dict.fromkeys([*columns, "at", "stream", "session"]))):
+            kept = batch.filter(_inside(batch.column("at"), first, end))
+            self._given += kept.num_rows
+            self._timeless += batch.column("at").null_count
+            pairs = pa.Table.from_batches([kept]).group_by(["stream", "session"]).aggregate([])
+            self._sessions.update(zip(*(pairs[name].to_pylist() for name in ("stream", "session")), strict=True))
+            yield kept.select(list(columns))
 
 
 class WatchedRows:

@@ -6,14 +6,26 @@ object has it in `.notes`. Settings come from ./warden.toml where there is one, 
 
 import warnings
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from typing import Any, cast
 
 import polars as pl
 
 from gamewarden import features, pipeline, requests
 from gamewarden.api import fitting
-from gamewarden.api.arguments import Data, Place, moment, number, opened, own, path, refuse_unknown, texts, whole
+from gamewarden.api.arguments import (
+    Data,
+    Length,
+    Moment,
+    Place,
+    moment,
+    number,
+    opened,
+    own,
+    path,
+    refuse_unknown,
+    texts,
+    whole,
+)
 from gamewarden.api.arguments import prevalence as supposed
 from gamewarden.api.objects import Evaluation, Explanation, Fitted, Lent, Models, Ranking, Shelf
 from gamewarden.config import load_config
@@ -41,8 +53,8 @@ def read(
     *,
     mapping: Place | None = None,
     time_zone: str | None = None,
-    since: datetime | str | None = None,
-    until: datetime | str | None = None,
+    since: Moment = None,
+    until: Moment = None,
     actors: Collection[str] | None = None,
     to: Place | None = None,
 ) -> pl.DataFrame:
@@ -52,13 +64,14 @@ def read(
         ReadError: it cannot be read.
         ConfigError: a way of reading it is none.
     """
-    held, _ = opened(source, mapping, time_zone)
+    held, run = opened(source, mapping, time_zone)
     if to is not None:
         if (since, until, actors) != (None, None, None):
             raise ConfigError("read: a lake takes a log whole; leave since, until and actors out, or leave to out")
         return _warned(pipeline.read(held, path(to, "to")))
     some = None if actors is None else texts(actors, "actors")
-    return _warned(requests.events_of(held.events(moment(since, "since"), moment(until, "until"), some)))
+    begin, end = moment(since, "since", run.time_zone), moment(until, "until", run.time_zone)
+    return _warned(requests.events_of(held.events(begin, end, some)))
 
 
 def measure(
@@ -67,6 +80,9 @@ def measure(
     *,
     mapping: Place | None = None,
     time_zone: str | None = None,
+    since: Moment = None,
+    until: Moment = None,
+    last: Length = None,
     models: Models | None = None,
     **options: Any,  # noqa: ANN401  each feature brings options of its own
 ) -> pl.DataFrame:
@@ -77,7 +93,7 @@ def measure(
         ConfigError: there is no such option, or a value that it cannot have.
     """
     refuse_unknown(f"measure {feature}", options, requests.options_taken(features.load(feature)))
-    held, run = opened(source, mapping, time_zone)
+    held, run = opened(source, mapping, time_zone, (since, until, last))
     shelf = None if models is None else Shelf.of(models)
     return _warned(
         requests.measure_named(
@@ -124,13 +140,16 @@ def score(
     prevalence: float | None = None,
     mapping: Place | None = None,
     time_zone: str | None = None,
+    since: Moment = None,
+    until: Moment = None,
+    last: Length = None,
 ) -> pl.DataFrame:
     """SCORES of every account and period by every model that can judge the source.
 
     Raises:
         ModelError: none can.
     """
-    held, run = opened(source, mapping, time_zone)
+    held, run = opened(source, mapping, time_zone, (since, until, last))
     shelf = Shelf.of(models)
     return _warned(pipeline.score(held, shelf.path, run, prevalence=supposed(prevalence)))
 
@@ -148,6 +167,9 @@ def rank(
     prevalence: float | None = None,
     mapping: Place | None = None,
     time_zone: str | None = None,
+    since: Moment = None,
+    until: Moment = None,
+    last: Length = None,
 ) -> Ranking:
     """The accounts to look at, highest first, with reasons; `html` writes the list as a page too.
 
@@ -155,7 +177,7 @@ def rank(
         ModelError: no model can judge the source.
         ConfigError: a condition cannot be followed.
     """
-    held, run = opened(source, mapping, time_zone)
+    held, run = opened(source, mapping, time_zone, (since, until, last))
     shelf = Shelf.of(models)
     wishes = pipeline.RankOptions.of(
         load_config(None),
@@ -184,13 +206,16 @@ def explain(
     prevalence: float | None = None,
     mapping: Place | None = None,
     time_zone: str | None = None,
+    since: Moment = None,
+    until: Moment = None,
+    last: Length = None,
 ) -> Explanation:
     """Why an account scores as it does: evidence, sentences, windows.
 
     Raises:
         ReadError: the source has nothing of this actor.
     """
-    held, run = opened(source, mapping, time_zone)
+    held, run = opened(source, mapping, time_zone, (since, until, last))
     shelf = Shelf.of(models)
     if not isinstance(actor, str):
         raise ConfigError(f"explain: actor is {actor!r}; actors are text")
@@ -209,6 +234,9 @@ def evaluate(
     prevalence: float | None = None,
     mapping: Place | None = None,
     time_zone: str | None = None,
+    since: Moment = None,
+    until: Moment = None,
+    last: Length = None,
     **options: Any,  # noqa: ANN401  each feature brings options of its own
 ) -> Evaluation:
     """How good detectors are on accounts they have not seen, under the splits asked for.
@@ -219,7 +247,7 @@ def evaluate(
     """
     need("evaluate", "sklearn", "scipy")
     config = load_config(None)
-    held, run = opened(source, mapping, time_zone)
+    held, run = opened(source, mapping, time_zone, (since, until, last))
     named, parts = texts(detectors, "detectors"), texts(splits, "splits")
     rules = pipeline.Protocol.of(
         config, group=group, folds=whole(folds, "folds", 2), splits=parts, prevalence=supposed(prevalence)

@@ -1,15 +1,17 @@
 """What a notebook hands over, looked at before anything is done with it: no command line has."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from gamewarden import readers, requests
-from gamewarden.config import load_config, moment_of
+from gamewarden.config import load_config
 from gamewarden.contracts import Source
-from gamewarden.core.durations import parse_zone
+from gamewarden.core.durations import parse_span, parse_zone
+from gamewarden.core.time_ranges import TimeRange, in_utc
 from gamewarden.errors import ConfigError
 from gamewarden.pipeline import RunOptions
 from gamewarden.readers import ArrowTable, Locator
@@ -17,16 +19,33 @@ from gamewarden.readers.logs.operator_tables import OwnTable
 from gamewarden.verdicts.prevalence import Prevalence
 
 Place: TypeAlias = str | PathLike[str]
+Moment: TypeAlias = datetime | str | None
+Length: TypeAlias = timedelta | str | None
 Data: TypeAlias = Place | ArrowTable | Sequence[Place]  # where it stands, several such places, or the table itself
 
 
-def opened(source: Data, mapping: Place | None, time_zone: str | None) -> tuple[Source, RunOptions]:
-    """What somebody has as a source, and what a run on it goes by."""
+def opened(
+    source: Data,
+    mapping: Place | None,
+    time_zone: str | None,
+    asked: tuple[Moment, Moment, Length] = (None, None, None),
+) -> tuple[Source, RunOptions]:
+    """What somebody has as a source, of a time that is asked for (since, until, last), and what a run goes by."""
     config = load_config(None)
     if time_zone is not None:
         parse_zone(time_zone)
     reading = requests.reading_of(config, None if mapping is None else str(mapping), time_zone)
-    return readers.open(_locator(source), reading), requests.run_of(config, reading)
+    limited = replace(reading, time_range=_time_range(asked, reading.logs.time_zone or "UTC"))
+    return readers.open(_locator(source), limited), requests.run_of(config, reading)
+
+
+def _time_range(asked: tuple[Moment, Moment, Length], time_zone: str) -> TimeRange:
+    since, until, last = asked
+    length = last // timedelta(microseconds=1) if isinstance(last, timedelta) else last
+    if not (length is None or isinstance(length, str) or (isinstance(last, timedelta) and length > 0)):
+        raise ConfigError(f"last: {last!r} is no length of time; write for example '7d' or timedelta(days=7)")
+    span = parse_span(length) if isinstance(length, str) else length
+    return TimeRange(moment(since, "since", time_zone), moment(until, "until", time_zone), span, time_zone)
 
 
 def _locator(source: Data) -> Locator:
@@ -58,12 +77,12 @@ def path(place: Place, what: str) -> Path:
     return Path(place)
 
 
-def moment(at: datetime | str | None, what: str) -> datetime | None:
-    """A time in UTC."""
+def moment(at: Moment, what: str, time_zone: str | None = None) -> datetime | None:
+    """A time in UTC; one written without a zone is of this one."""
     if at is None:
         return None
     try:
-        return moment_of(at.isoformat() if isinstance(at, datetime) else at)
+        return in_utc(at if isinstance(at, datetime) else datetime.fromisoformat(at), time_zone or "UTC")
     except (ValueError, OverflowError, TypeError, AttributeError) as error:
         raise ConfigError(f"{what}: {at!r} is not ISO 8601; write for example 2026-03-01T12:00:00Z") from error
 

@@ -91,6 +91,7 @@ def _measure_command(name: str) -> click.Command:
     @options_of(recipe)
     @like
     @read_as
+    @options.time_range
     @options.table
     def command(
         *,

@@ -134,6 +134,7 @@ def fit() -> None:
 @options.reading
 @options.packets
 @ragnarok.decoding
+@options.time_range
 @options.table
 def score(
     *,
@@ -187,6 +188,7 @@ def score(
 @click.option("--html", "page", type=options.Page(), metavar="PAGE", help="Write a page, one card per account.")
 @options.prevalence
 @options.reading
+@options.time_range
 @options.table
 def rank(
     *,
@@ -234,6 +236,7 @@ def _write_page(told: "Ranked", page: Path, source: "Source", models: Path) -> N
 @options.ports
 @options.reading
 @ragnarok.decoding
+@options.time_range
 @options.table
 def explain(
     *,

@@ -17,6 +17,7 @@ from gamewarden.errors import ConfigError
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Source
+    from gamewarden.core.time_ranges import TimeRange
     from gamewarden.pipeline import RunOptions
     from gamewarden.readers.options import SourceOptions
 
@@ -82,6 +83,19 @@ class Moment(click.ParamType[datetime]):
             return moment_of(str(value))
         except (ValueError, OverflowError):
             self.fail(f"{value!r} is not ISO 8601; write for example 2026-03-01T12:00:00Z", param, ctx)
+
+
+class WrittenMoment(click.ParamType[datetime]):
+    """A time such as 2026-03-01 or 2026-03-01T12:00:00Z, as it was written: it may name no zone."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # noqa: ANN401  click's signature
+        """The moment, with its zone where one was written."""
+        try:
+            return datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is not ISO 8601; write for example 2026-03-01 or 2026-03-01T12:00", param, ctx)
 
 
 class Page(click.ParamType[Path]):
@@ -152,6 +166,49 @@ def reading(function: Callable[..., None]) -> Callable[..., None]:
         function(reading=_reading(mapping, time_zone, max_bad_share), **given)
 
     return command
+
+
+def time_range(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds --since, --until and --last to a command that has `reading`: only what happened then is looked at."""
+
+    @click.option(
+        "--since",
+        type=WrittenMoment(),
+        metavar="TIME",
+        help="Only what happened from then on, such as 2026-03-01; without a zone in --time-zone.",
+    )
+    @click.option("--until", type=WrittenMoment(), metavar="TIME", help="Only what happened before then.")
+    @click.option(
+        "--last",
+        type=Span(),
+        metavar="SPAN",
+        help="Instead of --since: so long before --until, or before the newest event; 7d are seven calendar days.",
+    )
+    @wraps(function)
+    def command(
+        *,
+        reading: "SourceOptions",
+        since: datetime | None,
+        until: datetime | None,
+        last: int | None,
+        **given: Any,  # noqa: ANN401  the command's own
+    ) -> None:
+        asked = _time_range(since, until, last, reading.logs.time_zone or current().read.time_zone or "UTC")
+        function(reading=replace(reading, time_range=asked), **given)
+
+    return command
+
+
+def _time_range(since: datetime | None, until: datetime | None, last: int | None, time_zone: str) -> "TimeRange":
+    from gamewarden.core.time_ranges import TimeRange, in_utc
+
+    try:
+        begin, end = (None if at is None else in_utc(at, time_zone) for at in (since, until))
+        return TimeRange(begin, end, last, time_zone)
+    except OverflowError:
+        raise click.UsageError("--since or --until lies beyond the calendar; give a year from 2 to 9998") from None
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def prevalence(function: Callable[..., None]) -> Callable[..., None]:

@@ -73,6 +73,7 @@ def measure_command(name: str, recipe: type) -> click.Command:
     @_SOURCES
     @options_of(recipe)
     @message_reading
+    @options.time_range
     @options.table
     def command(*, sources: tuple[Path, ...], reading: "SourceOptions", present: Presentation, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
         from gamewarden import requests
@@ -91,6 +92,7 @@ def measure_command(name: str, recipe: type) -> click.Command:
 @click.option("--names", type=options.FILE, metavar="FILE", help="Names of characters: character,name.")
 @click.option("--summary", is_flag=True, help="Only the sessions in words, not every message.")
 @message_reading
+@options.time_range
 @options.table
 def packets(
     *,
@@ -111,6 +113,8 @@ def packets(
     from gamewarden import pipeline
 
     if all(pipeline.is_message_table(source) for source in sources):
+        if reading.time_range.asks:
+            raise click.UsageError("a message table has no times; leave --since, --until and --last out")
         told = pipeline.describe_table(sources, version)
         say(*told.notes)
         present.table(told.frame)

@@ -30,6 +30,7 @@ _EVERY = click.option("--every", type=options.Span(), help="Length of one period
 @options.reading
 @options.packets
 @ragnarok.decoding
+@options.time_range
 @options.table
 def judge(
     *,

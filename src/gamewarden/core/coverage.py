@@ -133,6 +133,17 @@ class Coverage:
         known = each.with_columns(shares)
         return spans.join(known, on=["since", "until"], how="left", maintain_order="left")[COVERED]
 
+    def within(self, since: int, until: int) -> "Coverage":
+        """The same where nobody looks at anything outside [since, until)."""
+        outside = [(_NEVER, max(since, _NEVER)), (min(until, _ALWAYS), _ALWAYS)]
+        joined: list[tuple[int, int]] = []
+        for begin, end in sorted((*self.missing, *(one for one in outside if one[0] < one[1]))):
+            if joined and begin <= joined[-1][1]:
+                joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+            else:
+                joined.append((begin, end))
+        return Coverage(tuple(joined))
+
     @cached_property
     def gaps(self) -> tuple[tuple[int, int], ...]:
         """The stretches between two covered ones: a feed that broke and came back."""

@@ -395,6 +395,7 @@ class _Bench:
         probable = [piece.filter(pl.col("probability") >= listed) for piece in run.verdicts.pieces()]
         everything = pl.concat([pl.DataFrame(schema=dict(VERDICTS.columns)), *probable])
         notes = (
+            *self.events.notes,
             *run.notes(zones),
             *run.why_not,
             *run.unranked.values(),

@@ -83,11 +83,12 @@ def open(locator: Locator | str, options: "SourceOptions | None" = None, reader:
         ConfigError: there is no such reader.
     """
     from gamewarden.readers.options import SourceOptions
+    from gamewarden.readers.ranges import limited
 
     place = Path(locator) if isinstance(locator, str) else locator
     given = options or SourceOptions()
     found = _knowing(place) if reader is None else load(reader)
-    return found(place, given)
+    return limited(found(place, given), given.time_range)
 
 
 def _knowing(place: Locator) -> Reader:

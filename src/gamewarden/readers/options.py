@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gamewarden.core.time_ranges import TimeRange
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
 from gamewarden.readers.logs.tables import MAX_BAD_SHARE
 
@@ -43,3 +44,4 @@ class SourceOptions:
     logs: LogOptions = field(default=LogOptions())
     captures: CaptureOptions = field(default=CaptureOptions())
     messages: MessageOptions = field(default=MessageOptions())
+    time_range: TimeRange = field(default=TimeRange())  # only what happened in it is looked at

@@ -13,7 +13,6 @@ from gamewarden.readers.places import STANDARD_INPUT, Place, digest_of, places
 from gamewarden.workspace.parts import FilePart, SourceState
 from gamewarden.workspace.place import Workspace
 
-
 _AT_ONCE = 256  # files between two writings of what is known
 
 

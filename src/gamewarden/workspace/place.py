@@ -50,7 +50,9 @@ class Workspace:
         return cls(root, load_config(config or path))
 
     @classmethod
-    def found(cls, named: str | None = None, here: Path | None = None, config: Path | None = None) -> "Workspace | None":
+    def found(
+        cls, named: str | None = None, here: Path | None = None, config: Path | None = None
+    ) -> "Workspace | None":
         """The workspace that was named, or that the environment names, or in which somebody stands; None without one.
 
         Raises:
@@ -157,7 +159,7 @@ class Workspace:
         models = self.models_in_force()
         if not models:
             raise ModelError(
-                f"{self.models}: there is no model yet; fit one, for example with `gamewarden fit account-day --labels FILE`"
+                f"{self.models}: there is no model yet; fit one, for example by `gamewarden fit account-day --labels FILE`"
             )
         return Scored(self.days(at), self.parts(), models, self.run_options.limits)
 
