@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol, Self, cast
 
 import numpy as np
@@ -396,7 +397,7 @@ class Vocabulary:
     online: bool = False  # whether log-ins decide what is measured
     number: str = ""  # what people call the number that is another one over other kinds, if there is one
 
-    @property
+    @cached_property
     def common(self) -> dict[str, float]:
         """How common each kind was in training; all alike where nobody counted."""
         kinds = self.kinds or ()

@@ -31,7 +31,7 @@ def fit_account_table(name: str) -> click.Command:
     @click.option("--positive", metavar="VALUE", help="The label that means bot; all others mean human.")
     @click.option("--drop", multiple=True, metavar="COLUMN", help="Do not feed it; may be given again.")
     @click.option("--keep", multiple=True, metavar="COLUMN", help="Feed it though it looks like an identifier.")
-    @click.option("--to", type=options.FILE, required=True, metavar="DIR", help="Where the model is kept.")
+    @options.kept_in
     @options_of(detector)
     @options.reading
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")

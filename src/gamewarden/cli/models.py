@@ -55,7 +55,7 @@ def _fit_packets(name: str) -> click.Command:
     )
     @click.argument("traces", nargs=-1, required=True, type=options.FILE, metavar="TRACES…")
     @options.labels
-    @click.option("--to", type=options.FILE, required=True, metavar="DIR", help="Where the model is kept.")
+    @options.kept_in
     @options_of(detector)
     @options.packet_reading
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
@@ -92,7 +92,7 @@ def _fit_events(name: str) -> click.Command:
     @click.command(name, help=f"{detector.says}\n\nPrints the model's card; the model itself is one JSON file in --to.")
     @options.source
     @options.labels
-    @click.option("--to", type=options.FILE, required=True, metavar="DIR", help="Where the model is kept.")
+    @options.kept_in
     @options_of(feature)
     @options_of(detector)
     @options.reading

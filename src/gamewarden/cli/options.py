@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gamewarden.cli.home import from_workspace
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation
 from gamewarden.config import moment_of
@@ -126,10 +127,37 @@ class TreeName(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-source = click.argument("source", type=FILE)
-sources = click.argument("sources", nargs=-1, required=True, type=FILE, metavar="SOURCE…")
-labels = click.option("--labels", type=FILE, required=True, metavar="FILE", help="Who is known: actor,bot …")
-models = click.option("--models", type=FILE, required=True, metavar="DIR", help="Where fitted models are.")
+source = click.argument("source", type=FILE, required=False, callback=from_workspace("lake"))
+sources = click.argument(
+    "sources",
+    nargs=-1,
+    required=False,
+    type=FILE,
+    metavar="[SOURCE]…",
+    callback=from_workspace("lake", several=True),
+)
+labels = click.option(
+    "--labels",
+    type=FILE,
+    metavar="FILE",
+    callback=from_workspace("labels"),
+    help="Who is known: actor,bot …  [default: the workspace's]",
+)
+models = click.option(
+    "--models",
+    type=FILE,
+    metavar="DIR",
+    callback=from_workspace("models"),
+    help="Where fitted models are.  [default: the workspace's]",
+)
+kept_in = click.option(
+    "--to",
+    type=FILE,
+    metavar="DIR",
+    callback=from_workspace("models"),
+    help="Where the model is kept.  [default: the workspace's]",
+)
+fresh = click.option("--fresh", is_flag=True, help="Compute anew what rests in the workspace.")
 detector = click.option("--detector", metavar="NAME", help="Ask this detector; by default the one that sees most.")
 plot = click.option("--plot", type=FILE, metavar="FILE", help="Draw it as a PNG.")
 

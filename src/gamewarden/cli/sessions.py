@@ -30,7 +30,7 @@ def fit_command(name: str) -> click.Command:
     )
     @click.argument("sources", nargs=-1, required=True, type=options.FILE, metavar="SOURCE…")
     @click.option("--labels", type=options.FILE, metavar="FILE", help="Who is known: actor,bot …  [default: folders]")
-    @click.option("--to", type=options.FILE, required=True, metavar="DIR", help="Where the model is kept.")
+    @options.kept_in
     @options_of(feature)
     @options_of(detector)
     @options.prevalence

@@ -357,7 +357,7 @@ class _Bench:
 
     def judge(self, found: Sequence[Model], progress: Progress) -> Lean:
         """All verdicts; a model that turns out to be a stranger here is left out, and the others judge again."""
-        view = PartedView(self.events, tuple(found), self.run.limits, self._beside(found, progress))
+        view = PartedView(self.events, tuple(found), self.run.limits, beside=self._beside(found, progress))
         refusals = {name: why for name, met in view.meetings.items() if met and (why := met.refusal(view.limits))}
         while True:
             able = [model for model in found if model.card.id not in refusals]

@@ -12,7 +12,8 @@ from gamewarden.core.clock import Clock, Period
 from gamewarden.core.durations import DAY, from_micros, parse_zone, to_micros
 from gamewarden.features.folding import feed_together
 from gamewarden.features.kinds import KindFold
-from gamewarden.store.lake import Lake, LakeEvents
+from gamewarden.store.lake import Lake
+from gamewarden.store.lake_events import LakeEvents
 from gamewarden.store.partitions import Partition, Partitions
 from gamewarden.store.source import LakeSource
 from gamewarden.store.stretches import Stretches, content_of

@@ -1,5 +1,6 @@
 """Taking in: what is new, grown or rotated of every source, each file read once, whatever happens between."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +10,7 @@ from gamewarden.contracts import Progress, Source, no_progress
 from gamewarden.core.durations import parse_span, to_micros
 from gamewarden.errors import GamewardenError
 from gamewarden.pipeline.measuring import read
-from gamewarden.readers.places import STANDARD_INPUT, Place, digest_of, places
+from gamewarden.readers.places import STANDARD_INPUT, File, Place, open_bytes, places
 from gamewarden.workspace.parts import FilePart, SourceState
 from gamewarden.workspace.place import Workspace
 
@@ -105,7 +106,7 @@ class _Intake:
 
     def _beside(self, place: Place, kinds: tuple[str, ...]) -> None:
         """A file that stays where it is; one that is known under another name was rotated."""
-        digest = digest_of(place.file)
+        digest = _digest_of(place.file)
         self._files += digest not in self._digests
         self._remember(self._part(place, digest, kinds))
 
@@ -126,12 +127,13 @@ class _Intake:
         kinds: tuple[str, ...],
         *,
         rows: int = 0,
+        last: int | None = None,
         notes: Sequence[str] = (),
         error: str = "",
     ) -> FilePart:
         size, changed = place.size or 0, place.mtime or 0
         taken = to_micros(self._at)
-        return FilePart(place.name, digest, size, changed, kinds, taken, rows, tuple(notes), error)
+        return FilePart(place.name, digest, size, changed, kinds, taken, rows, last, tuple(notes), error)
 
     def _remember(self, part: FilePart) -> None:
         if part.name == str(STANDARD_INPUT):
@@ -147,3 +149,8 @@ class _Intake:
         if self._unsaved:
             self._workspace.states.save(self._source.name, SourceState(tuple(self._known.values())))
             self._unsaved = 0
+
+
+def _digest_of(file: File) -> str:
+    with open_bytes(file) as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -133,6 +133,7 @@ class JudgedDays:
         found = pl.concat([empty, *parts]).sort("actor", "since")
         return self.court.rules.points.with_streaks(found)
 
+    @cached_property
     def caveats(self) -> tuple[str, ...]:
         """What stands beside every verdict."""
         told = {model.card.id: self.scored.caveats(model) for model in self.court.models}
@@ -200,7 +201,7 @@ class JudgedDays:
         seen = (self._rows(model, period) for model in court.models) if court.fusion is not None else ()
         scores, verdicts = judged_scores(told, seen, court.models, court.fusion, court.rules)
         nothing = pl.DataFrame()
-        return Judgement(verdicts, scores, {}, nothing, court.models, (), self.caveats(), court.fusion, court.rules)
+        return Judgement(verdicts, scores, {}, nothing, court.models, (), self.caveats, court.fusion, court.rules)
 
     def _grounds(self, period: Period, judgement: Judgement, chosen: pl.DataFrame) -> Judgement:
         """What the chosen verdicts rest on: rows, scores and reasons of their actors alone."""

@@ -159,7 +159,7 @@ class Workspace:
         models = self.models_in_force()
         if not models:
             raise ModelError(
-                f"{self.models}: there is no model yet; fit one, for example by `gamewarden fit account-day --labels FILE`"
+                f"{self.models}: there is no model yet; fit one, such as `gamewarden fit account-day --labels FILE`"
             )
         return Scored(self.days(at), self.parts(), models, self.run_options.limits)
 

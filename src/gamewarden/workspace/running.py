@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from time import monotonic
 
 from gamewarden.config import SourceSettings
@@ -58,7 +59,7 @@ class Run:
         """
         with self.workspace.running():
             for source in self.workspace.config.sources:
-                self._do("take in", source.name, lambda progress, source=source: self._take_in(source, progress))
+                self._do("take in", source.name, partial(self._take_in, source))
             if self._can_judge():
                 self._do("measure", "lake", self._measure)
                 self._do("measure", "files", self._measure_files)
