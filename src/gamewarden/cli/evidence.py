@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @click.command
 @click.argument("verdicts", nargs=-1, required=True, type=options.FILE, metavar="VERDICT…")
 @click.option("--models", type=options.FILE, metavar="DIR", help="Score again with the models kept here.")
-@click.option("--source", type=options.FILE, metavar="SOURCE", help="Measure again what was judged.")
+@click.option("--source", type=options.SOURCE, metavar="SOURCE", help="Measure again what was judged.")
 @options.reading
 @options.packets
 @options.table
