@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option(
     "--source",
     "sources",
-    type=options.FILE,
+    type=options.SOURCE,
     multiple=True,
     metavar="SOURCE",
     help="Measure again what was judged; may be given again.",
@@ -33,7 +33,7 @@ def verify(
     *,
     verdicts: tuple[Path, ...],
     models: Path | None,
-    sources: tuple[Path, ...],
+    sources: tuple[options.Where, ...],
     reading: "SourceOptions",
     present: Presentation,
 ) -> None:
@@ -52,7 +52,7 @@ def verify(
     ctx.exit(0 if table["holds"].all() else 1)
 
 
-def _held(sources: tuple[Path, ...], reading: "SourceOptions", models: Path | None) -> "Source | None":
+def _held(sources: tuple[options.Where, ...], reading: "SourceOptions", models: Path | None) -> "Source | None":
     """What was judged, where it is at hand; several sources are read as the models see them."""
     if not sources:
         return None

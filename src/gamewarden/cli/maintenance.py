@@ -120,7 +120,7 @@ def _utc(value: Any) -> Any:  # noqa: ANN401  any option's value
 
 
 @click.command
-@click.argument("source", type=options.FILE)
+@click.argument("source", type=options.SOURCE)
 @click.option(
     "--models",
     type=options.FILE,

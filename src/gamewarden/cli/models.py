@@ -43,7 +43,7 @@ def _fit_command(name: str) -> click.Command:
 
 
 def _fit_packets(name: str) -> click.Command:
-    from gamewarden import detectors, pipeline, requests
+    from gamewarden import detectors, pipeline, readers, requests
     from gamewarden.cli.recipes import options_of
 
     detector = detectors.load(name)
@@ -53,7 +53,7 @@ def _fit_packets(name: str) -> click.Command:
         help=f"{detector.says}\n\nTRACES are captures or packet logs. A trace is one actor; alone in its file it may "
         "be labelled by the file's name. Prints the tree with its thresholds, and the model's card.",
     )
-    @click.argument("traces", nargs=-1, required=True, type=options.FILE, metavar="TRACES…")
+    @click.argument("traces", nargs=-1, required=True, type=options.SOURCE, metavar="TRACES…")
     @options.labels
     @options.kept_in
     @options_of(detector)
@@ -61,7 +61,7 @@ def _fit_packets(name: str) -> click.Command:
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
     def command(
         *,
-        traces: tuple[Path, ...],
+        traces: tuple[options.Where, ...],
         labels: Path,
         to: Path,
         reading: "SourceOptions",
@@ -70,7 +70,7 @@ def _fit_packets(name: str) -> click.Command:
     ) -> None:
         recipe = requests.recipe_named(name, given, current())
         with progress(f"fitting {name}") as done:
-            sources = [options.opened(trace, reading) for trace in traces]
+            sources = [readers.open(trace, reading) for trace in options.listed(traces)]
             run = options.run_options(reading)
             fitted = pipeline.fit_traces(recipe, sources, labels, to, run=run, progress=done)
         say(*fitted.notes)
@@ -97,7 +97,15 @@ def _fit_events(name: str) -> click.Command:
     @options_of(detector)
     @options.reading
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
-    def command(*, source: Path, labels: Path, to: Path, reading: "SourceOptions", as_json: bool, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
+    def command(
+        *,
+        source: options.Where,
+        labels: Path,
+        to: Path,
+        reading: "SourceOptions",
+        as_json: bool,
+        **given: Any,  # noqa: ANN401  each recipe brings options of its own
+    ) -> None:
         recipe = requests.recipe_named(name, given, current(), reading.logs.time_zone)
         with progress(f"fitting {name}") as done:
             run = options.run_options(reading)
@@ -138,7 +146,7 @@ def fit() -> None:
 @options.table
 def score(
     *,
-    sources: tuple[Path, ...],
+    sources: tuple[options.Where, ...],
     models: Path,
     prevalence: "Prevalence",
     reading: "SourceOptions",
@@ -241,7 +249,7 @@ def _write_page(told: "Ranked", page: Path, source: "Source", models: Path) -> N
 def explain(
     *,
     actor: str,
-    sources: tuple[Path, ...],
+    sources: tuple[options.Where, ...],
     models: Path,
     detector: str | None,
     plot: Path | None,

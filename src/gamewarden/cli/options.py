@@ -1,11 +1,12 @@
 """Options that several commands share, and the kinds of values they take."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -21,9 +22,27 @@ if TYPE_CHECKING:
     from gamewarden.core.time_ranges import TimeRange
     from gamewarden.pipeline import RunOptions
     from gamewarden.readers.options import SourceOptions
+    from gamewarden.readers.places import File, Place
 
 Decorator = Callable[[Any], Any]
 FILE = click.Path(path_type=Path)
+Where: TypeAlias = Path | str  # a path, or an address such as s3://bucket/log.csv or a pattern as they are written
+
+
+class SourcePath(click.Path):
+    """Where a source is: a path, a pattern such as logs/*.csv, or an address such as s3://bucket/log.csv."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401  click's signature
+        """A path, unless it names several files or one in a store."""
+        from gamewarden.readers.places import has_magic
+        from gamewarden.readers.remote import is_remote
+
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        several = isinstance(value, str) and (is_remote(value) or (has_magic(value) and not path.exists()))
+        return value if several else path
+
+
+SOURCE = SourcePath(path_type=Path)
 
 
 class Span(click.ParamType[int]):
@@ -127,12 +146,12 @@ class TreeName(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-source = click.argument("source", type=FILE, required=False, callback=from_workspace("lake"))
+source = click.argument("source", type=SOURCE, required=False, callback=from_workspace("lake"))
 sources = click.argument(
     "sources",
     nargs=-1,
     required=False,
-    type=FILE,
+    type=SOURCE,
     metavar="[SOURCE]…",
     callback=from_workspace("lake", several=True),
 )
@@ -337,14 +356,38 @@ def with_ports(reading: "SourceOptions", server_ports: tuple[int, ...]) -> "Sour
     return replace(reading, captures=replace(reading.captures, server_ports=server_ports))
 
 
-def opened(place: Path | Sequence[Path], reading: "SourceOptions", reader: str | None = None) -> "Source":
+def opened(place: Where | Sequence[Where], reading: "SourceOptions", reader: str | None = None) -> "Source":
     """What stands at a place, or at several, as a source."""
     from gamewarden import readers
 
-    return readers.open(place, reading, reader)
+    if isinstance(place, Path | str):
+        return readers.open(place, reading, reader)
+    return readers.open([file for each in place for file in _files(each)], reading, reader)
 
 
-def opened_together(places: Sequence[Path], reading: "SourceOptions", shelf: Path) -> "Source":
+def listed(sources: Sequence[Where]) -> "list[Path | Place]":
+    """Every file that is named, each of a pattern or of a directory in a store for itself.
+
+    Raises:
+        ReadError: a pattern names nothing that there is, or a store cannot be read.
+    """
+    from gamewarden.errors import ReadError
+    from gamewarden.readers.places import places
+
+    found: list[Path | Place] = []
+    for source in sources:
+        inside = [source] if isinstance(source, Path) else list(places(source))
+        if not inside:
+            raise ReadError(f"{source}: no file is called so; check the pattern")
+        found += inside
+    return found
+
+
+def _files(place: Where) -> "list[File]":
+    return [one if isinstance(one, Path) else one.file for one in listed([place])]
+
+
+def opened_together(places: Sequence[Where], reading: "SourceOptions", shelf: Path) -> "Source":
     """What stands at several places, as one source for the models of a shelf."""
     from gamewarden import pipeline
 

@@ -34,7 +34,7 @@ _EVERY = click.option("--every", type=options.Span(), help="Length of one period
 @options.table
 def judge(
     *,
-    sources: tuple[Path, ...],
+    sources: tuple[options.Where, ...],
     models: Path,
     every: int | None,
     to: Path | None,
@@ -86,7 +86,7 @@ def judge(
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
 def fit_fusion(
     *,
-    sources: tuple[Path, ...],
+    sources: tuple[options.Where, ...],
     labels: Path,
     models: Path,
     to: Path | None,

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.readers.compression import Unpacked
+from gamewarden.readers.places import File
 from gamewarden.readers.ragnarok.message_fields import FIELDS, FIXED, canonical
 
 DYNAMIC, NOT_IN_USE = -1, 0
@@ -161,7 +162,7 @@ def read_packet_db(paths: Path | Sequence[Path], max_version: int | None = None)
     return stacked([_parsed(_lines(path), str(path), max_version) for path in files], max_version)
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: File) -> list[str]:
     with Unpacked(path) as stream:
         data = stream.read(LARGEST_TABLE + 1)
     if len(data) > LARGEST_TABLE:
