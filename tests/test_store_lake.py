@@ -492,3 +492,42 @@ def test_an_unsigned_seq_of_an_old_part_that_does_not_fit_is_refused(lake, log):
 
     with pytest.raises(ReadError, match=r"holds a seq beyond 9223372036854775807; read its source into a new lake"):
         rows(lake.events())
+
+
+def two_logs(lake, tmp_path, rows, *, ordered=True):
+    """Rows dealt to two logs, as a game has one of fights and one of trades."""
+    for name, part in (("fights", rows[::2]), ("trades", rows[1::2])):
+        log = tmp_path / f"{name}.csv"
+        told = sorted(part, key=lambda row: row[1]) if ordered else part
+        log.write_text("actor,at,kind\n" + "".join(f"{actor},{at},{kind}\n" for actor, at, kind in told))
+        read_into(lake, log)
+
+
+@pytest.mark.parametrize("batch", [1 << 18, 1])
+def test_two_logs_of_one_day_come_in_the_order_of_time(lake, tmp_path, monkeypatch, batch):
+    monkeypatch.setattr("gamewarden.store.lake_events.BATCH", batch)
+    monkeypatch.setattr("gamewarden.store.lake_events.LEAST_BATCH", batch)
+    dealt = [(f"a{number % 5}", number * 7919 % 172_800, f"k{number % 3}") for number in range(500)]
+    two_logs(lake, tmp_path, dealt)
+
+    found = [(row["actor"], row["at"].timestamp(), row["kind"]) for row in rows(lake.events(), ["actor", "at", "kind"])]
+
+    assert [row[1] for row in found] == sorted(row[1] for row in dealt)
+    assert sorted(found) == sorted(dealt)
+    some = lake.events(datetime(1970, 1, 1, 12, tzinfo=UTC), datetime(1970, 1, 2, 6, tzinfo=UTC), ["a1", "a2"])
+    wanted = [row for row in dealt if row[0] in {"a1", "a2"} and 43_200 <= row[1] < 108_000]
+    assert sorted(row["at"].timestamp() for row in rows(some, ["at"])) == sorted(row[1] for row in wanted)
+
+
+def test_logs_in_no_order_and_more_parts_than_are_read_together_lose_nothing(lake, tmp_path, monkeypatch):
+    monkeypatch.setattr("gamewarden.store.lake_events.TOGETHER", 2)
+    monkeypatch.setattr("gamewarden.store.lake_events.LEAST_BATCH", 3)
+    monkeypatch.setattr("gamewarden.store.lake_events.BATCH", 3)
+    dealt = [(f"a{number % 5}", number * 7919 % 100_000, "k") for number in range(90)]
+    for place in range(3):
+        (tmp_path / str(place)).mkdir()
+        two_logs(lake, tmp_path / str(place), dealt[place * 30 : place * 30 + 30], ordered=False)
+
+    found = [(row["actor"], row["at"].timestamp(), row["kind"]) for row in rows(lake.events(), ["actor", "at", "kind"])]
+
+    assert sorted(found) == sorted(dealt)

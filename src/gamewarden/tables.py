@@ -414,8 +414,11 @@ class FrameMessages:
 PARQUET_FAULTS = (OSError, ValueError, KeyError, IndexError, pa.ArrowException)
 
 
+BATCH = 1 << 18  # rows
+
+
 def parquet_batches(
-    file: pq.ParquetFile, columns: Sequence[str], groups: Sequence[int] | None = None, batch: int = 1 << 18
+    file: pq.ParquetFile, columns: Sequence[str], groups: Sequence[int] | None = None, batch: int = BATCH
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a Parquet file in their order, `columns` only, no batch across two row groups.
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,17 @@ import pyarrow.parquet as pq
 from gamewarden.core.coverage import Coverage, Pulse
 from gamewarden.core.durations import to_micros
 from gamewarden.errors import ReadError
+from gamewarden.store.lake_merging import TOGETHER, merged
 from gamewarden.store.lake_parts import micros, open_part, part_batches, refuse_no_text, refuse_other_times
 from gamewarden.store.manifest import Held, Part
 from gamewarden.store.stretches import Stretches
-from gamewarden.tables import EVENTS, EVENTS_ARROW, kinds_in
+from gamewarden.tables import BATCH, EVENTS, EVENTS_ARROW, kinds_in
+
+LEAST_BATCH = 1 << 14  # rows, however many parts are read together
 
 
 class LakeEvents:
-    """A lake as an EventStream: the days in order, each day's parts in the order they came.
+    """A lake as an EventStream: the days in order, each day's parts merged by time where times are asked for.
 
     It shows the lake as it was when it was made, at every reading, whatever is added or replaced meanwhile.
     """
@@ -100,18 +104,27 @@ class LakeEvents:
         """
         if unknown := [name for name in columns if name not in EVENTS.columns]:
             raise ReadError(f"{self._directory}: EVENTS has no column {unknown[0]!r}")
-        for part in self._parts:
-            try:
-                yield from self._part(part, list(columns))
-            except ReadError as error:
-                raise ReadError(f"{self._directory / part.file}: {error}") from error
+        for together in self._read_together(TOGETHER if "at" in columns else 1):
+            yield from merged([self._named_part(part, list(columns), len(together)) for part in together])
 
-    def _part(self, part: Part, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def _read_together(self, most: int) -> Iterator[list[Part]]:
+        """The parts of each day, not too many at a time."""
+        for _, of_day in groupby(self._parts, lambda part: part.day):
+            parts = list(of_day)
+            yield from (parts[begin : begin + most] for begin in range(0, len(parts), most))
+
+    def _named_part(self, part: Part, columns: list[str], together: int) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._part(part, columns, max(BATCH // together, LEAST_BATCH))
+        except ReadError as error:
+            raise ReadError(f"{self._directory / part.file}: {error}") from error
+
+    def _part(self, part: Part, columns: list[str], size: int) -> Iterator[pa.RecordBatch]:
         cut = part.since < self._earliest or part.last > self._latest
         sieve = ["at"] * cut + ["actor"] * (self._actors is not None)
         read = list(dict.fromkeys([*columns, *sieve]))
         file = open_part(self._directory / part.file, read)
-        for batch in part_batches(file, read, self._groups(file) if cut else None):
+        for batch in part_batches(file, read, self._groups(file) if cut else None, size):
             refuse_other_times(batch, part)
             refuse_no_text(batch)
             kept = batch.filter(self._keeps(batch, cut=cut)) if sieve else batch

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from gamewarden.errors import ReadError
 from gamewarden.store.manifest import Part
 from gamewarden.tables import (
+    BATCH,
     EVENTS,
     EVENTS_ARROW,
     PARQUET_FAULTS,
@@ -87,14 +88,14 @@ def _refuse_other_columns(schema: pa.Schema, columns: Sequence[str]) -> None:
 
 
 def part_batches(
-    file: pq.ParquetFile, columns: Sequence[str], groups: Sequence[int] | None = None
+    file: pq.ParquetFile, columns: Sequence[str], groups: Sequence[int] | None = None, size: int = BATCH
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a part in their order, `columns` only; no batch is across two row groups.
 
     Raises:
         ReadError: a page is damaged, or an old part has a seq that no longer fits.
     """
-    for batch in parquet_batches(file, columns, groups):
+    for batch in parquet_batches(file, columns, groups, size):
         try:
             yield signed_seq(batch)
         except pa.ArrowInvalid as error:

@@ -34,7 +34,6 @@ PLAYER = np.dtype(
         ("level_seq", "i8"),
         ("character", "i4"),  # the character playing now, -1 = unknown
         ("character_events", "i4"),
-        ("rows", "u4"),  # all rows of the player, for the second pass
         ("more_kinds", "i4"),  # block with further kinds, or -1
         ("kinds", "i2"),  # how many kinds the window has in the player's row of `kinds`; 0 = no window is open
         ("level", "i2"),
@@ -56,7 +55,7 @@ PLAYER = np.dtype(
         ("logins", "i4"),  # entries in the session list
         ("roles", "i4", (ROLES,)),
         ("slot", "i4"),
-        ("spare", "i4", (7,)),  # to whole lines of the cache
+        ("spare", "i4", (8,)),  # to whole lines of the cache
     ],
     align=True,
 )
@@ -89,8 +88,8 @@ _LOOK_AHEAD = 256  # rows whose records are fetched together, so that cache miss
 _LOW = np.int64((1 << 32) - 1)
 
 # Counters of the state.
-FREE, FREE_COUNT, BLOCKS_USED, CLOSED_USED, SESSION_ROWS = range(5)
-COUNTERS = 5
+FREE, FREE_COUNT, BLOCKS_USED, CLOSED_USED, SESSION_ROWS, DISORDERED = range(6)
+COUNTERS = 6
 
 
 class Rows(NamedTuple):
@@ -193,7 +192,6 @@ def clear(state: State, slot: int) -> None:
     player.disordered = 0
     player.since = -(1 << 62)
     player.until = -(1 << 62)
-    player.rows = 0
     player.slot = slot
     _open_period(state, slot, -(1 << 62), -(1 << 62))
 
@@ -226,6 +224,7 @@ def _forget(state: State, slot: int) -> None:
     _give_all_back(state, player.character_list)
     _give_all_back(state, player.session_list)
     player.disordered = 1
+    state.counters[DISORDERED] += 1
 
 
 @_streaming
@@ -273,7 +272,6 @@ def ingest(rows: Rows, begin: int, end: int, rules: Rules, state: State) -> int:
 def _take_in(rows: Rows, row: int, key: int, rules: Rules, state: State) -> None:
     slot, at = rows.slot[row], rows.at[row]
     player = state.players[slot]
-    player.rows += np.uint32(1)
     if player.disordered:
         return
     if at >= player.until:
