@@ -186,6 +186,21 @@ def score(
 @click.option("--level", metavar="FROM[:TO]", help="Level of the main character.")
 @click.option("--in-zone", "zones", multiple=True, metavar="ZONE", help="Main activity zone; may be given again.")
 @click.option("--play-time", metavar="FROM[:TO]", help="Minutes online, all periods together.")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="With events of this kind; may be given again.")
+@click.option(
+    "--money",
+    metavar="FROM[:TO]",
+    help="Money gained, all periods together: found, by sales, received without an item.",
+)
+@click.option(
+    "--shares-address",
+    "sharing",
+    type=click.IntRange(1),
+    is_flag=False,
+    flag_value=1,
+    metavar="[N]",
+    help="Seen at an address at which N other accounts were seen too.  [N: 1]",
+)
 @click.option(
     "--profiles", type=options.FILE, metavar="FILE", help="What is known beside the events, one row per actor."
 )

@@ -14,6 +14,7 @@ from gamewarden.contracts import Model, Progress, Source, no_progress
 from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.features.account_table.recipe import AccountTable, whole
 from gamewarden.features.activity import Activity
+from gamewarden.features.addresses import addresses_by_period
 from gamewarden.pipeline.judging import judged, rules_of
 from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, measured, rows_to_judge
 from gamewarden.pipeline.models import days_of, event_model, model_for
@@ -25,6 +26,7 @@ from gamewarden.readers.logs.operator_tables import OwnTable, read_profiles
 from gamewarden.streams import WatchedEvents, WatchedRows, only
 from gamewarden.tables import FEATURES, SCORES, FrameRows, Table
 from gamewarden.verdicts.chunks import Patience, with_time_to_detection
+from gamewarden.verdicts.facts import Facts
 from gamewarden.verdicts.filters import Filter, parse_filter, range_filters
 from gamewarden.verdicts.meeting import least_covered, only_covered
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
@@ -43,6 +45,7 @@ class RankOptions:
     detector: str | None = None
     profiles: OwnTable | None = None
     filters: tuple[Filter, ...] = field(default=())
+    facts: Facts = field(default=Facts())
     patience: Patience = field(default=Patience())
     prevalence: Prevalence = field(default=SUPPOSED)
     policy: Config = field(default=Config())  # by which `judge` would give operating points
@@ -60,6 +63,9 @@ class RankOptions:
         level: str | None = None,
         zones: Sequence[str] = (),
         play_time: str | None = None,
+        money: str | None = None,
+        kinds: Sequence[str] = (),
+        sharing: int | None = None,
         where: Sequence[str] = (),
         prevalence: Prevalence | None = None,
     ) -> Self:
@@ -68,7 +74,9 @@ class RankOptions:
         Raises:
             ConfigError: a condition cannot be read.
         """
+        facts = Facts(money, tuple(dict.fromkeys(kinds)), sharing)
         filters = (
+            *facts.filters,
             *range_filters("self_sim", self_similarity),
             *range_filters("level", level),
             *range_filters("play_minutes", play_time),
@@ -81,6 +89,7 @@ class RankOptions:
             detector,
             profiles,
             filters,
+            facts,
             Patience(config.chunks.sure, config.chunks.flagged, config.chunks.discount),
             prevalence or Prevalence.of(config),
             config,
@@ -99,6 +108,7 @@ def rank(
     profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, run.time_zone)
     _refuse_bad_conditions(wishes, profiles)
     events = WatchedEvents(source.events(), progress)
+    wishes.facts.refuse_unknown(source.name, events.columns, events.shows if wishes.facts.kinds else None)
     feature = feature_of(model.feature)
     shown = measured(feature, events, run.limits)
     said = ask(model, shown, run.limits)
@@ -107,12 +117,15 @@ def rank(
     shown_by = days_of(model, models)
     days = shown_by.recipe
     played = shown.frame if days == feature else days.measure(events)
-    places = Activity(every=days.every, by=days.by, time_zone=days.time_zone).measure(events)
+    activity = Activity(every=days.every, by=days.by, time_zone=days.time_zone, kinds=wishes.facts.kinds)
+    places = activity.measure(events)
+    addresses = addresses_by_period(events, activity.clock, activity.entity) if wishes.facts.sharing else None
+    facts = wishes.facts.of(places, addresses)
     whole = only_covered(played, least_covered(model.card.training, run.limits))
     seen = whole.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
     rules = rules_of(wishes.policy, run, wishes.prevalence)
     scores, verdicts = judged({model.card.id: shown.frame}, [model], None, rules)
-    listed = rank_scores(scores, seen, profiles, filters=wishes.filters, threshold=wishes.probability)
+    listed = rank_scores(scores, seen, profiles, facts=facts, filters=wishes.filters, threshold=wishes.probability)
     suspects = listed.filter(pl.col("probability") >= wishes.probability)
     listing = suspects.head(wishes.top) if wishes.top else suspects
     listing = listing.join(best_points(verdicts, rules.points), on="actor", how="left", maintain_order="left")
@@ -142,13 +155,14 @@ def rank(
     )
     reasoned = add_reasons(listing, evidence).with_columns(pl.lit(wishes.prevalence.bots).alias("prevalence"))
     behind = Behind(model, shown.frame, scores, evidence, days, played)
-    return Ranked(frame=reasoned, notes=notes, common=tuple(common["says"]), behind=behind)
+    return Ranked(frame=reasoned, notes=notes, common=tuple(common["says"]), behind=behind, asked=wishes.facts.columns)
 
 
 def _refuse_bad_conditions(wishes: RankOptions, profiles: pl.DataFrame | None) -> None:
     """Try the conditions on a list of nobody, before anything long is done."""
     nobody, nothing = (pl.DataFrame(schema=dict(table.columns)) for table in (SCORES, FEATURES))
-    rank_scores(nobody, nothing, profiles, filters=wishes.filters, threshold=wishes.probability)
+    facts = pl.DataFrame(schema=dict(wishes.facts.schema))
+    rank_scores(nobody, nothing, profiles, facts=facts, filters=wishes.filters, threshold=wishes.probability)
 
 
 def rank_cards(ranked: Ranked, source: Source, models: Path, progress: Progress = no_progress) -> RankPage:

@@ -26,6 +26,7 @@ def rank(
     features: pl.DataFrame,
     profiles: pl.DataFrame | None = None,
     *,
+    facts: pl.DataFrame | None = None,
     filters: Sequence[Filter] = (),
     detector: str | None = None,
     threshold: float = THRESHOLD,
@@ -34,8 +35,8 @@ def rank(
 
     `probability` is that of the mean log-odds over the judged periods, `fpr` and `self_sim` the median, `level` the
     last one known, `play_minutes` the sum. `zone` is the one a `zone` column of FEATURES names in most periods, or the
-    profile's; `far` names a number that lies beyond the model's training, where one does. An actor with too little play
-    in every period stands last, without a probability.
+    profile's; `far` names a number that lies beyond the model's training, where one does. `facts` are further columns
+    by actor. An actor with too little play in every period stands last, without a probability.
 
     Raises:
         ConfigError: a filter names no column or value of its kind, or scores of several detectors leave open which.
@@ -44,6 +45,8 @@ def rank(
     judged = _of_one(check(scores, SCORES, "rank"), detector)
     measured = check(features, FEATURES, "rank")
     listed = _believed(judged, threshold).join(_seen(judged, measured), on="actor", how="left")
+    if facts is not None:
+        listed = _with_facts(listed, facts)
     if profiles is not None:
         listed = _profiled(listed, check(profiles, PROFILES, "rank"))
     kept = apply_filters(listed, tuple(filters))
@@ -142,6 +145,13 @@ def _seen(scores: pl.DataFrame, features: pl.DataFrame) -> pl.DataFrame:
         pl.col("total_use_time_min").sum().alias("play_minutes"),
         pl.col("zone").drop_nulls().mode().sort().first(),
     )
+
+
+def _with_facts(ranking: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+    """The ranking with what else is known of each actor."""
+    if twice := [name for name in facts.columns if name in ranking.columns and name != "actor"]:
+        raise ConfigError(f"rank: kind {twice[0]!r} is called as a column of the list; map it to another name")
+    return ranking.join(facts, on="actor", how="left")
 
 
 def _profiled(ranking: pl.DataFrame, profiles: pl.DataFrame) -> pl.DataFrame:
