@@ -46,7 +46,7 @@ def at_rest(*parameters: str) -> "Workspace | None":
     return None if named else workspace()
 
 
-def from_workspace(place: str, *, several: bool = False) -> Callable[..., Any]:
+def from_workspace(place: str, *, several: bool = False, needed: bool = True) -> Callable[..., Any]:
     """A callback that takes a parameter from the workspace where it was left out."""
 
     def callback(ctx: click.Context, param: click.Parameter, value: Any) -> Any:  # noqa: ANN401  click's signature
@@ -54,6 +54,8 @@ def from_workspace(place: str, *, several: bool = False) -> Callable[..., Any]:
             return value
         home = workspace()
         found: Path | None = None if home is None else getattr(home, place)
+        if found is None and not needed:
+            return value
         if found is None:
             raise click.MissingParameter(_outside(home is not None, place), ctx=ctx, param=param)
         return (found,) if several else found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gamewarden.cli import options, ragnarok, sessions
+from gamewarden.cli.home import at_rest, from_workspace
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, show_page, tell, width_here
@@ -143,6 +144,7 @@ def fit() -> None:
 @options.packets
 @ragnarok.decoding
 @options.time_range
+@options.fresh
 @options.table
 def score(
     *,
@@ -150,6 +152,7 @@ def score(
     models: Path,
     prevalence: "Prevalence",
     reading: "SourceOptions",
+    fresh: bool,
     present: Presentation,
 ) -> None:
     """Score every account and period with every model.
@@ -165,9 +168,13 @@ def score(
     """
     from gamewarden import pipeline
 
+    home = at_rest("sources", "models")
     with progress("scoring") as done:
-        held = options.opened_together(sources, reading, models)
-        told = pipeline.score(held, models, options.run_options(reading), done, prevalence)
+        if home is not None:
+            told = options.answers(home, reading, fresh=fresh, progress=done).score(prevalence)
+        else:
+            held = options.opened_together(sources, reading, models)
+            told = pipeline.score(held, models, options.run_options(reading), done, prevalence)
     say(*told.notes)
     present.table(told.frame, layout=_SCORES)
 
@@ -202,7 +209,11 @@ def score(
     help="Seen at an address at which N other accounts were seen too.  [N: 1]",
 )
 @click.option(
-    "--profiles", type=options.FILE, metavar="FILE", help="What is known beside the events, one row per actor."
+    "--profiles",
+    type=options.FILE,
+    metavar="FILE",
+    callback=from_workspace("profiles", needed=False),
+    help="What is known beside the events, one row per actor.  [default: the workspace's]",
 )
 @click.option("--where", multiple=True, metavar="CONDITION", help="On any column, such as 'payment<1000'.")
 @click.option(
@@ -212,6 +223,7 @@ def score(
 @options.prevalence
 @options.reading
 @options.time_range
+@options.fresh
 @options.table
 def rank(
     *,
@@ -219,6 +231,7 @@ def rank(
     models: Path,
     page: Path | None,
     reading: "SourceOptions",
+    fresh: bool,
     present: Presentation,
     **wishes: Any,  # noqa: ANN401  the filters, see pipeline.RankOptions
 ) -> None:
@@ -229,9 +242,14 @@ def rank(
     """
     from gamewarden import pipeline
 
+    home, asked = at_rest("source", "models"), pipeline.RankOptions.of(current(), **wishes)
+    held = options.opened(source, reading)
     with progress("ranking") as done:
-        held, asked = options.opened(source, reading), pipeline.RankOptions.of(current(), **wishes)
-        told = pipeline.rank(held, models, asked, options.run_options(reading), done)
+        if home is not None:
+            found = options.answers(home, reading, fresh=fresh, progress=done)
+            told = found.rank(asked, everybody=page is not None)
+        else:
+            told = pipeline.rank(held, models, asked, options.run_options(reading), done)
     say(*told.notes)
     if page is not None:
         _write_page(told, page, held, models)
@@ -260,6 +278,7 @@ def _write_page(told: "Ranked", page: Path, source: "Source", models: Path) -> N
 @options.reading
 @ragnarok.decoding
 @options.time_range
+@options.fresh
 @options.table
 def explain(
     *,
@@ -271,6 +290,7 @@ def explain(
     server_ports: tuple[int, ...],
     prevalence: "Prevalence",
     reading: "SourceOptions",
+    fresh: bool,
     present: Presentation,
 ) -> None:
     """Say in sentences why an account scores as it does."""
@@ -280,9 +300,13 @@ def explain(
     if plot is not None:
         need("explain --plot", "matplotlib")
     asked, run = options.with_ports(reading, server_ports), options.run_options(reading)
+    home = at_rest("sources", "models")
     with progress(f"looking at {actor}") as done:
-        held = options.opened_together(sources, asked, models)
-        story = pipeline.explain(actor, held, models, detector, run=run, prevalence=prevalence, progress=done)
+        if home is not None:
+            story = options.answers(home, reading, fresh=fresh, progress=done).explain(actor, detector, prevalence)
+        else:
+            held = options.opened_together(sources, asked, models)
+            story = pipeline.explain(actor, held, models, detector, run=run, prevalence=prevalence, progress=done)
     if plot is not None:
         pipeline.draw_story(story, plot)
         say(f"Its windows are drawn in {plot}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from gamewarden.cli.home import from_workspace
+from gamewarden.cli.home import at_rest, from_workspace
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation
 from gamewarden.config import moment_of
@@ -18,11 +18,13 @@ from gamewarden.core.durations import parse_span, parse_zone
 from gamewarden.errors import ConfigError
 
 if TYPE_CHECKING:
-    from gamewarden.contracts import Source
+    from gamewarden.contracts import Progress, Source
     from gamewarden.core.time_ranges import TimeRange
     from gamewarden.pipeline import RunOptions
     from gamewarden.readers.options import SourceOptions
     from gamewarden.readers.places import File, Place
+    from gamewarden.workspace.asking import Answers
+    from gamewarden.workspace.place import Workspace
 
 Decorator = Callable[[Any], Any]
 FILE = click.Path(path_type=Path)
@@ -388,10 +390,20 @@ def _files(place: Where) -> "list[File]":
 
 
 def opened_together(places: Sequence[Where], reading: "SourceOptions", shelf: Path) -> "Source":
-    """What stands at several places, as one source for the models of a shelf."""
+    """What stands at several places, as one source for the models of a shelf; in a workspace all that it has."""
     from gamewarden import pipeline
 
+    home = at_rest("sources")
+    if home is not None:
+        return home.together(shelf)
     return pipeline.together([opened(place, reading) for place in places], shelf)
+
+
+def answers(home: "Workspace", reading: "SourceOptions", *, fresh: bool, progress: "Progress") -> "Answers":
+    """A workspace that is asked about a time."""
+    from gamewarden.workspace.asking import Answers, Question
+
+    return Answers(home, Question(home.window(reading.time_range), fresh, progress))
 
 
 def run_options(reading: "SourceOptions") -> "RunOptions":

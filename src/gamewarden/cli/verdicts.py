@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gamewarden.cli import options, ragnarok
+from gamewarden.cli.home import at_rest
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, lay_out, most_rows, progress, say, show_page, tell
 from gamewarden.core.extras import need
+from gamewarden.core.text import counted
 from gamewarden.presentation.listing import Layout
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
+    from gamewarden.workspace.place import Workspace
 
 _EVERY = click.option("--every", type=options.Span(), help="Length of one period.  [default: warden.toml]")
 
@@ -31,6 +34,7 @@ _EVERY = click.option("--every", type=options.Span(), help="Length of one period
 @options.packets
 @ragnarok.decoding
 @options.time_range
+@options.fresh
 @options.table
 def judge(
     *,
@@ -41,6 +45,7 @@ def judge(
     every_one: bool,
     prevalence: "Prevalence",
     reading: "SourceOptions",
+    fresh: bool,
     present: Presentation,
 ) -> None:
     """Judge every account and period by all detectors at once.
@@ -56,6 +61,10 @@ def judge(
     """
     from gamewarden import pipeline
 
+    home = at_rest("sources", "models", "every", "to", "share")
+    if home is not None:
+        _judge_at_rest(home, reading, present, fresh=fresh)
+        return
     held, run = options.opened_together(sources, reading, models), options.run_options(reading)
     with progress("judging") as done:
         found = pipeline.judge_lean(
@@ -71,6 +80,23 @@ def judge(
     else:
         short = pipeline.judgement_in_short(found, most_rows())
         lay_out(short, rows=found.rows, layout=Layout(("actor", "since", "probability", "fpr", "point", "agree")))
+
+
+def _judge_at_rest(home: "Workspace", reading: "SourceOptions", present: Presentation, *, fresh: bool) -> None:
+    """Judge what is missing of a workspace, keep it, and show all of the time asked for."""
+    from gamewarden import pipeline
+
+    with progress("judging") as done:
+        found, new = options.answers(home, reading, fresh=fresh, progress=done).judge()
+    judgement = found.judgement
+    say(*judgement.notes, *judgement.caveats, *pipeline.judgement_summary(judgement))
+    say(f"{counted(len(new), 'day')} judged and sealed now; `gamewarden verdict show ID` shows all that one rests on")
+    if present.for_machines:
+        present.table(found.verdicts)
+        return
+    short = found.most_suspect(most_rows())
+    layout = Layout(("actor", "since", "probability", "fpr", "point", "agree", "verdict"))
+    lay_out(short, rows=found.verdicts.height, layout=layout)
 
 
 @click.command("fusion")

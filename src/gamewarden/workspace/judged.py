@@ -27,6 +27,7 @@ from gamewarden.store.verdicts import feature_name, model_values
 from gamewarden.tables import TIME, VERDICTS
 from gamewarden.verdicts.grounds import evidence_behind, rows_behind
 from gamewarden.verdicts.meeting import said_once
+from gamewarden.verdicts.periods import KEY
 from gamewarden.verdicts.points import ACT, WATCH
 from gamewarden.verdicts.prevalence import Prevalence
 from gamewarden.verdicts.rules import VerdictRules
@@ -169,14 +170,8 @@ class JudgedDays:
         told = verdicts.with_columns(court.rules.points.reached(verdicts))
         chosen = told.filter(pl.col("point").is_in([ACT, WATCH]))
         grounds = self._grounds(period, judgement, chosen)
-        ids = pl.DataFrame(
-            {
-                "verdict": Grounds(grounds, chosen).ids(chosen),
-                **{name: chosen[name] for name in ("actor", "since", "until")},
-            },
-            schema_overrides={"verdict": pl.String},
-        )
-        named = told.join(ids, on=["actor", "since", "until"], how="left", maintain_order="left")
+        ids = pl.Series("verdict", Grounds(grounds, chosen, grounds.evidence).ids(chosen), dtype=pl.String)
+        named = told.join(chosen.select(*KEY, ids), on=KEY, how="left", maintain_order="left")
         bundle = Bundle(
             {"verdicts": named, "scores": grounds.scores, "evidence": grounds.evidence, **self._measured(grounds)},
             shared_values(grounds, self.scored.days.lake_fingerprint()),

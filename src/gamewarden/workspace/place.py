@@ -11,16 +11,18 @@ from pathlib import Path
 from gamewarden.config import FILE_NAME, Config, SourceSettings, load_config
 from gamewarden.contracts import Feature, Model, Source, canonical_json, digest
 from gamewarden.core.files import hold_alone, make_directory, unwritable
+from gamewarden.core.time_ranges import TimeRange
 from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.activity import Activity
 from gamewarden.notices import now
 from gamewarden.pipeline.measuring import RunOptions, feature_of, limits_of
-from gamewarden.pipeline.models import days_of, load_models
+from gamewarden.pipeline.models import days_of, load_models, together
 from gamewarden.readers import open as open_source
 from gamewarden.requests import reading_of_source
 from gamewarden.store.lake import Lake
+from gamewarden.store.source import LakeSource
 from gamewarden.store.verdict_days import VerdictDays
-from gamewarden.workspace.days import LakeDays
+from gamewarden.workspace.days import LakeDays, Window
 from gamewarden.workspace.judged import JudgedDays
 from gamewarden.workspace.parts import Part, Parts, SourceStates
 from gamewarden.workspace.rest import Rest
@@ -167,6 +169,21 @@ class Workspace:
         """The verdicts."""
         scored = self.scored(at)
         return JudgedDays(scored, self.verdicts, self.models, self.config, self.run_options, scored.days.now)
+
+    def window(self, asked: TimeRange) -> Window:
+        """The time that somebody asks about; `last` is counted back from the newest event."""
+        span = Lake(self.lake).span if asked.needs_newest and Lake.is_at(self.lake) else None
+        counted = asked.counted_back(None if span is None else span[1])
+        return counted.since, counted.until
+
+    def together(self, shelf: Path) -> Source:
+        """All that the workspace has, as one source for the models of a directory.
+
+        Raises:
+            ReadError: a file is gone.
+        """
+        lake = [LakeSource(self.lake)] if Lake.is_at(self.lake) else []
+        return together([*lake, *(part.opened() for part in self.parts().parts)], shelf)
 
     @contextmanager
     def running(self) -> Iterator[None]:
