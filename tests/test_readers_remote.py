@@ -355,13 +355,20 @@ def at(endpoint, monkeypatch):
 
 
 @pytest.mark.parametrize("locator", ["s3://games/a.csv", "s3://games/*.csv"])
-def test_who_may_not_read_is_told_what_to_give(monkeypatch, locator):
+@pytest.mark.parametrize("without", [(), ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")])
+def test_who_may_not_read_is_told_what_to_give(monkeypatch, tmp_path, locator, without):
+    monkeypatch.setenv("HOME", str(tmp_path))
     with listening(Denying) as endpoint:
         at(endpoint, monkeypatch)
+        for name in without:
+            monkeypatch.delenv(name)
         with pytest.raises(ReadError) as caught:
             readers.open(locator)
 
-    assert str(caught.value).startswith(f"{locator}: access is denied; give credentials ")
+    assert str(caught.value) == (
+        f"{locator}: access is denied; give credentials that may read it: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
+        "or AWS_PROFILE, in the environment"
+    )
 
 
 def closed_port():

@@ -338,10 +338,12 @@ def _azure_of(account: str, key: str | None) -> "pafs.FileSystem":
 _MAKERS: dict[str, Callable[[str], Any]] = {"s3": _s3, "gs": _gcs, "az": _azure}
 
 _NO_BUCKET = "there is no such bucket; check its name"
-_DENIED = (
-    "access is denied; give credentials that may read it in the environment (s3: AWS_ACCESS_KEY_ID and "
-    "AWS_SECRET_ACCESS_KEY or AWS_PROFILE; gs: GOOGLE_APPLICATION_CREDENTIALS; az: AZURE_STORAGE_KEY or a login)"
-)
+_DENIED = "access is denied; give credentials that may read it"
+_CREDENTIALS = {
+    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, in the environment",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS in the environment",
+    "az": "AZURE_STORAGE_KEY in the environment, or a login",
+}
 _NO_SERVER = "the server cannot be reached; check the network, and AWS_ENDPOINT_URL where the store is not Amazon's"
 # What words of a store mean: the first that occurs in an error counts.
 _MEANINGS = {
@@ -370,8 +372,11 @@ def meaning(error: BaseException) -> str | None:
 
 def explained(uri: str, error: BaseException) -> ReadError:
     """An error of a store in one line."""
+    known = meaning(error)
+    if known == _DENIED:
+        return ReadError(f"{uri}: {known}: {_CREDENTIALS[uri.partition('://')[0]]}")
     reason = " ".join(str(error).split())[-200:]
-    return ReadError(f"{uri}: {meaning(error) or f'cannot be read ({reason})'}")
+    return ReadError(f"{uri}: {known or f'cannot be read ({reason})'}")
 
 
 @contextmanager
