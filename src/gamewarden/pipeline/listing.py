@@ -11,6 +11,7 @@ import polars as pl
 from gamewarden import features
 from gamewarden.config import Config
 from gamewarden.contracts import Model, Progress, Source, no_progress
+from gamewarden.core.durations import parse_span
 from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.features.account_table.recipe import AccountTable, whole
 from gamewarden.features.activity import Activity
@@ -33,6 +34,7 @@ from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.verdicts.ranking import add_reasons, common_reasons, highest_period, judged_rows
 from gamewarden.verdicts.ranking import rank as rank_scores
 from gamewarden.verdicts.reach import best_points, pointless
+from gamewarden.verdicts.rolling import DAYS, with_days
 from gamewarden.verdicts.saying import Said, zone_notes
 
 
@@ -120,11 +122,12 @@ def rank(
     activity = Activity(every=days.every, by=days.by, time_zone=days.time_zone, kinds=wishes.facts.kinds)
     places = activity.measure(events)
     addresses = addresses_by_period(events, activity.clock, activity.entity) if wishes.facts.sharing else None
-    facts = wishes.facts.of(places, addresses)
     whole = only_covered(played, least_covered(model.card.training, run.limits))
     seen = whole.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
     rules = rules_of(wishes.policy, run, wishes.prevalence)
     scores, verdicts = judged({model.card.id: shown.frame}, [model], None, rules)
+    last, repeated = parse_span(wishes.policy.rank.rolling), wishes.patience.discount
+    facts = with_days(wishes.facts.of(places, addresses), verdicts, last, repeated, wishes.prevalence.bots)
     listed = rank_scores(scores, seen, profiles, facts=facts, filters=wishes.filters, threshold=wishes.probability)
     suspects = listed.filter(pl.col("probability") >= wishes.probability)
     listing = suspects.head(wishes.top) if wishes.top else suspects
@@ -161,7 +164,7 @@ def rank(
 def _refuse_bad_conditions(wishes: RankOptions, profiles: pl.DataFrame | None) -> None:
     """Try the conditions on a list of nobody, before anything long is done."""
     nobody, nothing = (pl.DataFrame(schema=dict(table.columns)) for table in (SCORES, FEATURES))
-    facts = pl.DataFrame(schema=dict(wishes.facts.schema))
+    facts = pl.DataFrame(schema={**wishes.facts.schema, **DAYS})
     rank_scores(nobody, nothing, profiles, facts=facts, filters=wishes.filters, threshold=wishes.probability)
 
 
