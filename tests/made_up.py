@@ -114,6 +114,13 @@ def action_log(bots: int = 12, humans: int = 14, hours: float = 2.0, seed: int =
     return pl.concat([_actions_of(actor, hours, draw) for actor in actor_names(bots, humans)])
 
 
+def play_days(days: int = 4) -> pl.DataFrame:
+    """Such a log of days from 01:00 on; one player after the other comes and goes, as where no log is cut."""
+    some = action_log()
+    later = pl.duration(minutes=46 * (pl.col("actor").rank("dense") - 1), hours=1)
+    return pl.concat(some.with_columns(pl.col("at") + later + pl.duration(days=number)) for number in range(days))
+
+
 def _actions_of(actor: str, hours: float, draw: np.random.Generator) -> pl.DataFrame:
     bot = actor.startswith("bot")
     count = int(hours * 3600 / (8 if bot else 12))

@@ -19,7 +19,7 @@ from gamewarden.core.time_ranges import TimeRange
 from gamewarden.errors import ConfigError, ReadError, Remark
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.readers.options import SourceOptions
-from made_up import START, action_log, labels_of
+from made_up import START, labels_of, play_days
 from messages_made_up import message_frame
 from packets_made_up import mixture
 
@@ -30,18 +30,11 @@ def day(number, hours=0.0):
     return START + timedelta(days=number, hours=hours)
 
 
-def log():
-    """Four days from 01:00 on; one player after the other comes and goes, as where no log is cut."""
-    some = action_log()
-    later = pl.duration(minutes=46 * (pl.col("actor").rank("dense") - 1), hours=1)
-    return pl.concat(some.with_columns(pl.col("at") + later + pl.duration(days=number)) for number in range(4))
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     """The log as a file and as a lake, and a model of its days."""
     place = tmp_path_factory.mktemp("ranges")
-    log().write_parquet(place / "log.parquet")
+    play_days().write_parquet(place / "log.parquet")
     labels_of(12, 14, source="rater").write_csv(place / "labels.csv")
     pipeline.read(readers.open(place / "log.parquet"), place / "lake")
     recipe = pipeline.detector_recipe("account-day", SelfSimilarity(min_windows=10), {})
@@ -67,7 +60,7 @@ def rows_of(stream, columns=EVENTS):
 
 
 def test_a_stretch_holds_its_first_moment_and_not_its_last(source):
-    moments = log()["at"].sort()
+    moments = play_days()["at"].sort()
     since, until = moments[100], moments[5000]
 
     at = rows_of(within(source, since=since, until=until).events())["at"]
@@ -76,7 +69,7 @@ def test_a_stretch_holds_its_first_moment_and_not_its_last(source):
 
 
 def test_a_measured_stretch_is_what_a_log_of_that_time_measures(source, tmp_path):
-    log().filter(pl.col("at") >= day(1), pl.col("at") < day(3)).write_parquet(tmp_path / "short.parquet")
+    play_days().filter(pl.col("at") >= day(1), pl.col("at") < day(3)).write_parquet(tmp_path / "short.parquet")
 
     cut = table("measure", "self-similarity", source, "--since", "2026-03-02", "--until", "2026-03-04T00:00:00Z")
 
@@ -91,13 +84,13 @@ def test_the_last_days_are_those_of_the_newest_event(source):
 
 
 def test_the_last_hours_are_counted_to_the_microsecond(source):
-    newest = log()["at"].max()
+    newest = play_days()["at"].max()
 
     at = rows_of(within(source, last=HOUR).events())["at"]
 
     assert at.max() == newest
     assert at.min() > newest - timedelta(hours=1)
-    assert len(at) == int((log()["at"] > newest - timedelta(hours=1)).sum())
+    assert len(at) == int((play_days()["at"] > newest - timedelta(hours=1)).sum())
 
 
 def test_the_last_days_before_a_moment_end_there(source):
@@ -236,7 +229,7 @@ def test_a_notebook_asks_for_a_stretch_in_the_same_words(place):
     with pytest.warns(Remark, match="from 2026-03-03 on"):
         scores = gw.score(place / "lake", place / "models", last="2d")
     with pytest.warns(Remark, match="before 2026-03-02 "):
-        rows = gw.measure(log(), "activity", until="2026-03-02", last=timedelta(days=1), time_zone="Asia/Seoul")
+        rows = gw.measure(play_days(), "activity", until="2026-03-02", last=timedelta(days=1), time_zone="Asia/Seoul")
 
     assert scores["since"].unique().sort().to_list() == [day(2), day(3)]
     assert rows["since"].unique().to_list() == [day(0, -9)]
@@ -245,4 +238,4 @@ def test_a_notebook_asks_for_a_stretch_in_the_same_words(place):
 def test_a_length_that_is_none_is_named():
     for last in (7, "soon", timedelta(0)):
         with pytest.raises(ConfigError, match="write for example"):
-            gw.measure(log(), "activity", last=last)
+            gw.measure(play_days(), "activity", last=last)

@@ -78,6 +78,7 @@ class Rank:
 
     probability: float = _setting(0.8, "The bot probability from which an account is listed for review by a person.")
     top: int = _setting(50, "How many accounts the list shows at the most; 0 shows all.")
+    rolling: str = _setting("7d", "Over how much of the newest time an account's days make one rolling score.")
 
 
 @dataclass(frozen=True)
@@ -558,7 +559,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "[maintain] sides": ("both", "lower"),
     "[notify] names": ("never", "allowed"),
 }
-_SPANS = ("[measure] unit", "[measure] every", "[maintain] period", "[watch] keep", "[notify] gap")
+_SPANS = ("[measure] unit", "[measure] every", "[rank] rolling", "[maintain] period", "[watch] keep", "[notify] gap")
 _SPANS_OR_EMPTY = ("[retention] events", "[retention] features", "[retention] scores", "[retention] verdicts")
 _DIRECTORIES = ("[workspace] lake", "[workspace] results", "[workspace] models")
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from gamewarden.verdicts.prevalence import Prevalence
 
 RANKING = Layout(
-    ("actor", "probability", "fpr", "point", "verdict", "self_sim", "play_minutes", "level", "zone"), ("reasons",)
+    ("actor", "probability", "rolling", "fpr", "point", "verdict", "self_sim", "play_minutes", "level", "zone"),
+    ("reasons",),
 )
 _SCORES = Layout(("actor", "since", "probability", "fpr", "detector", "events"))
 

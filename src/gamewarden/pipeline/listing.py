@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Self
@@ -11,6 +12,7 @@ import polars as pl
 from gamewarden import features
 from gamewarden.config import Config
 from gamewarden.contracts import EventStream, Model, Progress, Source, no_progress
+from gamewarden.core.durations import parse_span
 from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.features.account_table.recipe import AccountTable, whole
 from gamewarden.features.activity import Activity
@@ -35,6 +37,7 @@ from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.verdicts.ranking import add_reasons, common_reasons, highest_period, judged_rows
 from gamewarden.verdicts.ranking import rank as rank_scores
 from gamewarden.verdicts.reach import best_points, pointless
+from gamewarden.verdicts.rolling import DAYS, with_days
 from gamewarden.verdicts.saying import Said, zone_notes
 
 
@@ -152,6 +155,7 @@ class ListInput:
     played: pl.DataFrame  # FEATURES of the days
     places: pl.DataFrame  # FEATURES of where, and what for
     addresses: pl.DataFrame | None = None
+    newest: datetime | None = None  # when the newest period ends, where the tables leave accounts out
     notes: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     again: str = ""  # how to get the same self-similarity
@@ -161,11 +165,13 @@ def list_accounts(found: ListInput, models: Path, wishes: RankOptions, run: RunO
     """The accounts to look at, highest first, with their reasons, from what was measured and scored."""
     model, feature = found.model, feature_of(found.model.feature)
     profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, run.time_zone)
-    facts = wishes.facts.of(found.places, found.addresses)
     whole = only_covered(found.played, least_covered(model.card.training, run.limits))
     seen = whole.join(found.places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
     rules = rules_of(wishes.policy, run, wishes.prevalence)
     scores, verdicts = judged_scores({model.card.id: found.scores}, [found.rows], [model], None, rules)
+    last, repeated = parse_span(wishes.policy.rank.rolling), wishes.patience.discount
+    known = wishes.facts.of(found.places, found.addresses)
+    facts = with_days(known, verdicts, last, repeated, wishes.prevalence.bots, newest=found.newest)
     listed = rank_scores(scores, seen, profiles, facts=facts, filters=wishes.filters, threshold=wishes.probability)
     suspects = listed.filter(pl.col("probability") >= wishes.probability)
     listing = suspects.head(wishes.top) if wishes.top else suspects
@@ -206,7 +212,7 @@ def refuse_bad_conditions(wishes: RankOptions, run: RunOptions = USUAL) -> None:
     """
     profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, run.time_zone)
     nobody, nothing = (pl.DataFrame(schema=dict(table.columns)) for table in (SCORES, FEATURES))
-    facts = pl.DataFrame(schema=dict(wishes.facts.schema))
+    facts = pl.DataFrame(schema={**wishes.facts.schema, **DAYS})
     rank_scores(nobody, nothing, profiles, facts=facts, filters=wishes.filters, threshold=wishes.probability)
 
 

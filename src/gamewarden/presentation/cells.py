@@ -3,7 +3,7 @@
 from datetime import datetime
 
 _DECIMALS = {"self_sim": 5, "play_minutes": 0, "level": 0} | dict.fromkeys(
-    ("fpr", "probability", "published", "synthetic", "lowest", "highest"), 4
+    ("fpr", "probability", "rolling", "published", "synthetic", "lowest", "highest"), 4
 )
 UNKNOWN = "–"
 _LARGE = 1e6  # from here on decimals say nothing

@@ -52,9 +52,11 @@ def in_common(common: pl.DataFrame, listed: int) -> tuple[str, ...]:
 
 def ranking_in_short(ranked: Ranked) -> pl.DataFrame:
     """The columns of a ranking that a person looks at first, with the reasons that the others on it do not share."""
-    first = ("actor", "probability", "fpr", "point", "periods_flagged", "verdict", "streak", "minutes_until_sure")
+    several = ("highest", "rolling") if (ranked.frame["periods"] > 1).any() else ()
+    first = ("actor", "probability", *several, "fpr", "point", "periods_flagged")
+    chunks = ("verdict", "streak", "minutes_until_sure")
     then = ("self_sim", "level", "play_minutes", "zone", "far", "reasons")
-    there = [name for name in (*first, *ranked.asked, *then) if name in ranked.frame.columns]
+    there = [name for name in (*first, *chunks, *ranked.asked, *then) if name in ranked.frame.columns]
     short = ranked.frame.select(name for name in there if name != "far" or ranked.frame["far"].count())
     own = pl.col("reasons").str.split("; ").list.filter(~pl.element().is_in(list(ranked.common))).list.join("; ")
     return short.with_columns(pl.when(own == "").then(pl.lit(_NOTHING_APART)).otherwise(own).alias("reasons"))

@@ -180,6 +180,7 @@ class Answers:
             played=self._resting(scored, days.recipe, actors),
             places=self._resting(scored, activity, actors),
             addresses=addresses_by_period(scored.days.events, activity.clock) if wishes.facts.sharing else None,
+            newest=scores["until"].max(),  # type: ignore[arg-type]  a column of times
             caveats=scored.caveats(model, window),
             again=days.again(LakeSource(self.workspace.lake), self.workspace.models),
         )
