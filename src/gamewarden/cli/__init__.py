@@ -33,7 +33,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Game logs": (logs.lint, logs.read, logs.measure),
     "Packets": (packets.watch, ragnarok.packets),
     "Finding bots": (models.fit, models.score, models.rank, models.explain),
-    "Judging": (verdicts.judge, verdicts.budget, evidence.verify),
+    "Judging": (verdicts.judge, evidence.verdict, evidence.verify, verdicts.budget),
     "Models": (shelf.model,),
     "How good is it": (evaluating.evaluate, worlds.reproduce),
     "Is it still true": (maintenance.maintain, maintenance.backtest),

@@ -55,7 +55,7 @@ def record(
             chosen = told if every_one else told.filter(point.is_in([ACT, WATCH]))
             for some in chosen.iter_slices(_AT_ONCE):
                 behind = judgement.grounds(some)
-                grounds, beside = Grounds(behind, some), shared_values(behind, held)
+                grounds, beside = Grounds.of(behind, some), shared_values(behind, held)
                 for verdict in some.iter_rows(named=True):
                     new += verdicts.save(beside | grounds.values(verdict), to)
                     progress(1)
@@ -81,22 +81,39 @@ def _by_rules(judgement: Judgement) -> dict[str, Any]:
     }
 
 
+def recipes_of(judgement: Judgement) -> dict[str, dict[str, Any]]:
+    """What was measured for the models of a judgement, by the names that documents give it."""
+    return {
+        feature_name(model.feature): {"name": model.feature.name, "options": short_options(model.feature.options)}
+        for model in judgement.models
+    }
+
+
 class Grounds:
-    """What chosen verdicts of one judgement rest on, by actor and period, as documents hold it.
+    """What chosen verdicts rest on, by actor and period, as documents hold it."""
 
-    Where somebody has the evidence behind the chosen already, it is taken as it is.
-    """
+    def __init__(
+        self,
+        chosen: pl.DataFrame,
+        facts: Mapping[str, Any],
+        recipes: Mapping[str, Mapping[str, Any]],
+        tables: "GroundTables",
+        cut: Clock,
+    ) -> None:
+        self._rules = {name: facts[name] for name in ("rules", "fusion", "models")}
+        self._recipes = recipes
+        self._features = {name: _Slices(chosen, table, cut) for name, table in tables.features.items()}
+        self._scores = _Slices(chosen, tables.scores, cut)
+        self._evidence = _Slices(chosen, tables.evidence, cut)
 
-    def __init__(self, judgement: Judgement, chosen: pl.DataFrame, evidence: pl.DataFrame | None = None) -> None:
+    @classmethod
+    def of(cls, judgement: Judgement, chosen: pl.DataFrame, evidence: pl.DataFrame | None = None) -> "Grounds":
+        """From a judgement; where somebody has the evidence behind the chosen already, it is taken as it is."""
         cut = judgement.rules.cut
-        self._rules = _by_rules(judgement)
-        self._recipes = {feature_name(model.feature): model.feature for model in judgement.models}
         measured = {feature_name(model.feature): judgement.features[model.card.id] for model in judgement.models}
-        self._features = {name: _Slices(chosen, table, cut) for name, table in measured.items()}
-        self._options = {name: short_options(recipe.options) for name, recipe in self._recipes.items()}
-        self._scores = _Slices(chosen, judgement.scores, cut)
         told = evidence_behind(chosen, judgement.models, judgement.features, cut) if evidence is None else evidence
-        self._evidence = _Slices(chosen, told, cut)
+        tables = GroundTables(measured, judgement.scores, told)
+        return cls(chosen, _by_rules(judgement), recipes_of(judgement), tables, cut)
 
     def values(self, verdict: Mapping[str, Any]) -> dict[str, Any]:
         """All there is to keep of one verdict."""
@@ -117,7 +134,16 @@ class Grounds:
 
     def _feature(self, name: str, key: Key) -> dict[str, Any]:
         table = self._features[name].values(key)
-        return {"name": self._recipes[name].name, "options": self._options[name], "table": table}
+        return {**self._recipes[name], "table": table}
+
+
+@dataclass(frozen=True)
+class GroundTables:
+    """The tables that verdicts rest on; rows of others among them do not matter."""
+
+    features: Mapping[str, pl.DataFrame]  # by the names that documents give to recipes
+    scores: pl.DataFrame
+    evidence: pl.DataFrame
 
 
 class _Slices:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from gamewarden.contracts import EventStream, Feature, Model, Progress, no_progress
+from gamewarden.core.durations import from_micros
 from gamewarden.errors import ModelError, ReadError
 from gamewarden.features.addresses import addresses_by_period
 from gamewarden.pipeline.judging import Judgement
@@ -180,7 +181,7 @@ class Answers:
             played=self._resting(scored, days.recipe, actors),
             places=self._resting(scored, activity, actors),
             addresses=addresses_by_period(scored.days.events, activity.clock) if wishes.facts.sharing else None,
-            newest=scores["until"].max(),  # type: ignore[arg-type]  a column of times
+            newest=from_micros(max((one.until for one in scored.partitions(model, window)), default=0)),
             caveats=scored.caveats(model, window),
             again=days.again(LakeSource(self.workspace.lake), self.workspace.models),
         )

@@ -19,7 +19,7 @@ from gamewarden.core.clock import LAST_MOMENT, Clock, Period
 from gamewarden.core.durations import to_micros
 from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import ModelError
-from gamewarden.pipeline.documents import Grounds, shared_values
+from gamewarden.pipeline.documents import Grounds, recipes_of, shared_values
 from gamewarden.pipeline.judging import Judgement, fusion_of, judged_scores, rules_of
 from gamewarden.pipeline.measuring import RunOptions
 from gamewarden.store.verdict_days import Bundle, DaySeal, VerdictDays
@@ -170,11 +170,11 @@ class JudgedDays:
         told = verdicts.with_columns(court.rules.points.reached(verdicts))
         chosen = told.filter(pl.col("point").is_in([ACT, WATCH]))
         grounds = self._grounds(period, judgement, chosen)
-        ids = pl.Series("verdict", Grounds(grounds, chosen, grounds.evidence).ids(chosen), dtype=pl.String)
+        ids = pl.Series("verdict", Grounds.of(grounds, chosen, grounds.evidence).ids(chosen), dtype=pl.String)
         named = told.join(chosen.select(*KEY, ids), on=KEY, how="left", maintain_order="left")
         bundle = Bundle(
             {"verdicts": named, "scores": grounds.scores, "evidence": grounds.evidence, **self._measured(grounds)},
-            shared_values(grounds, self.scored.days.lake_fingerprint()),
+            {**shared_values(grounds, self.scored.days.lake_fingerprint()), "recipes": recipes_of(grounds)},
         )
         since, until = to_micros(period.since), to_micros(period.until)
         progress(verdicts.height)
