@@ -1,6 +1,7 @@
 """Where sources are: a file, a glob, a directory, a dataset, an object store or standard input, as places in order."""
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -38,6 +39,7 @@ class Place:
     file: File
     size: int | None = None  # None: nobody can say, as of standard input
     mtime: int | None = None  # microseconds
+    identity: str = ""  # of a file of this machine: which one it is, whatever its name
     partitions: tuple[tuple[str, str | None], ...] = ()  # of a dataset: what its directories say of all its rows
 
     def __str__(self) -> str:
@@ -227,7 +229,7 @@ class _Disk:
 
     def place(self, entry: Entry, root: str) -> Place:
         seen = entry.seen or Seen(0, 0)
-        return Place(Path(entry.path), seen.size, seen.mtime, _partitions(entry.path, root))
+        return Place(Path(entry.path), seen.size, seen.mtime, seen.identity, _partitions(entry.path, root))
 
 
 def _entry(path: str) -> Entry | None:
@@ -236,10 +238,10 @@ def _entry(path: str) -> Entry | None:
         found = os.stat(path)  # noqa: PTH116  a path of text, as all here
     except (OSError, ValueError):
         return None
-    kind = found.st_mode & 0o170000
-    if kind == 0o040000:  # noqa: PLR2004  a directory
+    if stat.S_ISDIR(found.st_mode):
         return Entry(path, None)
-    return Entry(path, Seen(found.st_size, found.st_mtime_ns // 1_000)) if kind == 0o100000 else None  # noqa: PLR2004
+    seen = Seen(found.st_size, found.st_mtime_ns // 1_000, f"{found.st_dev}:{found.st_ino}")
+    return Entry(path, seen) if stat.S_ISREG(found.st_mode) else None
 
 
 def _is_there(path: Path) -> bool:
@@ -270,7 +272,7 @@ class _Store:
     def place(self, entry: Entry, root: str) -> Place:
         seen = entry.seen or Seen(0, 0)
         file = RemoteFile(f"{self._scheme}://{entry.path}", seen)
-        return Place(file, seen.size, seen.mtime, _partitions(entry.path, root))
+        return Place(file, seen.size, seen.mtime, seen.identity, _partitions(entry.path, root))
 
     def _listed(self, directory: str, *, recursive: bool) -> Iterator[Entry]:
         from pyarrow.fs import FileSelector

@@ -33,6 +33,7 @@ class Seen:
 
     size: int
     mtime: int  # microseconds
+    identity: str = ""  # of a file of this machine: which one it is, whatever its name
 
 
 class RemoteFile:
