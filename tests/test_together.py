@@ -164,6 +164,7 @@ def test_a_fusion_is_learned_from_all_sources_and_used(fused):
 
     assert lean.fusion is not None
     assert {term.detector for term in lean.fusion.terms} == {"account-day", "traffic", "account-table"}
+    assert all(term.least is not None for term in lean.fusion.terms)
     assert_frame_equal(lean.verdicts, whole.verdicts, check_exact=True)
     assert (lean.notes, lean.caveats) == (whole.notes, whole.caveats)
 

@@ -28,6 +28,7 @@ from gamewarden.pipeline.measuring import (
     feature_of,
     gather,
     given_to,
+    input_of,
     measure,
     measured,
     stream_for,
@@ -174,6 +175,9 @@ def fit_fusion(
         )
     measured = {name: only_whole(seen, run.limits) for name, seen in heard.shown.items()}
     cut = Clock(every or parse_span(config.measure.every), run.time_zone or "UTC")
+    # A bot can hide from one source and not from another: what looks human in one excuses nothing in the others.
+    several = len({input_of(model.card.detector) for model in heard.models}) > 1
+    fusion = replace(fusion, excuses=False) if several else fusion
     features = {name: seen.frame for name, seen in measured.items()}
     model = fuse(
         heard.models, features, told.frame, fusion=fusion, cut=cut, discount=config.chunks.discount, source=source
