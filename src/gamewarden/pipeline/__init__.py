@@ -35,7 +35,17 @@ from gamewarden.pipeline.fitting import (
     trace_recipe,
 )
 from gamewarden.pipeline.judging import Judgement, judge, judge_lean
-from gamewarden.pipeline.listing import Explanation, RankOptions, draw_story, explain, rank, rank_cards
+from gamewarden.pipeline.listing import (
+    Explanation,
+    RankOptions,
+    TrendOptions,
+    draw_story,
+    draw_trend,
+    explain,
+    rank,
+    rank_cards,
+    trend,
+)
 from gamewarden.pipeline.measuring import (
     RunOptions,
     bounds_of,
@@ -91,6 +101,7 @@ __all__ = [
     "SummedUp",
     "Table",
     "TableFitOptions",
+    "TrendOptions",
     "VerifyOptions",
     "backtest",
     "bounds_of",
@@ -107,6 +118,7 @@ __all__ = [
     "detectors_to_try",
     "draw_evaluation",
     "draw_story",
+    "draw_trend",
     "evaluate",
     "evaluation_html",
     "evaluation_in_short",
@@ -151,5 +163,6 @@ __all__ = [
     "together",
     "trace_recipe",
     "traffic_profile",
+    "trend",
     "verify",
 ]

@@ -5,20 +5,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import polars as pl
 
 from gamewarden import features
 from gamewarden.config import Config
-from gamewarden.contracts import EventStream, Model, Progress, Source, no_progress
+from gamewarden.contracts import EventStream, Feature, Model, Progress, Source, no_progress
 from gamewarden.core.durations import parse_span
 from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.features.account_table.recipe import AccountTable, whole
 from gamewarden.features.activity import Activity
 from gamewarden.features.addresses import addresses_by_period
-from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.pipeline.judging import judged_scores, rules_of
+from gamewarden.features.self_similarity.recipe import By, SelfSimilarity
+from gamewarden.pipeline.judging import judged, judged_scores, rules_of
 from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, measured, rows_to_judge
 from gamewarden.pipeline.models import days_of, event_model, model_for
 from gamewarden.pipeline.scoring import ask, doubted, other_voices
@@ -39,6 +39,7 @@ from gamewarden.verdicts.ranking import rank as rank_scores
 from gamewarden.verdicts.reach import best_points, pointless
 from gamewarden.verdicts.rolling import DAYS, with_days
 from gamewarden.verdicts.saying import Said, zone_notes
+from gamewarden.verdicts.trend import trend_by_day, trend_by_zone
 
 
 @dataclass(frozen=True)
@@ -373,3 +374,72 @@ def row_of(actor: str, source: Source, feature: AccountTable, progress: Progress
     if not mine.height:
         raise ReadError(f"{source.name}: has no row whose {feature.actor} is {actor!r}")
     return feature.measure(FrameRows(mine, source.name))
+
+
+@dataclass(frozen=True)
+class TrendOptions:
+    """What a trend counts as a bot, and along what."""
+
+    by: Literal["day", "zone"] = "day"
+    probability: float | None = None  # from which an account counts; else as `rank` lists
+    detector: str | None = None
+    prevalence: Prevalence = field(default=SUPPOSED)
+    policy: Config = field(default=Config())
+
+    @property
+    def listed_from(self) -> float:
+        """The probability from which an account counts as a bot."""
+        return self.policy.rank.probability if self.probability is None else self.probability
+
+
+def trend(
+    source: Source, models: Path, wishes: TrendOptions, run: RunOptions = USUAL, progress: Progress = no_progress
+) -> Table:
+    """How many accounts look like bots, by day or by main zone, under the model that `rank` asks.
+
+    Raises:
+        ModelError: it cannot judge the source.
+    """
+    model = event_model(models, wishes.detector)
+    events = WatchedEvents(source.events(), progress)
+    feature = feature_of(model.feature)
+    shown = measured(feature, events, run.limits)
+    said = _said(model, shown, source, run)
+    rules = rules_of(wishes.policy, run, wishes.prevalence)
+    scores, verdicts = judged({model.card.id: shown.frame}, [model], None, rules)
+    periods = verdicts.with_columns(rules.points.reached(verdicts))
+    if wishes.by == "zone":
+        places = Activity(every=rules.cut.every, by=_by(feature), time_zone=rules.cut.time_zone).measure(events)
+        zones = places.select("actor", "since", zone="main_zone")
+        table = trend_by_zone(periods, zones, wishes.listed_from)
+    else:
+        table = trend_by_day(periods, wishes.listed_from)
+    notes = (
+        *shown.notes,
+        *zone_notes([model], run.time_zone),
+        *doubted(models, [model], scores),
+        *said.caveats,
+        wishes.prevalence.sentence,
+        *other_voices(models, model),
+    )
+    return Table(table, notes)
+
+
+def _by(feature: Feature) -> By:
+    return "character" if feature.entity == "character" else "account"
+
+
+def draw_trend(table: pl.DataFrame, path: Path, wishes: TrendOptions, run: RunOptions = USUAL) -> None:
+    """A trend as a picture.
+
+    Raises:
+        ConfigError: nobody is in it.
+    """
+    from gamewarden.presentation.trend_plots import plot_trend, plot_zones
+
+    if not table.height:
+        raise ConfigError("trend: nobody was judged in that time, and there is nothing to draw; leave --plot out")
+    if wishes.by == "zone":
+        plot_zones(table, path, wishes.listed_from)
+    else:
+        plot_trend(table, path, wishes.listed_from, run.time_zone or "UTC")

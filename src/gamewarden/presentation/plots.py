@@ -68,7 +68,7 @@ def plot_roc(scores: pl.DataFrame, path: Path, title: str = "Held-out periods") 
         corner.set(xlabel="humans flagged (logarithmic)", xlim=(_RATES[0], 1), ylim=(-0.01, 1.02))
         corner.set_title("Few humans flagged")
         for axes in (whole, corner):
-            _percent(axes, "xy")
+            percent(axes, "xy")
 
     save_picture(draw, path, (9.5, 4.4))
 
@@ -131,7 +131,7 @@ def plot_scores(scores: pl.DataFrame, path: Path, title: str = "", threshold: fl
                     threshold, 1.0, f" {threshold:g}", transform=axes.get_xaxis_transform(), ha="right", va="bottom"
                 )
             axes.set(xlabel="bot probability", title=title or name, xlim=(0, 1))
-            _percent(axes, "y")
+            percent(axes, "y")
         panels[0].set_ylabel("share of the class")
         if names:
             panels[-1].legend(loc="upper center")
@@ -255,7 +255,8 @@ def _quartiles(axes: "Axes", values: Floats, place: int, colour: str) -> None:
     )
 
 
-def _percent(axes: "Axes", which: str) -> None:
+def percent(axes: "Axes", which: str) -> None:
+    """Shares along these axes as per cent."""
     from matplotlib.ticker import FuncFormatter
 
     for letter in which:
