@@ -18,7 +18,7 @@ from gamewarden.features.account_table.recipe import AccountTable, whole
 from gamewarden.features.activity import Activity
 from gamewarden.features.addresses import addresses_by_period
 from gamewarden.features.self_similarity.recipe import By, SelfSimilarity
-from gamewarden.pipeline.judging import judged, judged_scores, rules_of
+from gamewarden.pipeline.judging import judged_scores, rules_of
 from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, measured, rows_to_judge
 from gamewarden.pipeline.models import days_of, event_model, model_for
 from gamewarden.pipeline.scoring import ask, doubted, other_voices
@@ -405,17 +405,35 @@ def trend(
     feature = feature_of(model.feature)
     shown = measured(feature, events, run.limits)
     said = _said(model, shown, source, run)
-    rules = rules_of(wishes.policy, run, wishes.prevalence)
-    scores, verdicts = judged({model.card.id: shown.frame}, [model], None, rules)
+    places = zones_of(model, wishes, run).measure(events) if wishes.by == "zone" else None
+    told = count_trend(said, shown.frame, places, models, wishes, run=run)
+    return replace(told, notes=(*shown.notes, *told.notes))
+
+
+def zones_of(model: Model, wishes: TrendOptions, run: RunOptions = USUAL) -> Activity:
+    """The recipe of the main zones that a trend counts by."""
+    cut = rules_of(wishes.policy, run, wishes.prevalence).cut
+    return Activity(every=cut.every, by=_by(feature_of(model.feature)), time_zone=cut.time_zone)
+
+
+def count_trend(
+    said: Said,
+    rows: pl.DataFrame,
+    places: pl.DataFrame | None,
+    models: Path,
+    wishes: TrendOptions,
+    *,
+    run: RunOptions = USUAL,
+) -> Table:
+    """A trend from what was measured and scored."""
+    model, rules = said.model, rules_of(wishes.policy, run, wishes.prevalence)
+    scores, verdicts = judged_scores({model.card.id: said.scores}, [rows], [model], None, rules)
     periods = verdicts.with_columns(rules.points.reached(verdicts))
-    if wishes.by == "zone":
-        places = Activity(every=rules.cut.every, by=_by(feature), time_zone=rules.cut.time_zone).measure(events)
-        zones = places.select("actor", "since", zone="main_zone")
-        table = trend_by_zone(periods, zones, wishes.listed_from)
-    else:
+    if places is None:
         table = trend_by_day(periods, wishes.listed_from)
+    else:
+        table = trend_by_zone(periods, places.select("actor", "since", zone="main_zone"), wishes.listed_from)
     notes = (
-        *shown.notes,
         *zone_notes([model], run.time_zone),
         *doubted(models, [model], scores),
         *said.caveats,

@@ -26,6 +26,7 @@ class Added:
     known: int  # rows that were there already
     days: tuple[str, ...]
     note: str | None = None
+    last: int | None = None  # the latest of the new rows, in microseconds
 
     def __str__(self) -> str:
         """One line for a person."""

@@ -122,7 +122,8 @@ class Lake:
         if plan.replaces:
             self._sweep(manifests.load(self.directory))
         days = tuple(sorted({part.day for part in parts}))
-        return Added(source.name, writers.rows, filter_.skipped, days, filter_.note or plan.note)
+        last = max((part.last for part in parts), default=None)
+        return Added(source.name, writers.rows, filter_.skipped, days, filter_.note or plan.note, last)
 
     @contextmanager
     def _writing(self) -> Iterator[Manifest]:

@@ -14,10 +14,13 @@ from gamewarden.pipeline.listing import (
     Explanation,
     ListInput,
     RankOptions,
+    TrendOptions,
     activity_of,
+    count_trend,
     event_story,
     list_accounts,
     refuse_bad_conditions,
+    zones_of,
 )
 from gamewarden.pipeline.measuring import feature_of, least_measured
 from gamewarden.pipeline.models import days_of, event_model
@@ -91,7 +94,7 @@ class Answers:
         scored = self._ready([model], self._beside(model, wishes))
         days = scored.days
         wishes.facts.refuse_unknown(str(self.workspace.lake), days.events.columns, days.events.shows)
-        scores = self._scores(scored, model)
+        scores = self._said(scored, model).scores
         shown = at_share(scores, prior_of(model.card), wishes.prevalence.bots)
         some = None if everybody else suspects(shown, wishes.probability)
         ranked = self._listed(scored, model, wishes, scores, some)
@@ -143,6 +146,31 @@ class Answers:
         new = judged.judge(question.window, by_these_rules=True, fresh=question.fresh, progress=question.progress)
         return Found(judged, judged.verdicts(question.window)), new
 
+    def trend(self, wishes: TrendOptions) -> Table:
+        """How many accounts look like bots, by day or by main zone.
+
+        Raises:
+            ModelError: no model of events can judge the lake.
+        """
+        model, run = event_model(self.workspace.models, wishes.detector), self.workspace.run_options
+        zones = zones_of(model, wishes, run)
+        scored = self._ready([model], [zones] if wishes.by == "zone" else [])
+        said = self._said(scored, model)
+        places = self._resting(scored, zones, None) if wishes.by == "zone" else None
+        nothing = pl.DataFrame()  # no fusion asks how somebody played
+        return count_trend(said, nothing, places, self.workspace.models, wishes, run=run)
+
+    def _said(self, scored: Scored, model: Model, actors: Collection[str] | None = None) -> Said:
+        """What a model says.
+
+        Raises:
+            ModelError: it cannot judge what is here.
+        """
+        refusal = scored.refusals().get(model.card.id)
+        if refusal is not None:
+            raise ModelError(f"{self.workspace.root}: {refusal}")
+        return Said(model, self._scores(scored, model, actors), scored.caveats(model, self.question.window))
+
     def _beside(self, model: Model, wishes: RankOptions) -> list[Feature]:
         days = days_of(model, self.workspace.models).recipe
         return [days, activity_of(days, wishes)]
@@ -170,9 +198,6 @@ class Answers:
     ) -> Ranked:
         window, days = self.question.window, days_of(model, self.workspace.models)
         activity = activity_of(days.recipe, wishes)
-        refusal = scored.refusals().get(model.card.id)
-        if refusal is not None:
-            raise ModelError(f"{self.workspace.root}: {refusal}")
         found = ListInput(
             model=model,
             days=days,
@@ -196,11 +221,7 @@ class Answers:
     def _story(
         self, actor: str, scored: Scored, model: Model, rows: pl.DataFrame, prevalence: Prevalence
     ) -> Explanation:
-        refusal = scored.refusals().get(model.card.id)
-        if refusal is not None:
-            raise ModelError(f"{self.workspace.root}: {refusal}")
-        said = Said(model, self._scores(scored, model, [actor]), scored.caveats(model, self.question.window))
-        feature = feature_of(model.feature)
+        said, feature = self._said(scored, model, [actor]), feature_of(model.feature)
         if feature.input == "events":
             days = days_of(model, self.workspace.models)
             return event_story(

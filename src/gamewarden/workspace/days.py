@@ -106,14 +106,14 @@ class LakeDays:
         *,
         fresh: bool = False,
         progress: Progress = no_progress,
-    ) -> int:
-        """Measure what is missing of these features, and of their kinds; how many partitions were written.
+    ) -> set[str]:
+        """Measure what is missing of these features, and of their kinds; the days that had to be read for it.
 
         Raises:
             ReadError: a part of the lake is missing or damaged.
             WriteError: the results cannot be written.
         """
-        written = 0
+        read: set[str] = set()
         counted = {one.learned.clock for one in features if one.learned is not None}
         for clock in dict.fromkeys((*map(self.clock_of, features), *map(by_days, counted))):
             mine = [one for one in features if self.clock_of(one) == clock]
@@ -127,8 +127,8 @@ class LakeDays:
                     if fresh or not one.table.still_holds(resting[one.table.directory].get(name), one.came_from)
                 ]
                 self._measure(period, name, due, progress)
-                written += len(due)
-        return written
+                read |= {name} if due else set()
+        return read
 
     def partitions(self, feature: Feature, window: Window = EVER) -> list[Partition]:
         """What rests of a feature and is still true, period by period."""

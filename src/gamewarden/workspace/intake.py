@@ -1,8 +1,8 @@
 """Taking in: what is new, grown or rotated of every source, each file read once, whatever happens between."""
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gamewarden.config import SourceSettings
@@ -10,10 +10,12 @@ from gamewarden.contracts import Progress, Source, no_progress
 from gamewarden.core.durations import parse_span, to_micros
 from gamewarden.errors import GamewardenError
 from gamewarden.pipeline.measuring import read
-from gamewarden.readers.places import STANDARD_INPUT, File, Place, open_bytes, places
+from gamewarden.readers.arrivals import TO_READ, Arrival, arrivals
+from gamewarden.readers.places import Place, places
 from gamewarden.workspace.parts import FilePart, SourceState
 from gamewarden.workspace.place import Workspace
 
+_AT_ONCE_SETTLED = ("", "0s")
 _AT_ONCE = 256  # files between two writings of what is known
 
 
@@ -47,8 +49,7 @@ def take_in(workspace: Workspace, source: SourceSettings, at: datetime, progress
         return Taken(source.name, failed=(str(error),))
     intake = _Intake(workspace, source, at, progress, state)
     try:
-        for place in found:
-            intake.look_at(place)
+        intake.look_at(found)
     finally:
         intake.save()
     return intake.taken()
@@ -61,8 +62,8 @@ class _Intake:
         self, workspace: Workspace, source: SourceSettings, at: datetime, progress: Progress, state: SourceState
     ) -> None:
         self._workspace, self._source, self._at, self._progress = workspace, source, at, progress
-        self._known = {one.name: one for one in state.files}
-        self._digests = {one.digest for one in state.files}
+        self._known = state.known
+        self._parts = {one.name: one for one in state.files}
         self._unsaved = 0
         self._files = self._rows = self._unsettled = 0
         self._notes: list[str] = []
@@ -73,26 +74,35 @@ class _Intake:
         told = tuple(self._notes), tuple(self._failed)
         return Taken(self._source.name, self._files, self._rows, self._unsettled, *told)
 
-    def look_at(self, place: Place) -> None:
-        """Take one file in unless it is known as it stands."""
-        known = self._known.get(place.name)
-        if known is not None and not known.error and (known.size, known.changed) == (place.size, place.mtime):
-            return
-        try:
-            self._take(place)
-        except GamewardenError as error:
-            self._failed.append(str(error))
-            self._remember(self._part(place, "", (), error=str(error)))
+    def look_at(self, found: Sequence[Place]) -> None:
+        """Take in what has to be read of the files that there are."""
+        is_log = "events" in self._kinds(found)
+        settled = 0 if is_log or self._source.settled in _AT_ONCE_SETTLED else parse_span(self._source.settled)
+        for arrival in arrivals(found, self._known, to_micros(self._at), settled, by_content=not is_log):
+            try:
+                self._take(arrival)
+            except GamewardenError as error:
+                self._fail(arrival.name, str(error))
 
-    def _take(self, place: Place) -> None:
-        source = self._workspace.open(self._source, place.file)
-        kinds = self._kinds(source)
+    def _take(self, arrival: Arrival) -> None:
+        if arrival.state == "failed":
+            self._fail(arrival.name, arrival.why)
+            return
+        self._unsettled += arrival.state == "unsettled"
+        if arrival.state in TO_READ and arrival.place is not None:
+            self._read(arrival, arrival.place)
+        elif arrival.state == "rotated":
+            self._rename(arrival)
+        self._remember(arrival)
+
+    def _read(self, arrival: Arrival, place: Place) -> None:
+        source = self._workspace.open(self._source, place)
+        kinds = self._kinds_of(source)
         if "events" in kinds:
             self._into_lake(place, source)
-        elif self._is_settled(place):
-            self._beside(place, kinds)
         else:
-            self._unsettled += 1
+            self._files += 1
+            self._keep(FilePart(place.name, arrival.digest, kinds, to_micros(self._at)))
 
     def _into_lake(self, place: Place, source: Source) -> None:
         told = read(source, self._workspace.lake, self._progress)
@@ -101,45 +111,47 @@ class _Intake:
             self._files += 1
             self._rows += row["new"]
         self._notes += [f"{place.name}: {line}" for line in told.notes]
-        part = self._part(place, "", ("events",), rows=row["new"] + row["already_there"], notes=told.notes)
-        self._remember(part)
+        before = self._parts.get(place.name)
+        known = [] if before is None or before.last is None else [before.last]
+        last = max(known if row["last"] is None else [*known, to_micros(row["last"])], default=None)
+        rows = row["new"] + row["already_there"]
+        self._keep(FilePart(place.name, "", ("events",), to_micros(self._at), rows, last, tuple(told.notes)))
 
-    def _beside(self, place: Place, kinds: tuple[str, ...]) -> None:
-        """A file that stays where it is; one that is known under another name was rotated."""
-        digest = _digest_of(place.file)
-        self._files += digest not in self._digests
-        self._remember(self._part(place, digest, kinds))
+    def _rename(self, arrival: Arrival) -> None:
+        """A file that is known under another name is found under its new one from now on."""
+        known = next((one for one in self._parts.values() if one.digest and one.digest == arrival.digest), None)
+        if known is not None and known.name != arrival.name:
+            self._keep(replace(known, name=arrival.name))
 
-    def _kinds(self, source: Source) -> tuple[str, ...]:
+    def _fail(self, name: str, why: str) -> None:
+        self._failed.append(why)
+        before = self._parts.get(name)
+        tried = FilePart(name, "", (), to_micros(self._at)) if before is None else before
+        self._keep(replace(tried, error=why))
+
+    def _kinds(self, found: Sequence[Place]) -> tuple[str, ...]:
+        """What a source is read as: by its settings, else by the first of its files that can be opened."""
+        if self._source.kind:
+            return (self._source.kind,)
+        for place in found:
+            with suppress(GamewardenError):
+                return self._kinds_of(self._workspace.open(self._source, place))
+        return ()
+
+    def _kinds_of(self, source: Source) -> tuple[str, ...]:
         """What a file is read as: what the settings say, else all that it surely holds, else the likeliest."""
         if self._source.kind:
             return (self._source.kind,)
         return tuple(source.kinds) if source.sure else tuple(source.kinds[:1])
 
-    def _is_settled(self, place: Place) -> bool:
-        wait = 0 if self._source.settled in {"", "0s"} else parse_span(self._source.settled)
-        return place.mtime is None or to_micros(self._at) - place.mtime >= wait
+    def _keep(self, part: FilePart) -> None:
+        self._parts[part.name] = part
+        self._unsaved += 1
 
-    def _part(
-        self,
-        place: Place,
-        digest: str,
-        kinds: tuple[str, ...],
-        *,
-        rows: int = 0,
-        last: int | None = None,
-        notes: Sequence[str] = (),
-        error: str = "",
-    ) -> FilePart:
-        size, changed = place.size or 0, place.mtime or 0
-        taken = to_micros(self._at)
-        return FilePart(place.name, digest, size, changed, kinds, taken, rows, last, tuple(notes), error)
-
-    def _remember(self, part: FilePart) -> None:
-        if part.name == str(STANDARD_INPUT):
-            return  # what comes there next is something else
-        self._known[part.name] = part
-        self._digests.add(part.digest)
+    def _remember(self, arrival: Arrival) -> None:
+        if arrival.note is None:
+            return
+        self._known = self._known.after(arrival)
         self._unsaved += 1
         if self._unsaved >= _AT_ONCE:
             self.save()
@@ -147,10 +159,5 @@ class _Intake:
     def save(self) -> None:
         """Let what is known reach the disk; what a crash takes of it is looked at again."""
         if self._unsaved:
-            self._workspace.states.save(self._source.name, SourceState(tuple(self._known.values())))
+            self._workspace.states.save(self._source.name, SourceState(tuple(self._parts.values()), self._known))
             self._unsaved = 0
-
-
-def _digest_of(file: File) -> str:
-    with open_bytes(file) as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -13,6 +13,7 @@ from gamewarden.core.files import write_text
 from gamewarden.errors import ReadError
 from gamewarden.learning.validation import Count, Moment, misfit
 from gamewarden.pipeline.measuring import RunOptions, rows_to_judge
+from gamewarden.readers.arrivals import Known
 from gamewarden.store.partitions import Partition
 from gamewarden.workspace.rest import Rest, came_from, recipe_of
 
@@ -25,9 +26,7 @@ class FilePart:
     """One file of a source as it was when it was taken in."""
 
     name: str  # of its place
-    digest: str  # of its content
-    size: Count
-    changed: int  # when it changed last, in microseconds, as its file system says
+    digest: str  # of its content; empty for a log, which the lake knows by itself
     kinds: tuple[str, ...]  # what it can be read as
     taken: Moment  # when it was taken in
     rows: Count = 0
@@ -41,6 +40,11 @@ class SourceState:
     """What was taken in from one source, file by file; what failed last is named, and tried again."""
 
     files: tuple[FilePart, ...] = ()
+    known: Known = field(default_factory=Known)  # how its files looked, and what was in them
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"files": [asdict(one) for one in self.files], "known": self.known.as_json()}
 
 
 class SourceStates:
@@ -66,9 +70,11 @@ class SourceStates:
             raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
         except (ValueError, RecursionError) as error:
             raise ReadError(f"{path}: is not JSON; remove it, and the source is looked at anew") from error
-        if wrong := misfit(SourceState, values, "it"):
+        if not isinstance(values, dict) or values.keys() != {"files", "known"}:
+            raise ReadError(f"{path}: is not what is known of a source; remove it, and the source is looked at anew")
+        if wrong := misfit(tuple[FilePart, ...], values["files"], "files"):
             raise ReadError(f"{path}: {wrong}; remove it, and the source is looked at anew")
-        return SourceState(tuple(_file(one) for one in values["files"]))
+        return SourceState(tuple(_file(one) for one in values["files"]), Known.from_json(values["known"], str(path)))
 
     def save(self, source: str, state: SourceState) -> None:
         """Replace what is known of a source.
@@ -76,7 +82,7 @@ class SourceStates:
         Raises:
             WriteError: the place cannot be written.
         """
-        text = json.dumps(asdict(state), indent=1, sort_keys=True, ensure_ascii=False)
+        text = json.dumps(state.to_dict(), indent=1, sort_keys=True, ensure_ascii=False)
         write_text(self._directory / f"{source}.json", text + "\n")
 
 

@@ -104,7 +104,7 @@ class Run:
         of_events = [one for one in features if one.input == "events"]
         days = self.workspace.days(self.at)
         written = days.measure(of_events, fresh=self.fresh, progress=progress)
-        return _told(written, "day", "measured", counted(len(of_events), "feature"))
+        return _told(len(written), "day", "measured", counted(len(of_events), "feature"))
 
     def _measure_files(self, progress: Progress) -> str:
         features = self.workspace.features(self.workspace.models_in_force())
@@ -120,7 +120,7 @@ class Run:
     def _score(self, progress: Progress) -> str:
         scored = self.workspace.scored(self.at)
         written = scored.score(fresh=self.fresh, progress=progress)
-        return _told(written, "day", "scored", counted(len(scored.models), "model"))
+        return _told(len(written), "part", "scored", counted(len(scored.models), "model"))
 
     def _judge(self, progress: Progress) -> str:
         judged = self.workspace.judged(self.at)

@@ -51,14 +51,14 @@ class Scored:
         of_events = tuple(one for one in self.models if self.features[one.card.id].input == "events")
         return PartedView(self.days.events, of_events, self.limits, self.days.kinds)
 
-    def score(self, window: Window = EVER, *, fresh: bool = False, progress: Progress = no_progress) -> int:
-        """Score what is missing; how many partitions were written.
+    def score(self, window: Window = EVER, *, fresh: bool = False, progress: Progress = no_progress) -> set[str]:
+        """Score what is missing; the days and files that had to be scored for some model.
 
         Raises:
             ReadError: what was measured is damaged.
             WriteError: the results cannot be written.
         """
-        return sum(self._score(model, window, fresh=fresh, progress=progress) for model in self.models)
+        return {name for model in self.models for name in self._score(model, window, fresh=fresh, progress=progress)}
 
     def measured(self, model: Model, window: Window = EVER) -> list[Partition]:
         """The FEATURES that rest of a model's feature and are still true."""
@@ -114,8 +114,8 @@ class Scored:
     def _digests(self) -> dict[str, str]:
         return {model.card.id: model_values(model)["sha256"] for model in self.models}
 
-    def _score(self, model: Model, window: Window, *, fresh: bool, progress: Progress) -> int:
-        table, written = self.table(model), 0
+    def _score(self, model: Model, window: Window, *, fresh: bool, progress: Progress) -> Iterator[str]:
+        table = self.table(model)
         resting = table.all()
         for one in self.measured(model, window):
             origin, there = self._came_from(model, one), resting.get(one.name)
@@ -130,8 +130,7 @@ class Scored:
             about = _about(scores, least_measured(model, self.limits))
             table.put(one.name, scores, came_from=origin, since=one.since, until=one.until, about=about)
             progress(scores.height)
-            written += 1
-        return written
+            yield one.name
 
     def _came_from(self, model: Model, measured: Partition) -> str:
         return came_from(measured.came_from, self._digests[model.card.id], self._sight(model, measured))
