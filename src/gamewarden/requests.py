@@ -26,6 +26,7 @@ from gamewarden.pipeline.models import load_models, recipe_like
 from gamewarden.readers.logs.mapping import presets
 from gamewarden.readers.logs.plausible import Plausible
 from gamewarden.readers.options import CaptureOptions, LogOptions, MessageOptions, SourceOptions
+from gamewarden.readers.places import file_at
 from gamewarden.store import models as stored_models
 from gamewarden.tables import EVENTS, Table, check
 
@@ -53,11 +54,11 @@ def reading_of(
 def reading_of_source(source: SourceSettings, config: Config, base: Path) -> SourceOptions:
     """How a source of warden.toml is read; `base` is the directory that its places are relative to."""
     options = reading_of(config, _mapping_at(source.map, base), source.time_zone or None, source.max_bad_share)
-    accounts = base / source.accounts if source.accounts else None
+    accounts = file_at(source.accounts, base) if source.accounts else None
     return SourceOptions(
         replace(options.logs, keep_truncated=source.keep_truncated),
         CaptureOptions(source.server_ports, accounts, source.include_empty),
-        MessageOptions(tuple(base / table for table in source.packet_db), source.packet_version, source.strict),
+        MessageOptions(tuple(file_at(table, base) for table in source.packet_db), source.packet_version, source.strict),
     )
 
 

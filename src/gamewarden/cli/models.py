@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gamewarden.verdicts.prevalence import Prevalence
 
 RANKING = Layout(
-    ("actor", "probability", "rolling", "fpr", "point", "verdict", "self_sim", "play_minutes", "level", "zone"),
+    ("actor", "probability", "fpr", "point", "rolling", "verdict", "self_sim", "play_minutes", "level", "zone"),
     ("reasons",),
 )
 _SCORES = Layout(("actor", "since", "probability", "fpr", "detector", "events"))

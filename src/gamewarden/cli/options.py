@@ -283,7 +283,7 @@ ports = click.option(
     "--server-port", "server_ports", type=int, multiple=True, metavar="N", help="Port of the game; may be given again."
 )
 _ACCOUNTS = click.option(
-    "--accounts", type=FILE, metavar="FILE", help="Who is behind an address: address,port,from,until,account."
+    "--accounts", type=SOURCE, metavar="FILE", help="Who is behind an address: address,port,from,until,account."
 )
 _EMPTY = click.option("--include-empty", is_flag=True, help="Count packets without payload too.")
 
@@ -299,13 +299,15 @@ def packets(function: Callable[..., None]) -> Callable[..., None]:
         *,
         reading: "SourceOptions",
         server_ports: tuple[int, ...],
-        accounts: Path | None,
+        accounts: Where | None,
         include_empty: bool,
         **given: Any,  # noqa: ANN401  the command's own
     ) -> None:
         from gamewarden.readers.options import CaptureOptions
+        from gamewarden.readers.places import file_at
 
-        captures = CaptureOptions(server_ports, accounts, include_empty)
+        who = file_at(accounts) if isinstance(accounts, str) else accounts
+        captures = CaptureOptions(server_ports, who, include_empty)
         function(reading=replace(reading, captures=captures), **given)
 
     return command
@@ -374,11 +376,11 @@ def listed(sources: Sequence[Where]) -> "list[Path | Place]":
         ReadError: a pattern names nothing that there is, or a store cannot be read.
     """
     from gamewarden.errors import ReadError
-    from gamewarden.readers.places import places
+    from gamewarden.readers.places import not_empty, places
 
     found: list[Path | Place] = []
     for source in sources:
-        inside = [source] if isinstance(source, Path) else list(places(source))
+        inside = [source] if isinstance(source, Path) else not_empty(places(source))
         if not inside:
             raise ReadError(f"{source}: no file is called so; check the pattern")
         found += inside

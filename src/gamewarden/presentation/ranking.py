@@ -53,7 +53,7 @@ def in_common(common: pl.DataFrame, listed: int) -> tuple[str, ...]:
 def ranking_in_short(ranked: Ranked) -> pl.DataFrame:
     """The columns of a ranking that a person looks at first, with the reasons that the others on it do not share."""
     several = ("highest", "rolling") if (ranked.frame["periods"] > 1).any() else ()
-    first = ("actor", "probability", *several, "fpr", "point", "periods_flagged")
+    first = ("actor", "probability", "fpr", "point", *several, "periods_flagged")
     chunks = ("verdict", "streak", "minutes_until_sure")
     then = ("self_sim", "level", "play_minutes", "zone", "far", "reasons")
     there = [name for name in (*first, *chunks, *ranked.asked, *then) if name in ranked.frame.columns]

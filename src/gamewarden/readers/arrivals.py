@@ -104,6 +104,9 @@ def arrivals(
     seen: set[str] = set()
     for place in places:
         seen.add(place.name)
+        if place.size is None:  # standard input
+            yield Arrival(place.name, "new", place)
+            continue
         before = notes.get(place.name)
         note = look(place, before, now)
         state = state_by_look(note, before, twins.get(note.identity), now, settled)
@@ -127,12 +130,10 @@ def _looked_at(place: Place, note: Note, before: Note | None, state: State) -> A
 
 def _unread(place: Place, note: Note, before: Note | None) -> Arrival:
     state: State = "changed" if before is not None and before.taken else "new"
-    return Arrival(place.name, state, place, None if place.size is None else replace(note, taken=True))
+    return Arrival(place.name, state, place, replace(note, taken=True))
 
 
 def _read(place: Place, note: Note, before: Note | None, contents: Mapping[str, int]) -> Arrival:
-    if place.size is None:
-        return Arrival(place.name, "new", place)
     try:
         content = content_of(place.file, sorted(set(contents.values())))
     except ReadError as error:
@@ -158,6 +159,8 @@ def state_by_look(note: Note, before: Note | None, twin: Note | None, now: int, 
         return "same"
     if twin is not None and twin.taken and twin.sure and note.like(twin):
         return "rotated"
+    if not note.size:
+        return "unsettled"  # nothing is in it yet
     # A time ahead of our clock says nothing; then it counts for how long the file has looked the same.
     still_since = note.mtime if note.mtime <= now else note.at
     return "unsettled" if settled and now - still_since < settled else None

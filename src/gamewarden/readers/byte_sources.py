@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gamewarden.errors import ReadError
-from gamewarden.readers.places import STANDARD_INPUT, File
+from gamewarden.readers.places import STANDARD_INPUT, File, file_at
 from gamewarden.readers.remote import RemoteFile
 from gamewarden.readers.sameness import Expected
 
@@ -249,7 +249,7 @@ class Origin:
         Raises:
             ReadError: it cannot be read.
         """
-        file = Path(place) if isinstance(place, str) else place
+        file = file_at(place) if isinstance(place, str) else place
         self.name = "standard input" if file == STANDARD_INPUT else str(file)
         self.path = None if file == STANDARD_INPUT else file
         self.rereadable = self.path is not None and (self.path.is_file() or not self.path.exists())

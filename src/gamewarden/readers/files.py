@@ -24,7 +24,7 @@ from gamewarden.readers.logs.layout import PLAIN
 from gamewarden.readers.logs.mapping import LogMap, load_mapping
 from gamewarden.readers.logs.tables import EventFile, open_events, peek
 from gamewarden.readers.options import SourceOptions
-from gamewarden.readers.places import File, Place, open_bytes
+from gamewarden.readers.places import STANDARD_INPUT, File, Place, open_bytes, spooled
 from gamewarden.readers.remote import RemoteFile
 from gamewarden.streams import of_actors, within
 from gamewarden.tables import FrameRows
@@ -135,7 +135,7 @@ class OneFile:
         from gamewarden.readers.logs.operator_tables import read_table
 
         layout = PLAIN if self.mapping is None else self.mapping.layout
-        return FrameRows(read_table(self.path, layout), self.name)
+        return FrameRows(read_table(spooled(self.path), layout), self.name)
 
     @cached_property
     def message_table(self) -> "MessageTable":
@@ -162,13 +162,14 @@ class OneFile:
     def _event_file(self) -> EventFile:
         logs = self.options.logs
         return open_events(
-            self.path,
+            spooled(self.path),
             self.mapping,
             time_zone=logs.time_zone,
             max_bad_share=logs.max_bad_share,
             keep_truncated=logs.keep_truncated,
             plausible=logs.plausible,
             partitions=self.partitions,
+            name="standard input" if self.path == STANDARD_INPUT else None,
         )
 
 

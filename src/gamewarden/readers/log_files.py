@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from gamewarden.readers.captures.packets import is_capture
 from gamewarden.readers.files import LogFile, file_digest
 from gamewarden.readers.logs.tables import peek
 from gamewarden.readers.options import SourceOptions
-from gamewarden.readers.places import Place, places
+from gamewarden.readers.places import Place, not_empty, places
 from gamewarden.readers.ragnarok.messages import is_packetstream
 from gamewarden.sources import PlainSource
 
@@ -31,7 +31,7 @@ class LogFiles(PlainSource):
     is_a = "is several files"
 
     def __init__(self, locator: Locator, options: SourceOptions) -> None:
-        self._places = _not_empty(places(str(locator)) if isinstance(locator, Path) else _places(locator))
+        self._places = not_empty(places(str(locator)) if isinstance(locator, Path) else _places(locator))
         first = self._places[0].name
         super().__init__(str(locator) if isinstance(locator, Path) else f"{first} and {len(self._places) - 1:,} more")
         self.options = options
@@ -139,16 +139,10 @@ def _places(locator: Locator) -> list[Place]:
     return [one if isinstance(one, Place) else Place(one) for one in locator]
 
 
-def _not_empty(found: Iterable[Place]) -> list[Place]:
-    """Without files that have no byte yet, unless all are such: then the first is refused as any empty one is."""
-    every = list(found)
-    return [place for place in every if place.size != 0] or every[:1]
-
-
 def _holds_tables(directory: Path) -> bool:
     """Whether every file of a directory is a table."""
     try:
-        return all(_is_table(place) for place in _not_empty(places(str(directory))))
+        return all(_is_table(place) for place in not_empty(places(str(directory))))
     except ReadError:
         return False
 

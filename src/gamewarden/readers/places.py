@@ -1,12 +1,16 @@
 """Where sources are: a file, a glob, a directory, a dataset, an object store or standard input, as places in order."""
 
 import os
+import shutil
 import stat
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 from urllib.parse import unquote
 
@@ -30,6 +34,7 @@ STANDARD_INPUT = Path("-")
 _MAGIC = frozenset("*?[")
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _ANY_DEPTH = "**"
+_KEPT: list[object] = []  # open files that go when the process does
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,15 @@ class Place:
         return str(self.file)
 
 
+def file_at(locator: str, base: Path | None = None) -> File:
+    """The one file that a text names, here or in a store.
+
+    Raises:
+        ReadError: it is no address of an object.
+    """
+    return RemoteFile(locator) if is_remote(locator) else (base or Path()) / locator
+
+
 def open_bytes(file: File) -> BufferedReader:
     """A file's bytes, to be read from the start and to be sought in.
 
@@ -59,6 +73,29 @@ def open_bytes(file: File) -> BufferedReader:
         ReadError: a remote one cannot be read.
     """
     return file.open() if isinstance(file, RemoteFile) else file.open("rb")
+
+
+def spooled(file: File) -> File:
+    """A file that can be read more than once: standard input is kept in a temporary file, any other is itself.
+
+    Raises:
+        ReadError: standard input cannot be read, or the disk is full.
+    """
+    return _standard_input() if file == STANDARD_INPUT else file
+
+
+@cache
+def _standard_input() -> Path:
+    """All of standard input in a file of its own, for as long as the process runs."""
+    try:
+        kept = NamedTemporaryFile(prefix="gamewarden-stdin-")  # noqa: SIM115  it goes with the process
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+        kept.flush()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ReadError(f"standard input: cannot be kept in the temporary directory ({reason})") from error
+    _KEPT.append(kept)
+    return Path(kept.name)
 
 
 def arrow_file(file: File) -> "pa.NativeFile":
@@ -127,6 +164,12 @@ def places(locator: str | Sequence[str], base: Path | None = None) -> Iterator[P
             if place.name not in seen:
                 seen.add(place.name)
                 yield place
+
+
+def not_empty(found: Iterable[Place]) -> list[Place]:
+    """Without files that have no byte yet, unless all are such: then the first is refused as any empty one is."""
+    every = list(found)
+    return [place for place in every if place.size != 0] or every[:1]
 
 
 def has_magic(locator: str) -> bool:

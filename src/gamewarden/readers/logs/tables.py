@@ -90,9 +90,10 @@ class EventFile:
         number_rows: bool = False,
         plausible: Plausible = ANY_TIME,
         partitions: Mapping[str, str | None] | None = None,
+        name: str | None = None,
     ) -> None:
         self.path = path
-        self.name = str(self.path.resolve())
+        self.name = name or str(self.path.resolve())
         self.mapping = mapping or IDENTITY
         self.clock = self.mapping.clock(time_zone)
         self.max_bad_share = max_bad_share
@@ -225,6 +226,7 @@ class EventFile:
             number_rows=True,
             plausible=self.plausible,
             partitions=self._partitions,
+            name=self.name,
         )
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -388,8 +390,9 @@ def open_events(
     keep_truncated: bool = False,
     plausible: Plausible = ANY_TIME,
     partitions: Mapping[str, str | None] | None = None,
+    name: str | None = None,
 ) -> EventFile:
-    """A log file as a stream of events.
+    """A log file as a stream of events, under its path as its name or under another.
 
     Raises:
         ReadError: it is no table, or a column is missing.
@@ -402,6 +405,7 @@ def open_events(
         keep_truncated=keep_truncated,
         plausible=plausible,
         partitions=partitions,
+        name=name,
     )
 
 

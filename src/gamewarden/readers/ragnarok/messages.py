@@ -1,7 +1,6 @@
 """Any source of decoded client messages, by its name: a packetstream or a capture, a file or standard input."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from gamewarden.errors import ReadError
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from gamewarden.readers.ragnarok.captures import MessageCapture
     from gamewarden.readers.ragnarok.streams import MessageFile
 
-Tables: TypeAlias = MessageTable | Path | Sequence[Path] | None  # files lie on top of each other, the last uppermost
+Tables: TypeAlias = MessageTable | File | Sequence[File] | None  # files lie on top of each other, the last uppermost
 _LOOKED_AT = 1 << 16
 
 
