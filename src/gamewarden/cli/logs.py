@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gamewarden.cli import options, ragnarok
+from gamewarden.cli.home import from_workspace
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, one_under_the_other, progress, say, tell
@@ -39,7 +40,14 @@ def lint(*, source: options.Where, reading: "SourceOptions", present: Presentati
 
 @click.command
 @click.argument("sources", nargs=-1, required=True, type=options.SOURCE, metavar="SOURCE…")
-@click.option("--to", "lake", type=options.FILE, required=True, metavar="DIR", help="The lake; made if need be.")
+@click.option(
+    "--to",
+    "lake",
+    type=options.FILE,
+    metavar="DIR",
+    callback=from_workspace("lake"),
+    help="The lake; made if need be.  [default: the workspace's]",
+)
 @click.option("--keep-truncated", is_flag=True, help="Take what is whole of a packed file that ends early.")
 @click.option("--as", "reader", metavar="READER", help="Read SOURCE by this reader: ragnarok takes what clients said.")
 @options.ports

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from gamewarden.config import FILE_NAME, Config, SourceSettings, load_config
-from gamewarden.contracts import Feature, Model, Source, canonical_json, digest
+from gamewarden.contracts import Feature, Model, Source, StreamKind, canonical_json, digest
 from gamewarden.core.files import hold_alone, make_directory, unwritable
 from gamewarden.core.time_ranges import TimeRange
 from gamewarden.errors import ConfigError, ModelError
@@ -18,13 +19,14 @@ from gamewarden.notices import now
 from gamewarden.pipeline.measuring import RunOptions, feature_of, limits_of
 from gamewarden.pipeline.models import days_of, load_models, together
 from gamewarden.readers import open as open_source
+from gamewarden.readers.together import KnownAs
 from gamewarden.requests import reading_of_source
 from gamewarden.store.lake import Lake
 from gamewarden.store.source import LakeSource
 from gamewarden.store.verdict_days import VerdictDays
 from gamewarden.workspace.days import LakeDays, Window
 from gamewarden.workspace.judged import JudgedDays
-from gamewarden.workspace.parts import Part, Parts, SourceStates
+from gamewarden.workspace.parts import FilePart, Part, Parts, SourceStates
 from gamewarden.workspace.rest import Rest
 from gamewarden.workspace.scored import Scored
 
@@ -206,7 +208,12 @@ class Workspace:
         kept = {one.digest: one for one in sorted(known.files, key=lambda one: one.taken) if not one.error}
         for file in kept.values():
             if "events" not in file.kinds:
-                yield Part(source.name, file, reading, partial(self.open, source, file.name))
+                yield Part(source.name, file, reading, partial(self._open_as, source, file))
+
+    def _open_as(self, source: SourceSettings, file: FilePart) -> Source:
+        """A file that was taken in, as what it was taken in."""
+        kinds = cast("tuple[StreamKind, ...]", file.kinds)
+        return KnownAs(self.open(source, file.name), kinds)
 
     def _reading_of(self, source: SourceSettings) -> str:
         """A digest of how files of a source are read: its settings, and the files that they name."""
