@@ -63,7 +63,7 @@ class _Intake:
     ) -> None:
         self._workspace, self._source, self._at, self._progress = workspace, source, at, progress
         self._known = state.known
-        self._parts = {one.name: one for one in state.files}
+        self._parts = {_key(one): one for one in state.files}
         self._unsaved = 0
         self._files = self._rows = self._unsettled = 0
         self._notes: list[str] = []
@@ -102,7 +102,10 @@ class _Intake:
             self._into_lake(place, source)
         else:
             self._files += 1
-            self._keep(FilePart(place.name, arrival.digest, kinds, to_micros(self._at)))
+            if arrival.state == "grown":  # what was taken in before is part of it
+                self._parts = {key: one for key, one in self._parts.items() if one.name != place.name}
+            looks = place.size or 0, place.mtime or 0
+            self._keep(FilePart(place.name, arrival.digest, kinds, to_micros(self._at), *looks))
 
     def _into_lake(self, place: Place, source: Source) -> None:
         told = read(source, self._workspace.lake, self._progress)
@@ -115,13 +118,15 @@ class _Intake:
         known = [] if before is None or before.last is None else [before.last]
         last = max(known if row["last"] is None else [*known, to_micros(row["last"])], default=None)
         rows = row["new"] + row["already_there"]
-        self._keep(FilePart(place.name, "", ("events",), to_micros(self._at), rows, last, tuple(told.notes)))
+        notes = tuple(told.notes)
+        self._keep(FilePart(place.name, "", ("events",), to_micros(self._at), rows=rows, last=last, notes=notes))
 
     def _rename(self, arrival: Arrival) -> None:
         """A file that is known under another name is found under its new one from now on."""
-        known = next((one for one in self._parts.values() if one.digest and one.digest == arrival.digest), None)
-        if known is not None and known.name != arrival.name:
-            self._keep(replace(known, name=arrival.name))
+        known = self._parts.get(arrival.digest) if arrival.digest else None
+        if known is not None and arrival.place is not None:
+            size, changed = arrival.place.size or 0, arrival.place.mtime or 0
+            self._keep(replace(known, name=arrival.name, size=size, changed=changed))
 
     def _fail(self, name: str, why: str) -> None:
         self._failed.append(why)
@@ -145,7 +150,8 @@ class _Intake:
         return tuple(source.kinds) if source.sure else tuple(source.kinds[:1])
 
     def _keep(self, part: FilePart) -> None:
-        self._parts[part.name] = part
+        self._parts.pop(part.name, None)  # what kept it from being taken in
+        self._parts[_key(part)] = part
         self._unsaved += 1
 
     def _remember(self, arrival: Arrival) -> None:
@@ -161,3 +167,8 @@ class _Intake:
         if self._unsaved:
             self._workspace.states.save(self._source.name, SourceState(tuple(self._parts.values()), self._known))
             self._unsaved = 0
+
+
+def _key(part: FilePart) -> str:
+    """A log is one file under its name; any other content is one file, whatever came under that name since."""
+    return part.digest or part.name

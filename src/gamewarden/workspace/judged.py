@@ -32,7 +32,6 @@ from gamewarden.verdicts.points import ACT, WATCH
 from gamewarden.verdicts.prevalence import Prevalence
 from gamewarden.verdicts.rules import VerdictRules
 from gamewarden.workspace.days import EVER, Window, by_days, day_name
-from gamewarden.workspace.parts import ALWAYS
 from gamewarden.workspace.rest import came_from
 from gamewarden.workspace.scored import Scored
 
@@ -144,8 +143,9 @@ class JudgedDays:
         """When files that stay where they are have something to say."""
         if self.scored.features[model.card.id].input == "events":
             return []
-        found = self.scored.partitions(model)
-        return [(one.since, one.until - 1) for one in found if (one.since, one.until) != ALWAYS]
+        if self.scored.features[model.card.id].input == "table":
+            return []
+        return [(one.since, one.until - 1) for one in self.scored.partitions(model)]
 
     def _stands(self, sealed: Mapping[str, DaySeal], period: Period, *, by_these_rules: bool) -> bool:
         seal = sealed.get(day_name(period, self.clock))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,10 @@ ALWAYS = (-62_135_596_800_000_000, 253_402_300_799_999_999)  # the first and the
 _LARGEST = 64 << 20
 
 
+class GoneError(ReadError):
+    """A file is not there any more as it was taken in."""
+
+
 @dataclass(frozen=True)
 class FilePart:
     """One file of a source as it was when it was taken in."""
@@ -29,6 +33,8 @@ class FilePart:
     digest: str  # of its content; empty for a log, which the lake knows by itself
     kinds: tuple[str, ...]  # what it can be read as
     taken: Moment  # when it was taken in
+    size: Count = 0  # how it looked then
+    changed: int = 0
     rows: Count = 0
     last: Moment | None = None  # its latest event
     notes: tuple[str, ...] = ()  # what was wrong in it: rows left out, by reason
@@ -97,7 +103,8 @@ class Part:
     source: str
     file: FilePart
     reading: str  # a digest of how it is read
-    opened: Callable[[], Source]
+    opened: Callable[[], Source]  # raises ReadError where the file is not the one that was taken in
+    valid: tuple[int, int] = ALWAYS  # rows without a time count for the periods that end in [since, until)
 
     @property
     def name(self) -> str:
@@ -114,11 +121,8 @@ class Parts:
     run: RunOptions = field(default_factory=RunOptions)
 
     def of(self, feature: Feature) -> list[Part]:
-        """The files that a feature can be measured from; of an account table the latest of each source alone."""
-        found = [one for one in self.parts if feature.input in one.file.kinds]
-        if feature.input != "table":
-            return found
-        return list({one.source: one for one in sorted(found, key=lambda one: one.file.taken)}.values())
+        """The files that a feature can be measured from."""
+        return [one for one in self.parts if feature.input in one.file.kinds]
 
     def measure(
         self, features: Sequence[Feature], *, fresh: bool = False, progress: Progress = no_progress
@@ -134,6 +138,8 @@ class Parts:
                 try:
                     self._measure(feature, part, progress)
                     written += 1
+                except GoneError:
+                    continue  # what rests of it stays; more cannot be measured
                 except ReadError as error:
                     failed.append(str(error))
         return written, tuple(failed)
@@ -141,8 +147,13 @@ class Parts:
     def partitions(self, feature: Feature) -> list[Partition]:
         """What rests of a feature and is still true."""
         table = self.rest.features(recipe_of(feature)).all()
-        wanted = {one.name: _came_from(one) for one in self.of(feature)}
-        return [one for name, one in table.items() if wanted.get(name) == one.came_from]
+        wanted = {one.name: one for one in self.of(feature)}
+        found = (
+            (one, wanted[name])
+            for name, one in table.items()
+            if name in wanted and _came_from(wanted[name]) == one.came_from
+        )
+        return [_valid(one, part) for one, part in found]
 
     def _due(self, feature: Feature, *, fresh: bool) -> list[Part]:
         there = {one.name for one in self.partitions(feature)}
@@ -159,6 +170,21 @@ class Parts:
             until=until,
             about={"source": part.source, "file": part.file.name, "notes": list(told.notes)},
         )
+
+
+def _valid(one: Partition, part: Part) -> Partition:
+    """A partition without times of its own is about those in which its file counts."""
+    return replace(one, since=part.valid[0], until=part.valid[1]) if (one.since, one.until) == ALWAYS else one
+
+
+def validities(files: Sequence[FilePart]) -> list[tuple[int, int]]:
+    """For which periods each of a source's account tables counts: from when it was taken in until the next one was.
+
+    The first counts for everything before it, too. A day that was judged keeps the table that it was judged by.
+    """
+    taken = [one.taken for one in files]
+    begins = [ALWAYS[0], *taken[1:]]
+    return list(zip(begins, [*begins[1:], ALWAYS[1]], strict=True))
 
 
 def _came_from(part: Part) -> str:

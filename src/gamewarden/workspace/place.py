@@ -13,12 +13,13 @@ from gamewarden.config import FILE_NAME, Config, SourceSettings, load_config
 from gamewarden.contracts import Feature, Model, Source, StreamKind, canonical_json, digest
 from gamewarden.core.files import hold_alone, make_directory, unwritable
 from gamewarden.core.time_ranges import TimeRange
-from gamewarden.errors import ConfigError, ModelError
+from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.features.activity import Activity
 from gamewarden.notices import now
 from gamewarden.pipeline.measuring import RunOptions, feature_of, limits_of
 from gamewarden.pipeline.models import days_of, load_models, together
 from gamewarden.readers import open as open_source
+from gamewarden.readers.places import Place, places
 from gamewarden.readers.together import KnownAs
 from gamewarden.requests import reading_of_source
 from gamewarden.store.lake import Lake
@@ -26,7 +27,7 @@ from gamewarden.store.source import LakeSource
 from gamewarden.store.verdict_days import VerdictDays
 from gamewarden.workspace.days import LakeDays, Window
 from gamewarden.workspace.judged import JudgedDays
-from gamewarden.workspace.parts import FilePart, Part, Parts, SourceStates
+from gamewarden.workspace.parts import FilePart, GoneError, Part, Parts, SourceStates, validities
 from gamewarden.workspace.rest import Rest
 from gamewarden.workspace.scored import Scored
 
@@ -204,14 +205,20 @@ class Workspace:
 
     def _parts_of(self, source: SourceSettings) -> Iterator[Part]:
         reading = self._reading_of(source)
-        known = self.states.load(source.name)
-        kept = {one.digest: one for one in sorted(known.files, key=lambda one: one.taken) if not one.error}
-        for file in kept.values():
-            if "events" not in file.kinds:
-                yield Part(source.name, file, reading, partial(self._open_as, source, file))
+        taken = sorted(self.states.load(source.name).files, key=lambda one: one.taken)
+        files = [one for one in taken if one.digest and not one.error]
+        for file, valid in zip(files, validities(files), strict=True):
+            yield Part(source.name, file, reading, partial(self._open_as, source, file), valid)
 
     def _open_as(self, source: SourceSettings, file: FilePart) -> Source:
-        """A file that was taken in, as what it was taken in."""
+        """A file that was taken in, as what it was taken in.
+
+        Raises:
+            GoneError: there is another one, or none, in its place.
+        """
+        looks = [(one.size, one.mtime) for one in _places_of(file.name)]
+        if looks != [(file.size, file.changed)]:
+            raise GoneError(f"{file.name}: is not the file any more that was taken in")
         kinds = cast("tuple[StreamKind, ...]", file.kinds)
         return KnownAs(self.open(source, file.name), kinds)
 
@@ -222,6 +229,13 @@ class Workspace:
         options = [source.map, source.time_zone, source.kind, source.reader, list(source.server_ports)]
         more = [source.include_empty, source.max_bad_share, source.keep_truncated, source.packet_version, source.strict]
         return digest(canonical_json([*options, *more, content]))
+
+
+def _places_of(name: str) -> list[Place]:
+    try:
+        return list(places(name))
+    except ReadError:
+        return []
 
 
 def _short(root: Path, start: Path) -> Path:

@@ -4,7 +4,7 @@ What a model says of a row depends on the row, on the model, and on what the sou
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -67,8 +67,13 @@ class Scored:
 
     def partitions(self, model: Model, window: Window = EVER) -> list[Partition]:
         """The SCORES that rest of a model and are still true."""
-        wanted = {one.name: self._came_from(model, one) for one in self.measured(model, window)}
-        return [one for one in self.table(model).all().values() if wanted.get(one.name) == one.came_from]
+        there = self.table(model).all()
+        measured = [one for one in self.measured(model, window) if one.name in there]
+        return [
+            replace(there[one.name], since=one.since, until=one.until)
+            for one in measured
+            if there[one.name].came_from == self._came_from(model, one)
+        ]
 
     def table(self, model: Model) -> Partitions:
         """Where a model's SCORES rest."""
