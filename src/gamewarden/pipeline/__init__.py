@@ -39,6 +39,7 @@ from gamewarden.pipeline.listing import Explanation, RankOptions, draw_story, ex
 from gamewarden.pipeline.measuring import (
     RunOptions,
     bounds_of,
+    compact,
     feature_class_of,
     feature_recipe,
     input_of,
@@ -98,6 +99,7 @@ __all__ = [
     "budget_of_models",
     "budget_of_scores",
     "character_names",
+    "compact",
     "compare",
     "compare_on",
     "costs_of_models",
