@@ -82,7 +82,7 @@ class MadeUp:
                 made = {
                     "actor": pa.DictionaryArray.from_arrays(pa.array(who[part]), self._actors),
                     "at": pa.array(at[part], pa.timestamp("us", "UTC")),
-                    "seq": pa.array(np.arange(len(at[part]), dtype=np.uint64) + np.uint64(day * len(at) + begin)),
+                    "seq": pa.array(np.arange(len(at[part]), dtype=np.int64) + day * len(at) + begin),
                     "kind": pa.DictionaryArray.from_arrays(pa.array(kind[part]), pa.array(KINDS)),
                     "level": pa.array((who[part] % 60 + 1).astype(np.int16)),
                     "other": pa.DictionaryArray.from_arrays(

@@ -48,7 +48,7 @@ SCHEMA = pa.schema(
         "at": pa.timestamp("us", "UTC"),
         "kind": pa.string(),
         "character": pa.string(),
-        "seq": pa.uint64(),
+        "seq": pa.int64(),
         "level": pa.int16(),
     }
 )
@@ -112,7 +112,7 @@ def _minute(  # noqa: PLR0917 - one row of a long loop
             pa.array(at, pa.timestamp("us", "UTC")),
             names["kind"].take(pa.array(kind)),
             names["character"].take(pa.array(2 * actor + second)),
-            pa.array(np.arange(written, written + len(actor), dtype=np.uint64)),
+            pa.array(np.arange(written, written + len(actor), dtype=np.int64)),
             pa.array((actor % 60 + 1).astype(np.int16)),
         ],
         schema=SCHEMA,

@@ -91,9 +91,9 @@ def online_intervals(events, since):
     for event in events:
         if event["kind"] in {"session.login", "session.logout"}:
             key = next((name, event[name]) for name in ("session", "character", "actor") if event[name] is not None)
-            sessions[key].append((event["at"], event["kind"] == "session.login"))
+            sessions[key].append(((event["at"], event["seq"] or 0), event["kind"] == "session.login"))
     intervals = []
-    for said in sessions.values():
+    for said in map(ties_by_value, sessions.values()):
         for place, (at, is_login) in enumerate(said):
             logout = next((later for later, login in said[place + 1 :] if not login), events[-1]["at"])
             if is_login:
@@ -101,6 +101,16 @@ def online_intervals(events, since):
             elif not any(login for _, login in said[:place]):
                 intervals.append((since, at))
     return intervals
+
+
+def ties_by_value(said):
+    """Of a login and a logout that nothing tells apart, the logout is first where the session is open; times alone."""
+    ordered = []
+    for moment in sorted({moment for moment, _ in said}):
+        logins = {login for one, login in said if one == moment}
+        is_open = bool(ordered) and ordered[-1][1]
+        ordered += [(moment[0], login) for login in sorted(logins, reverse=not is_open)]
+    return ordered
 
 
 def union_length(intervals):
@@ -114,5 +124,9 @@ def union_length(intervals):
 def main_level(events):
     played = Counter(event["character"] for event in events if event["character"] is not None)
     main = min(played, key=lambda character: (-played[character], character), default=None)
-    levels = [event["level"] for event in events if event["character"] == main and event["level"] is not None]
-    return levels[-1] if levels else None
+    levels = [
+        (event["at"], event["seq"] or 0, event["level"])
+        for event in events
+        if event["character"] == main and event["level"] is not None
+    ]
+    return max(levels)[-1] if levels else None

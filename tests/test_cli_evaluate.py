@@ -5,7 +5,7 @@ import json
 import pytest
 
 from commands import run
-from gamewarden.store.results import load_results
+from gamewarden.store.evaluations import load_results
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,8 @@ from gamewarden.contracts import canonical_json, sight_of
 from gamewarden.core.durations import DAY, HOUR, MINUTE, SECOND
 from gamewarden.errors import MeasureError, TableError
 from gamewarden.features import load
+from gamewarden.features.actions.recipe import Actions
+from gamewarden.features.disorder import LateRows
 from gamewarden.features.folding import feed, folded
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.features.self_similarity.stream import SimilarityFold
@@ -433,7 +435,7 @@ def logs(draw) -> list[dict]:
                 lambda place: place // 2,
                 lambda place: place * 7 % 11,
                 lambda place: None if place % 3 else place % 5,
-                lambda place: (place * 7 % 11) << 60,
+                lambda place: (place * 7 % 11 - 5) << 60,
             )
         )
     )
@@ -697,3 +699,38 @@ def test_the_windows_of_several_actors_come_from_one_reading_and_are_those_of_ea
     assert list(together) == ["b", "a"]
     for actor, shown in together.items():
         assert shown.equals(recipe.windows(events, actor))
+
+
+@pytest.mark.parametrize("recipe", [SelfSimilarity(min_windows=1), Actions(min_actions=1)], ids=lambda one: one.name)
+def test_rows_out_of_order_pass_twice_at_most_however_little_memory_there_is_for_them(recipe):
+    ordered = to_frame(busy_log(3, actors=5, rows=3000, kinds=5)).sort("at")
+    shuffled = pl.concat([ordered.tail(1500), ordered.head(1500)])
+    passes = []
+
+    class Counted(FrameEvents):
+        def batches(self, columns):
+            passes.append(columns)
+            yield from super().batches(columns)
+
+    stream = Counted(shuffled, batch=200)
+    fold = recipe.fold(sight_of("events", stream))
+    fold._late = LateRows(fold._late._rows._dtype, 10)
+    feed(fold, stream)
+
+    assert len(passes) == 2
+    assert fold.frame().equals(recipe.measure(FrameEvents(ordered)))
+
+
+def test_rows_that_are_cut_into_other_batches_when_they_come_again_are_each_taken_once():
+    ordered = to_frame(busy_log(4, actors=5, rows=900, kinds=5)).sort("at")
+    shuffled = pl.concat([ordered.tail(450), ordered.head(450)])
+    recipe = SelfSimilarity(min_windows=1)
+    fold = recipe.fold(sight_of("events", FrameEvents(shuffled)))
+
+    for size in (70, 41):
+        for batch in FrameEvents(shuffled, batch=size).batches(fold.columns):
+            fold.push(batch)
+        again = fold.again()
+
+    assert not again
+    assert fold.frame().equals(recipe.measure(FrameEvents(ordered)))

@@ -138,6 +138,7 @@ def cases(place):
         "reproduce thawonmas": [refused],
         "reproduce maintenance": [refused],
         "reproduce cornelissen": [refused],
+        "reproduce together": [refused],
         "score": [(lake, "--models", models), (place / "accounts.csv", "--models", tables)],
         "verify": [(place / "verdicts", "--models", models, "--source", lake), (nowhere,)],
         "warm": [(NASTY,)],

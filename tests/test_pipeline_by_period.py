@@ -178,7 +178,7 @@ def test_no_step_holds_more_than_its_period(games, monkeypatch):
 def test_a_lake_with_an_event_of_the_year_9979_is_judged_without_walking_there(games, tmp_path):
     game = games("days without events")
     events = pl.read_parquet(game / "events.parquet")
-    far = events.head(1).with_columns(pl.col("at") + timedelta(days=2_900_000), seq=pl.lit(10**9, pl.UInt64))
+    far = events.head(1).with_columns(pl.col("at") + timedelta(days=2_900_000), seq=pl.lit(10**9, pl.Int64))
     write_table(pl.concat([events, far]), tmp_path / "log.parquet")
     pipeline.read(readers.open(tmp_path / "log.parquet"), tmp_path / "lake")
     found = pipeline.judge_lean(readers.open(tmp_path / "lake"), game / "models")
@@ -233,7 +233,7 @@ def test_judging_twice_the_days_holds_little_more(games, tmp_path):
     peaks = []
     for times in (1, 3):
         shifted = [events.with_columns(pl.col("at") + timedelta(days=5 * copy)) for copy in range(times)]
-        numbered = pl.concat(shifted).drop("seq").with_row_index("seq").with_columns(pl.col("seq").cast(pl.UInt64))
+        numbered = pl.concat(shifted).drop("seq").with_row_index("seq").with_columns(pl.col("seq").cast(pl.Int64))
         place = tmp_path / f"{times}"
         place.mkdir()
         write_table(numbered, place / "log.parquet")

@@ -38,7 +38,7 @@ def day_of(events, day):
 
 def one_event(at):
     return pl.DataFrame({"actor": ["bot000"], "at": [at], "kind": ["chat"], "seq": [0]}).cast(
-        {"at": pl.Datetime("us", "UTC"), "seq": pl.UInt64}
+        {"at": pl.Datetime("us", "UTC"), "seq": pl.Int64}
     )
 
 

@@ -212,7 +212,7 @@ def test_one_long_line_is_never_whole_in_memory_though_truncated_files_are_kept(
 
 def test_numbers_in_disorder_are_remembered_without_moving_all_of_them_for_each_batch():
     def numbers(size):
-        return np.random.default_rng(1).permutation(size * 100).astype(np.uint64) * np.uint64(2)
+        return np.random.default_rng(1).permutation(size * 100).astype(np.int64) * 2
 
     def remember(all_numbers):
         seen = SeenRows()
@@ -224,7 +224,7 @@ def test_numbers_in_disorder_are_remembered_without_moving_all_of_them_for_each_
 
 def test_numbers_in_disorder_are_known_again():
     seen, known = SeenRows(), set()
-    for batch in np.random.default_rng(2).integers(0, 5_000, (50, 200), dtype=np.uint64):
+    for batch in np.random.default_rng(2).integers(0, 5_000, (50, 200), dtype=np.int64):
         first = [number not in known and number not in batch[:place] for place, number in enumerate(batch)]
         fresh = seen.first_time(batch)
 

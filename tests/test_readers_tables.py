@@ -110,7 +110,7 @@ def test_batches_have_exactly_the_columns_asked_for_in_that_order(tmp_path, form
 
     assert batch.schema.names == ["level", "seq", "zone", "actor"]
     assert batch.to_pylist() == [{"level": 3, "seq": None, "zone": None, "actor": "a"}]
-    assert batch.schema.field("seq").type == pa.uint64()
+    assert batch.schema.field("seq").type == pa.int64()
     assert batch.schema.field("level").type == pa.int16()
     assert file.columns == {"actor", "at", "kind", "level"}
     assert file.rows == (1 if form == "parquet" else None)
@@ -328,7 +328,7 @@ def test_numbers_seen_before_are_known_whatever_their_order(batches):
     seen, known = SeenRows(), set()
 
     for batch in batches:
-        fresh = seen.first_time(np.array(batch, dtype=np.uint64))
+        fresh = seen.first_time(np.array(batch, dtype=np.int64))
         expected = [number not in known and number not in batch[:place] for place, number in enumerate(batch)]
         known |= set(batch)
 
@@ -339,10 +339,10 @@ def test_a_log_in_order_is_remembered_as_one_range():
     seen = SeenRows()
 
     for start in range(0, 10_000, 100):
-        assert seen.first_time(np.arange(start, start + 100, dtype=np.uint64)) is None
+        assert seen.first_time(np.arange(start, start + 100, dtype=np.int64)) is None
 
     assert seen.ranges == 1
-    assert seen.first_time(np.array([2**64 - 1, 9_999], dtype=np.uint64)).tolist() == [True, False]
+    assert seen.first_time(np.array([2**63 - 1, 9_999], dtype=np.int64)).tolist() == [True, False]
 
 
 def test_an_unknown_column_is_refused(tmp_path):
@@ -601,3 +601,27 @@ def test_any_bytes_give_events_or_one_line_of_ours(tmp_path, form, packing, data
         assert "\n" not in str(error)  # noqa: PT017 - an error is one of two right answers here
     else:
         assert found.height == file.report.kept
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_seq_is_a_signed_number_of_64_bits_and_one_beyond_is_counted(tmp_path, form):
+    seqs = [-5, 2**63 - 1, 2**63, 2**64 - 1]
+    raw = pl.DataFrame({"actor": ["a"] * 4, "at": [START] * 4, "kind": ["k"] * 4}).with_columns(
+        pl.Series("seq", [None, *seqs[1:]], pl.UInt64) if form == "parquet" else pl.Series("seq", map(str, seqs))
+    )
+    file = EventFile(write(tmp_path / "log", encode(raw, form)), max_bad_share=1)
+
+    assert [row["seq"] for row in read(file, ["seq"])] == [None if form == "parquet" else -5, 2**63 - 1, None, None]
+    assert [note for note in file.notes if "seq is out of range" in note]
+
+
+def test_a_parquet_file_with_unsigned_seqs_that_fit_is_read_without_looking_at_each_text(tmp_path, monkeypatch):
+    frame = pl.DataFrame({"actor": ["a", "b"], "at": [START, START], "kind": ["k", "l"], "seq": [1, 2]})
+    path = tmp_path / "log.parquet"
+    frame.cast({"seq": pl.UInt64, "at": EVENTS.columns["at"]}).write_parquet(path)
+    monkeypatch.setattr("gamewarden.readers.logs.tables.EventFile._foreign_frame", None)
+
+    (batch,) = EventFile(path).batches(["actor", "seq"])
+
+    assert batch.schema.field("seq").type == pa.int64()
+    assert batch.column("seq").to_pylist() == [1, 2]

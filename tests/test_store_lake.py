@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -350,7 +351,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from gamewarden.readers.logs.tables import EventFile
-from gamewarden.store import lake as lakes, manifest
+from gamewarden.store import lake as lakes, lake_writing, manifest
 
 where, directory, log = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 die = lambda *_a, **_k: os.kill(os.getpid(), signal.SIGKILL)
@@ -361,13 +362,13 @@ if where == "last batch":
     rows = source.batches
     source.batches = lambda columns: (yield from rows(columns)) or die()
 if where == "before publishing":
-    lakes._Writers.publish = die
+    lake_writing.Writers.publish = die
 if where == "between two renames":
     done = []
-    lakes.sync = lambda path: done.append(path) or len(done) == 2 and die()
+    lake_writing.sync = lambda path: done.append(path) or len(done) == 2 and die()
 if where == "before the manifest":
     manifest.save = die
-lakes.ROW_GROUP = 1
+lake_writing.ROW_GROUP = 1
 lakes.Lake(directory).add(source)
 """
 
@@ -430,8 +431,8 @@ def test_a_full_disk_leaves_the_lake_as_before_and_says_so_on_one_line(lake, log
 
 
 def test_parts_stay_few_and_whole_when_days_come_in_any_order(lake, tmp_path, monkeypatch):
-    monkeypatch.setattr("gamewarden.store.lake.OPEN_FILES", 3)
-    monkeypatch.setattr("gamewarden.store.lake.HELD_ROWS", 50)
+    monkeypatch.setattr("gamewarden.store.lake_writing.OPEN_FILES", 3)
+    monkeypatch.setattr("gamewarden.store.lake_writing.HELD_ROWS", 50)
     monkeypatch.setattr("gamewarden.readers.logs.delimited.LONGEST_ROW", 512)
     log = tmp_path / "log.csv"
     log.write_text("actor,at,kind\n" + "".join(f"a{i},{(i * 7 % 10) * 86400 + i},k\n" for i in range(1000)))
@@ -462,3 +463,71 @@ def test_a_lake_gives_back_exactly_what_went_in(tmp_path, events):
     assert there.rows() == [
         row for batch in EventFile(log).numbered().batches(list(EVENTS.columns)) for row in pl.from_arrow(batch).rows()
     ]
+
+
+def unsigned(lake, beyond=0):
+    """Parts as they were written when seq had no sign."""
+    for path in lake.directory.rglob("*.parquet"):
+        part = pq.read_table(path)
+        seqs = pa.array([seq + beyond for seq in part["seq"].to_pylist()], pa.uint64())
+        pq.write_table(part.set_column(part.schema.names.index("seq"), "seq", seqs), path)
+
+
+def test_a_lake_whose_parts_have_unsigned_seqs_is_read_and_knows_its_rows_again(lake, tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("actor,at,kind,seq\na,10,k,7\nb,20,k,8\n")
+    read_into(lake, log)
+    before = rows(lake.events())
+    unsigned(lake)
+    log.write_text("actor,at,kind,seq\nb,20,k,8\nc,30,k,9\n")
+
+    assert rows(lake.events()) == before
+    assert next(lake.events().batches(["seq"])).schema.field("seq").type == pa.int64()
+    assert (read_into(lake, log).new, len(rows(lake.events()))) == (1, 3)
+
+
+def test_an_unsigned_seq_of_an_old_part_that_does_not_fit_is_refused(lake, log):
+    read_into(lake, log)
+    unsigned(lake, beyond=2**63)
+
+    with pytest.raises(ReadError, match=r"holds a seq beyond 9223372036854775807; read its source into a new lake"):
+        rows(lake.events())
+
+
+def two_logs(lake, tmp_path, rows, *, ordered=True):
+    """Rows dealt to two logs, as a game has one of fights and one of trades."""
+    for name, part in (("fights", rows[::2]), ("trades", rows[1::2])):
+        log = tmp_path / f"{name}.csv"
+        told = sorted(part, key=lambda row: row[1]) if ordered else part
+        log.write_text("actor,at,kind\n" + "".join(f"{actor},{at},{kind}\n" for actor, at, kind in told))
+        read_into(lake, log)
+
+
+@pytest.mark.parametrize("batch", [1 << 18, 1])
+def test_two_logs_of_one_day_come_in_the_order_of_time(lake, tmp_path, monkeypatch, batch):
+    monkeypatch.setattr("gamewarden.store.lake_events.BATCH", batch)
+    monkeypatch.setattr("gamewarden.store.lake_events.LEAST_BATCH", batch)
+    dealt = [(f"a{number % 5}", number * 7919 % 172_800, f"k{number % 3}") for number in range(500)]
+    two_logs(lake, tmp_path, dealt)
+
+    found = [(row["actor"], row["at"].timestamp(), row["kind"]) for row in rows(lake.events(), ["actor", "at", "kind"])]
+
+    assert [row[1] for row in found] == sorted(row[1] for row in dealt)
+    assert sorted(found) == sorted(dealt)
+    some = lake.events(datetime(1970, 1, 1, 12, tzinfo=UTC), datetime(1970, 1, 2, 6, tzinfo=UTC), ["a1", "a2"])
+    wanted = [row for row in dealt if row[0] in {"a1", "a2"} and 43_200 <= row[1] < 108_000]
+    assert sorted(row["at"].timestamp() for row in rows(some, ["at"])) == sorted(row[1] for row in wanted)
+
+
+def test_logs_in_no_order_and_more_parts_than_are_read_together_lose_nothing(lake, tmp_path, monkeypatch):
+    monkeypatch.setattr("gamewarden.store.lake_events.TOGETHER", 2)
+    monkeypatch.setattr("gamewarden.store.lake_events.LEAST_BATCH", 3)
+    monkeypatch.setattr("gamewarden.store.lake_events.BATCH", 3)
+    dealt = [(f"a{number % 5}", number * 7919 % 100_000, "k") for number in range(90)]
+    for place in range(3):
+        (tmp_path / str(place)).mkdir()
+        two_logs(lake, tmp_path / str(place), dealt[place * 30 : place * 30 + 30], ordered=False)
+
+    found = [(row["actor"], row["at"].timestamp(), row["kind"]) for row in rows(lake.events(), ["actor", "at", "kind"])]
+
+    assert sorted(found) == sorted(dealt)

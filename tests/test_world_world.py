@@ -64,7 +64,7 @@ def test_the_events_pass_the_door(events: pl.DataFrame):
 
 
 def test_seq_counts_the_rows_of_the_whole_world(events: pl.DataFrame):
-    assert events["seq"].equals(pl.Series("seq", np.arange(events.height), dtype=pl.UInt64))
+    assert events["seq"].equals(pl.Series("seq", np.arange(events.height), dtype=pl.Int64))
 
 
 def test_events_stay_within_the_days_and_in_order_within_an_account(events: pl.DataFrame, small: World):

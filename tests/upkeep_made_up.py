@@ -60,7 +60,7 @@ class Log:
             pl.concat(parts)
             .sort("at", maintain_order=True)
             .with_row_index("seq")
-            .with_columns(pl.col("seq").cast(pl.UInt64))
+            .with_columns(pl.col("seq").cast(pl.Int64))
         )
 
     def _actor(self, dice: np.random.Generator, who: int, day: int) -> pl.DataFrame:

@@ -1,7 +1,8 @@
 """warden.toml as frozen dataclasses: every number of policy, a sentence each."""
 
+import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -190,6 +191,59 @@ class Notify:
 
 
 @dataclass(frozen=True)
+class Workspace:
+    """Where a workspace keeps its things; places are relative to the directory of warden.toml."""
+
+    lake: str = _setting("lake", "The directory with the events.")
+    results: str = _setting("results", "The directory with what was found: features, scores, verdicts and evidence.")
+    models: str = _setting("models", "The directory with the models.")
+    labels: str = _setting("", "The file that says who is a bot and who is human; empty where there is none.")
+    profiles: str = _setting("", "The file with what is known of accounts beside their events; empty for none.")
+
+
+@dataclass(frozen=True)
+class Retention:
+    """How long results and events are kept; what a kept verdict rests on stays as long as that verdict."""
+
+    events: str = _setting("", "How long events are kept, such as 90d; empty keeps them for ever.")
+    features: str = _setting("", "How long features are kept, such as 90d; empty keeps them for ever.")
+    scores: str = _setting("", "How long scores are kept, such as 90d; empty keeps them for ever.")
+    verdicts: str = _setting("", "How long verdicts and their evidence are kept, such as 5w; empty: for ever.")
+
+
+@dataclass(frozen=True)
+class SourceSettings:
+    """What a workspace reads: files that grow, rotate and arrive, one `[[source]]` for each kind of them."""
+
+    name: str = _setting("", "What the source is called: letters, digits, . _ and -; each has a name of its own.")
+    locator: tuple[str, ...] = _setting(
+        (),
+        "A file, a glob such as logs/*.csv.gz, a directory, s3://, gs:// or az:// with a bucket, - for standard "
+        "input, or a list of these; relative to the directory of warden.toml.",
+    )
+    map: str = _setting("", "The mapping file or preset that says what its columns are called; empty takes our names.")
+    time_zone: str = _setting("", "The time zone (IANA name) of local times in it; empty takes [read] time_zone.")
+    kind: str = _setting("", "What it is read as: events, packets, messages or table; empty: as its reader finds.")
+    reader: str = _setting("", "The reader that opens it, such as ragnarok or log; empty: the first that knows it.")
+    server_ports: tuple[int, ...] = _setting((), "The server's ports in captures.")
+    accounts: str = _setting("", "The table that says who used which address when; empty for none.")
+    include_empty: bool = _setting(default=False, says="Whether packets without payload count.")
+    max_bad_share: float | None = _setting(
+        None, "The share of bad rows above which a file is refused; left out, that of [read]."
+    )
+    keep_truncated: bool = _setting(
+        default=False, says="Whether what is whole of a packed file that ends early is taken."
+    )
+    packet_db: tuple[str, ...] = _setting((), "Tables of the messages of Ragnarok clients, the last uppermost.")
+    packet_version: int | None = _setting(None, "Up to which version of them; left out, all.")
+    strict: bool = _setting(default=False, says="Whether the first message that cannot be read ends its stream.")
+    settled: str = _setting(
+        "0s",
+        "A capture, packetstream or table is taken in once it has not changed for so long; logs are read as they grow.",
+    )
+
+
+@dataclass(frozen=True)
 class Config:
     """All settings, by section."""
 
@@ -207,7 +261,15 @@ class Config:
     maintain: Maintain = field(default_factory=Maintain)
     watch: Watch = field(default_factory=Watch)
     notify: Notify = field(default_factory=Notify)
+    workspace: Workspace = field(default_factory=Workspace)
+    retention: Retention = field(default_factory=Retention)
+    sources: tuple[SourceSettings, ...] = ()
     given: frozenset[str] = field(default=frozenset(), compare=False)  # what somebody wrote down, as "[section] name"
+
+    @property
+    def is_workspace(self) -> bool:
+        """Whether the file that it was read from speaks of a workspace."""
+        return bool(self.sources) or any(name.startswith("[workspace]") for name in self.given)
 
 
 SECTIONS: Mapping[str, type] = {
@@ -225,7 +287,11 @@ SECTIONS: Mapping[str, type] = {
     "maintain": Maintain,
     "watch": Watch,
     "notify": Notify,
+    "workspace": Workspace,
+    "retention": Retention,
 }
+SOURCE = "source"  # what each of the sources is headed by: [[source]]
+_SHARE, _COUNT = (0.0, 1.0), (0, 1_000_000_000)
 _LARGEST = 1 << 20  # bytes: all settings with their sentences are some thousand
 _LAST_OF_FOUR = 0xFFFF  # hexadecimal digits
 _LONGEST_NAME = 100  # letters; a longer one is a slip of nobody's finger
@@ -260,14 +326,15 @@ def load_config(path: Path | None) -> Config:
 def config_from(values: Mapping[str, Any], source: str) -> Config:
     """Settings from parsed TOML; `source` names it in errors."""
     for name in values:
-        _refuse_unknown(name, SECTIONS, f"{source}: section")
+        _refuse_unknown(name, {**SECTIONS, SOURCE: SourceSettings}, f"{source}: section")
     given = frozenset(_names(values))
     for old in sorted(given & _MOVED.keys()):
         raise ConfigError(f"{source} {old} is now {_MOVED[old]}, which every probability supposes too; write it there")
     sections: dict[str, Any] = {
-        name: _section(SECTIONS[name], part, f"{source} [{name}]") for name, part in values.items()
+        name: _section(SECTIONS[name], part, f"{source} [{name}]") for name, part in values.items() if name != SOURCE
     }
-    config = Config(**sections, given=given)
+    sources = _sources(values.get(SOURCE, []), f"{source} [[{SOURCE}]]")
+    config = Config(**sections, sources=sources, given=given)
     _refuse_impossible(config, source)
     return config
 
@@ -287,19 +354,29 @@ def settings() -> Iterator[tuple[str, Field[Any]]]:
 
 def config_text(config: Config) -> str:
     """The settings as a warden.toml with the sentence of each."""
-    lines: list[str] = []
-    for name in SECTIONS:
-        section = getattr(config, name)
-        lines += ["", f"[{name}]"] if lines else [f"[{name}]"]
-        for setting in fields(section):
-            value = getattr(section, setting.name)
-            lines += [f"# {setting.metadata['says']}", f"{setting.name} = {written(value)}"]
-    return "\n".join(lines) + "\n"
+    parts = [(f"[{name}]", getattr(config, name)) for name in SECTIONS]
+    parts += [(f"[[{SOURCE}]]", source) for source in config.sources]
+    return "\n".join(f"{head}\n{_lines(part)}" for head, part in parts)
+
+
+def _lines(section: Any) -> str:  # noqa: ANN401  any of the dataclasses above
+    """The settings of a section, those without a value left out."""
+    values = {one: getattr(section, one.name) for one in fields(section)}
+    told = (
+        f"# {one.metadata['says']}\n{one.name} = {written(value)}\n"
+        for one, value in values.items()
+        if value is not None
+    )
+    return "".join(told)
 
 
 def written(value: Any) -> str:  # noqa: ANN401  a setting has the type of its default
-    """A value as TOML writes it."""
-    return _quoted(value) if isinstance(value, str) else str(value)
+    """A value as TOML writes it; one that is not set as nothing."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else _quoted(value) if isinstance(value, str) else str(value)
 
 
 def _quoted(text: str) -> str:
@@ -328,6 +405,115 @@ def _section(section: type, values: object, where: str) -> object:
     return section(**values)
 
 
+_FILE_NAME_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_KINDS = ("events", "packets", "messages", "table")
+_LAST_PORT = 65535
+
+
+def _sources(values: object, where: str) -> tuple[SourceSettings, ...]:
+    if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
+        raise ConfigError(
+            f"{where}: is {short(values)}, not a list of sources; write [[source]] and one setting a line"
+        )
+    sources = tuple(_source(one, f"{where} {_source_name(one, place)}") for place, one in enumerate(values, 1))
+    seen: dict[str, int] = {}
+    for place, source in enumerate(sources, 1):
+        first = seen.setdefault(source.name.lower(), place)  # two files may not differ only so everywhere
+        if first != place:
+            raise ConfigError(
+                f"{where} {source.name!r}: is named as number {first} is; give each source a name of its own"
+            )
+    return sources
+
+
+def _source_name(values: Mapping[str, Any], place: int) -> str:
+    """What an error calls a source: by its name where that is one."""
+    name = values.get("name")
+    return repr(name) if isinstance(name, str) and _FILE_NAME_SAFE.fullmatch(name) else f"number {place}"
+
+
+def _source(values: Mapping[str, Any], where: str) -> SourceSettings:
+    known = {one.name: one for one in fields(SourceSettings)}
+    for name, value in values.items():
+        _refuse_unknown(name, known, f"{where}:")
+        words, fits = _TAKEN[known[name].type]
+        if not fits(value) and not (name == "locator" and isinstance(value, str)):
+            raise ConfigError(f"{where}: {name} = {short(value)}; it takes {'a text or ' * (name == 'locator')}{words}")
+    for name in ("name", "locator"):
+        if name not in values:
+            raise ConfigError(f"{where}: has no {name}; add {name} = …")
+    for name, refuse in _SOURCE_LIMITS.items():
+        if name in values and (reason := refuse(values[name])):
+            raise ConfigError(f"{where}: {name} = {short(values[name])}; {reason}")
+    _refuse_no_source_times(values, where)
+    return SourceSettings(**{name: _frozen(name, value) for name, value in values.items()})
+
+
+def _frozen(name: str, value: Any) -> Any:  # noqa: ANN401  a setting has the type of its default
+    if name == "locator" and isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _refuse_no_source_times(values: Mapping[str, Any], where: str) -> None:
+    settled, zone = values.get("settled", "0s"), values.get("time_zone", "")
+    if settled != "0s":
+        _refuse_no_span(f"{where}: settled", settled)
+    try:
+        parse_zone(zone or "UTC")
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+# What a key of a source takes, by its type: in words, and whether a value is such.
+_TAKEN: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
+    str: ("text", lambda value: isinstance(value, str)),
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    float | None: ("a number", _number),
+    int | None: ("a whole number", _whole),
+    tuple[str, ...]: (
+        "a list of texts",
+        lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    ),
+    tuple[int, ...]: (
+        "a list of whole numbers",
+        lambda value: isinstance(value, list) and all(map(_whole, value)),
+    ),
+}
+
+
+def _no_places(value: str | Sequence[str]) -> str:
+    places = [value] if isinstance(value, str) else value
+    if any("\0" in place for place in places):
+        return "no place holds a zero byte"
+    return "" if places and all(places) else "a place is no empty text" if places else "name at least one place"
+
+
+# Why a key of a source cannot have a value; nothing where it can.
+_SOURCE_LIMITS: Mapping[str, Callable[[Any], str]] = {
+    "name": lambda name: (
+        ""
+        if _FILE_NAME_SAFE.fullmatch(name)
+        else "it is 1 to 64 letters, digits, . _ or -, the first a letter or digit"
+    ),
+    "locator": _no_places,
+    "kind": lambda kind: "" if kind in ("", *_KINDS) else f"it is {', '.join(_KINDS)} or empty",
+    "server_ports": lambda ports: (
+        "" if all(1 <= port <= _LAST_PORT for port in ports) else f"a port lies from 1 to {_LAST_PORT}"
+    ),
+    "max_bad_share": lambda share: "" if 0 <= share <= 1 else "it is a share between 0 and 1",
+    "packet_version": lambda version: "" if 0 <= version <= _COUNT[1] else f"it must lie from 0 to {_COUNT[1]:,}",
+}
+
+
 def _refuse_unknown(name: str, known: Mapping[str, object], where: str) -> None:
     if name in known:
         return
@@ -336,7 +522,6 @@ def _refuse_unknown(name: str, known: Mapping[str, object], where: str) -> None:
     raise ConfigError(f"{where} {short(name)} is unknown; {hint}")
 
 
-_SHARE, _COUNT = (0.0, 1.0), (0, 1_000_000_000)
 # From where to where a number may lie; one that is not named here is at least a finite one from 0 on.
 _LIMITS: Mapping[str, tuple[float, float]] = {
     "[measure] min_windows": (1, _COUNT[1]),
@@ -375,6 +560,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "[notify] names": ("never", "allowed"),
 }
 _SPANS = ("[measure] unit", "[measure] every", "[rank] rolling", "[maintain] period", "[watch] keep", "[notify] gap")
+_SPANS_OR_EMPTY = ("[retention] events", "[retention] features", "[retention] scores", "[retention] verdicts")
+_DIRECTORIES = ("[workspace] lake", "[workspace] results", "[workspace] models")
 
 
 def moment_of(text: str) -> datetime:
@@ -403,8 +590,10 @@ def _refuse_impossible_times(read: Read, source: str) -> None:
 def _refuse_impossible(config: Config, source: str) -> None:
     for section, setting in settings():
         name, value = f"[{section}] {setting.name}", getattr(getattr(config, section), setting.name)
-        if name in _SPANS:
+        if name in _SPANS or (value and name in _SPANS_OR_EMPTY):
             _refuse_no_span(f"{source} {name}", value)
+        elif name in _DIRECTORIES and not value:
+            raise ConfigError(f"{source} {name} = ''; it is a directory such as {setting.default!r}")
         elif name in _CHOICES and value not in _CHOICES[name]:
             raise ConfigError(f"{source} {name} = {short(value)}; it is {' or '.join(_CHOICES[name])}")
         elif isinstance(value, int | float):
@@ -422,10 +611,19 @@ def allowed(section: str, setting: Field[Any]) -> str:
         return " or ".join(_CHOICES[name])
     if name in _SPANS:
         return "a length of time"
+    if name in _SPANS_OR_EMPTY:
+        return "a length of time or empty"
     if isinstance(setting.default, str):
         return "text"
     least, most = _LIMITS.get(name, _usual(setting.default))
     return "a share from 0 to 1" if (least, most) == _SHARE else f"{least:,g} to {most:,.15g}"
+
+
+def allowed_of_source(setting: Field[Any]) -> str:
+    """What a key of a source may be, in words: for the documents."""
+    by_name = {"locator": "a text or a list of texts", "kind": f"{', '.join(_KINDS)} or empty"}
+    by_name |= {"settled": "a length of time", "max_bad_share": "a share from 0 to 1"}
+    return by_name.get(setting.name, _TAKEN[setting.type][0])
 
 
 def _usual(default: Any) -> tuple[float, float]:  # noqa: ANN401  a dataclass default has the field's own type

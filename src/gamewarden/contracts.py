@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol, Self, cast
 
 import numpy as np
@@ -43,7 +44,7 @@ class EventStream(Protocol):
     """Events of any number: read as often as needed, a batch at a time, only the columns asked for.
 
     No event comes twice: whoever offers the stream has dropped rows whose source and seq were there already.
-    Batches have exactly the columns asked for, in that order. `at` is timestamp[us, UTC], `seq` uint64, `level`
+    Batches have exactly the columns asked for, in that order. `at` is timestamp[us, UTC], `seq` int64, `level`
     int16; text columns are string, large_string or dictionary<int32, string>. A column the source lacks is all null.
 
     What it shows and covers is said of the whole source, whatever part of it is read. A kind that a source can show was
@@ -396,7 +397,7 @@ class Vocabulary:
     online: bool = False  # whether log-ins decide what is measured
     number: str = ""  # what people call the number that is another one over other kinds, if there is one
 
-    @property
+    @cached_property
     def common(self) -> dict[str, float]:
         """How common each kind was in training; all alike where nobody counted."""
         kinds = self.kinds or ()

@@ -1,7 +1,7 @@
 """What somebody asks for by name and options, as recipes and runs: the command line and a notebook ask alike."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from types import NoneType, UnionType
@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 import polars as pl
 
 from gamewarden import detectors, features
-from gamewarden.config import Config
+from gamewarden.config import Config, SourceSettings
 from gamewarden.contracts import Detector, EventStream, Feature, Model, Progress, Source, no_progress
 from gamewarden.core.durations import parse_span, parse_zone
 from gamewarden.core.extras import need
@@ -23,8 +23,10 @@ from gamewarden.pipeline.evaluating import Protocol, detectors_to_try
 from gamewarden.pipeline.fitting import TableFitOptions, detector_recipe, trace_recipe
 from gamewarden.pipeline.measuring import RunOptions, feature_class_of, feature_recipe, limits_of, measure_told
 from gamewarden.pipeline.models import load_models, recipe_like
+from gamewarden.readers.logs.mapping import presets
 from gamewarden.readers.logs.plausible import Plausible
-from gamewarden.readers.options import LogOptions, SourceOptions
+from gamewarden.readers.options import CaptureOptions, LogOptions, MessageOptions, SourceOptions
+from gamewarden.readers.places import file_at
 from gamewarden.store import models as stored_models
 from gamewarden.tables import EVENTS, Table, check
 
@@ -47,6 +49,21 @@ def reading_of(
     share = config.read.max_bad_share if max_bad_share is None else max_bad_share
     zone = time_zone or config.read.time_zone or None
     return SourceOptions(LogOptions(mapping, zone, share, plausible=Plausible.of(config.read, now())))
+
+
+def reading_of_source(source: SourceSettings, config: Config, base: Path) -> SourceOptions:
+    """How a source of warden.toml is read; `base` is the directory that its places are relative to."""
+    options = reading_of(config, _mapping_at(source.map, base), source.time_zone or None, source.max_bad_share)
+    accounts = file_at(source.accounts, base) if source.accounts else None
+    return SourceOptions(
+        replace(options.logs, keep_truncated=source.keep_truncated),
+        CaptureOptions(source.server_ports, accounts, source.include_empty),
+        MessageOptions(tuple(file_at(table, base) for table in source.packet_db), source.packet_version, source.strict),
+    )
+
+
+def _mapping_at(name: str, base: Path) -> str | None:
+    return None if not name else name if name in presets() else str(base / name)
 
 
 def run_of(config: Config, reading: SourceOptions) -> RunOptions:

@@ -43,7 +43,7 @@ EVENTS = Schema(
         "actor": pl.String,
         "character": pl.String,
         "at": TIME,
-        "seq": pl.UInt64,
+        "seq": pl.Int64,
         "kind": pl.String,
         "zone": pl.String,
         "x": pl.Float32,
@@ -107,7 +107,7 @@ PACKETS = Schema(
         "flow": pl.String,
         "actor": pl.String,
         "at": TIME,
-        "seq": pl.UInt64,
+        "seq": pl.Int64,
         "up": pl.Boolean,  # client to server
         "size": pl.Int32,  # payload bytes
     },
@@ -414,8 +414,11 @@ class FrameMessages:
 PARQUET_FAULTS = (OSError, ValueError, KeyError, IndexError, pa.ArrowException)
 
 
+BATCH = 1 << 18  # rows
+
+
 def parquet_batches(
-    file: pq.ParquetFile, columns: Sequence[str], groups: Sequence[int] | None = None, batch: int = 1 << 18
+    file: pq.ParquetFile, columns: Sequence[str], groups: Sequence[int] | None = None, batch: int = BATCH
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a Parquet file in their order, `columns` only, no batch across two row groups.
 
@@ -438,6 +441,18 @@ def _refuse_wild_codes(batch: pa.RecordBatch, group: int) -> None:
             codes = pc.min_max(column.indices).as_py()
             if codes["max"] is not None and not 0 <= codes["min"] <= codes["max"] < len(column.dictionary):
                 raise ReadError(f"row group {group} is damaged (a code in it names no text)")
+
+
+def signed_seq(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with seq as a signed number, which was unsigned once.
+
+    Raises:
+        ArrowInvalid: a number is beyond 2^63 - 1.
+    """
+    place = batch.schema.get_field_index("seq")
+    if place < 0 or batch.schema.field(place).type != pa.uint64():
+        return batch
+    return batch.set_column(place, "seq", batch.column(place).cast(pa.int64()))
 
 
 def kinds_in(column: pa.Array) -> dict[str, int]:

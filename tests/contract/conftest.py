@@ -41,5 +41,5 @@ def play() -> pl.DataFrame:
     return log.with_columns(
         pl.from_epoch("second", time_unit="s").cast(pl.Datetime("us", "UTC")).alias("at"),
         pl.col("level").cast(pl.Int16),
-        seq=pl.int_range(pl.len(), dtype=pl.UInt64),
+        seq=pl.int_range(pl.len(), dtype=pl.Int64),
     ).drop("second")

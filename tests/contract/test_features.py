@@ -9,6 +9,7 @@ import json
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -258,6 +259,32 @@ def test_the_order_of_the_rows_does_not_matter(recipe, measured, rows):
         shuffled = rows.sort(pl.col("actor").hash(seed=3), maintain_order=True)
 
     assert_frame_equal(recipe.measure(stream(recipe, shuffled)), measured, check_exact=True)
+
+
+@pytest.fixture(scope="module")
+def tied(unlearned, play):
+    """Play of which many rows share their time and their place in the source: several logs put together."""
+    draw = np.random.default_rng(8)
+    said = pl.Series(draw.choice(["session.login", "session.logout"], play.height))
+    rows = play.with_columns(
+        pl.col("at").dt.truncate("10m"),
+        pl.when(pl.Series(draw.random(play.height) < 0.1)).then(said).otherwise("kind").alias("kind"),
+        pl.when(pl.col("seq") % 3 > 0).then(pl.col("seq") % 3 - 1).alias("seq"),
+    )
+    return made_up(unlearned, rows.sort("at", "seq"))
+
+
+def test_rows_that_share_time_and_seq_are_told_apart_by_their_values_and_never_by_their_order(recipe, tied):
+    if recipe.input != "events":
+        return
+    wanted = recipe.measure(stream(recipe, tied))
+
+    for seed in range(3):
+        tie = tied.sample(fraction=1.0, shuffle=True, seed=seed).sort("at", "seq", maintain_order=True)
+        parts = tie.with_columns(pl.Series("part", np.random.default_rng(seed).random(tie.height) < 0.5))
+        first, second = (parts.filter(pl.col("part") == side).drop("part") for side in (True, False))
+        for rows in (tie, pl.concat([first, second]), pl.concat([second, first])):
+            assert_frame_equal(recipe.measure(stream(recipe, rows, batch=97)), wanted, check_exact=True)
 
 
 def test_the_size_of_the_batches_does_not_matter(recipe, measured, rows):

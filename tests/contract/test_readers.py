@@ -67,6 +67,14 @@ def folder_at(place):
     return place / "streams"
 
 
+def logs_at(place, play):
+    """A directory with the log in two files; the second begins where the first ends."""
+    (place / "logs").mkdir()
+    for name, part in (("a", play.head(play.height // 2)), ("b", play.slice(play.height // 2))):
+        log_at(place / "logs" / f"{name}.csv", part)
+    return place / "logs"
+
+
 def capture_at(path):
     path.write_bytes(pcap(frames_of([(0, ro.connect(7, 8) + ro.walk(1, 2)), (34, ro.take())])))
     return path
@@ -86,6 +94,7 @@ EXAMPLES = {
     "memory": lambda _place, play: play,
     "lake": lake_at,
     "ragnarok": lambda place, _play: stream_at(place / "named.adam"),
+    "files": logs_at,
     "folder": lambda place, _play: folder_at(place),
     "log": lambda place, play: log_at(place / "log.csv", play),
     "ticks": lambda place, play: ticks_at(place / "log.ticks", play),  # of tests/plugin
@@ -339,7 +348,7 @@ def test_an_installed_package_can_offer_a_reader_and_is_asked_before_any_file_is
 
     with offered(readers.REGISTRY, "accounts", PLUG_IN, tmp_path, monkeypatch):
         source = readers.open(tmp_path / "who.txt")
-        assert readers.names()[-3:] == ("accounts", "folder", "log")
+        assert readers.names()[-4:] == ("accounts", "files", "folder", "log")
         assert everything(source.events(), ["actor"])["actor"].to_list() == ["ann", "bob"]
         with pytest.raises(ReadError, match="is a list of accounts; packets are read from a capture or a packet log"):
             source.packets()

@@ -19,6 +19,7 @@ from gamewarden.cli import (
     trends,
     verdicts,
     warming,
+    workspaces,
     worlds,
 )
 from gamewarden.cli.asides import asides_as_remarks
@@ -29,10 +30,11 @@ from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Start here": (worlds.demo, worlds.world),
+    "A workspace": (workspaces.init, workspaces.run, workspaces.status),
     "Game logs": (logs.lint, logs.read, logs.measure),
     "Packets": (packets.watch, ragnarok.packets),
     "Finding bots": (models.fit, models.score, models.rank, models.explain, trends.trend),
-    "Judging": (verdicts.judge, verdicts.budget, evidence.verify),
+    "Judging": (verdicts.judge, evidence.verdict, evidence.verify, verdicts.budget),
     "Models": (shelf.model,),
     "How good is it": (evaluating.evaluate, worlds.reproduce),
     "Is it still true": (maintenance.maintain, maintenance.backtest),
@@ -64,9 +66,17 @@ class Contents(click.Group):
 @click.option(
     "--config", "config_path", type=click.Path(dir_okay=False), help="Settings; ./warden.toml where there is one."
 )
+@click.option(
+    "--workspace",
+    "workspace_path",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Work in this workspace; else in $GAMEWARDEN_WORKSPACE, else in the one here or above.",
+)
 @click.pass_context
-def root(ctx: click.Context, config_path: str | None) -> None:
+def root(ctx: click.Context, config_path: str | None, workspace_path: str | None) -> None:
     """Find game bots in online role-playing games, with reasons, and leave the judgement to people."""
+    del workspace_path  # `cli.home` looks it up
     ctx.obj = config_path
 
 

@@ -24,20 +24,20 @@ def fit_account_table(name: str) -> click.Command:
         "that look like identifiers are left out, with a word on how well they alone would separate the labels; values "
         "that cannot be true count as missing. Prints the model's card.",
     )
-    @click.argument("source", type=options.FILE, metavar="FILE")
+    @click.argument("source", type=options.SOURCE, metavar="FILE")
     @click.option("--actor", required=True, metavar="COLUMN", help="Names the row; never fed.")
     @click.option("--group", metavar="COLUMN", help="Who belongs together is held out together; never fed.")
     @click.option("--label", required=True, metavar="COLUMN", help="Who is a bot; empty is neither bot nor human.")
     @click.option("--positive", metavar="VALUE", help="The label that means bot; all others mean human.")
     @click.option("--drop", multiple=True, metavar="COLUMN", help="Do not feed it; may be given again.")
     @click.option("--keep", multiple=True, metavar="COLUMN", help="Feed it though it looks like an identifier.")
-    @click.option("--to", type=options.FILE, required=True, metavar="DIR", help="Where the model is kept.")
+    @options.kept_in
     @options_of(detector)
     @options.reading
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
     def command(
         *,
-        source: Path,
+        source: options.Where,
         to: Path,
         reading: SourceOptions,
         as_json: bool,

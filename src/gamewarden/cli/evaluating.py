@@ -64,7 +64,7 @@ def _feature_options() -> list[click.Parameter]:
 @options.table
 def evaluate(
     *,
-    source: Path,
+    source: options.Where,
     labels: Path,
     protocol: str,
     tried: tuple[str, ...],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gamewarden.cli import options, ragnarok
+from gamewarden.cli.home import from_workspace
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, one_under_the_other, progress, say, tell
@@ -22,7 +23,7 @@ _MODELS = click.option("--models", type=options.FILE, metavar="DIR", help="Measu
 @options.source
 @options.reading
 @options.table
-def lint(*, source: Path, reading: "SourceOptions", present: Presentation) -> None:
+def lint(*, source: options.Where, reading: "SourceOptions", present: Presentation) -> None:
     """Say what of a log can be read, and who stays blind.
 
     Nothing is written: columns, times and kinds of the first rows are tried, and each detector says whether it could
@@ -38,8 +39,15 @@ def lint(*, source: Path, reading: "SourceOptions", present: Presentation) -> No
 
 
 @click.command
-@click.argument("sources", nargs=-1, required=True, type=options.FILE, metavar="SOURCE…")
-@click.option("--to", "lake", type=options.FILE, required=True, metavar="DIR", help="The lake; made if need be.")
+@click.argument("sources", nargs=-1, required=True, type=options.SOURCE, metavar="SOURCE…")
+@click.option(
+    "--to",
+    "lake",
+    type=options.FILE,
+    metavar="DIR",
+    callback=from_workspace("lake"),
+    help="The lake; made if need be.  [default: the workspace's]",
+)
 @click.option("--keep-truncated", is_flag=True, help="Take what is whole of a packed file that ends early.")
 @click.option("--as", "reader", metavar="READER", help="Read SOURCE by this reader: ragnarok takes what clients said.")
 @options.ports
@@ -48,7 +56,7 @@ def lint(*, source: Path, reading: "SourceOptions", present: Presentation) -> No
 @options.table
 def read(
     *,
-    sources: tuple[Path, ...],
+    sources: tuple[options.Where, ...],
     lake: Path,
     keep_truncated: bool,
     reader: str | None,
@@ -63,14 +71,14 @@ def read(
 
     With --as ragnarok a source is a packetstream, or a capture of --server-port, and its messages become events.
     """
-    from gamewarden import pipeline
+    from gamewarden import pipeline, readers
 
     logs = replace(reading.logs, keep_truncated=keep_truncated)
     asked = options.with_ports(replace(reading, logs=logs), server_ports)
     added = []
-    for source in sources:
-        with progress(f"reading {source.name}") as done:
-            told = pipeline.read(options.opened(source, asked, reader), lake, done)
+    for source in options.listed(sources):
+        with progress(f"reading {Path(str(source)).name}") as done:
+            told = pipeline.read(readers.open(source, asked, reader), lake, done)
         say(*(f"{source}: {line}" for line in told.notes))
         added.append(told.frame)
     present.table(one_under_the_other(added))
@@ -95,7 +103,7 @@ def _measure_command(name: str) -> click.Command:
     @options.table
     def command(
         *,
-        source: Path,
+        source: options.Where,
         reading: "SourceOptions",
         present: Presentation,
         models: Path | None = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gamewarden.cli import options
+from gamewarden.cli.home import from_workspace
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, complain, progress, say, tell
 from gamewarden.core.extras import need
@@ -19,10 +20,20 @@ _MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
 
 
 @click.command
-@click.option("--lake", type=options.FILE, required=True, metavar="DIR", help="Where events are; it may keep growing.")
+@click.option(
+    "--lake",
+    type=options.FILE,
+    metavar="DIR",
+    callback=from_workspace("lake"),
+    help="Where events are; it may keep growing.  [default: the workspace's]",
+)
 @options.models
 @click.option(
-    "--labels", type=options.FILE, metavar="FILE", help="Confirmed labels, without which nothing is retrained."
+    "--labels",
+    type=options.FILE,
+    metavar="FILE",
+    callback=from_workspace("labels", needed=False),
+    help="Confirmed labels, without which nothing is retrained.  [default: the workspace's]",
 )
 @click.option("--detector", help="Maintain this detector; by default the one that sees most.")
 @click.option("--since", type=_MOMENT, metavar="DATE", help="Where the first run begins (UTC).")
@@ -120,7 +131,7 @@ def _utc(value: Any) -> Any:  # noqa: ANN401  any option's value
 
 
 @click.command
-@click.argument("source", type=options.FILE)
+@options.source
 @click.option(
     "--models",
     type=options.FILE,

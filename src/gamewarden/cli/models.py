@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gamewarden.cli import options, ragnarok, sessions
+from gamewarden.cli.home import at_rest, from_workspace
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, show_page, tell, width_here
@@ -44,7 +45,7 @@ def _fit_command(name: str) -> click.Command:
 
 
 def _fit_packets(name: str) -> click.Command:
-    from gamewarden import detectors, pipeline, requests
+    from gamewarden import detectors, pipeline, readers, requests
     from gamewarden.cli.recipes import options_of
 
     detector = detectors.load(name)
@@ -54,15 +55,15 @@ def _fit_packets(name: str) -> click.Command:
         help=f"{detector.says}\n\nTRACES are captures or packet logs. A trace is one actor; alone in its file it may "
         "be labelled by the file's name. Prints the tree with its thresholds, and the model's card.",
     )
-    @click.argument("traces", nargs=-1, required=True, type=options.FILE, metavar="TRACES…")
+    @click.argument("traces", nargs=-1, required=True, type=options.SOURCE, metavar="TRACES…")
     @options.labels
-    @click.option("--to", type=options.FILE, required=True, metavar="DIR", help="Where the model is kept.")
+    @options.kept_in
     @options_of(detector)
     @options.packet_reading
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
     def command(
         *,
-        traces: tuple[Path, ...],
+        traces: tuple[options.Where, ...],
         labels: Path,
         to: Path,
         reading: "SourceOptions",
@@ -71,7 +72,7 @@ def _fit_packets(name: str) -> click.Command:
     ) -> None:
         recipe = requests.recipe_named(name, given, current())
         with progress(f"fitting {name}") as done:
-            sources = [options.opened(trace, reading) for trace in traces]
+            sources = [readers.open(trace, reading) for trace in options.listed(traces)]
             run = options.run_options(reading)
             fitted = pipeline.fit_traces(recipe, sources, labels, to, run=run, progress=done)
         say(*fitted.notes)
@@ -93,12 +94,20 @@ def _fit_events(name: str) -> click.Command:
     @click.command(name, help=f"{detector.says}\n\nPrints the model's card; the model itself is one JSON file in --to.")
     @options.source
     @options.labels
-    @click.option("--to", type=options.FILE, required=True, metavar="DIR", help="Where the model is kept.")
+    @options.kept_in
     @options_of(feature)
     @options_of(detector)
     @options.reading
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
-    def command(*, source: Path, labels: Path, to: Path, reading: "SourceOptions", as_json: bool, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
+    def command(
+        *,
+        source: options.Where,
+        labels: Path,
+        to: Path,
+        reading: "SourceOptions",
+        as_json: bool,
+        **given: Any,  # noqa: ANN401  each recipe brings options of its own
+    ) -> None:
         recipe = requests.recipe_named(name, given, current(), reading.logs.time_zone)
         with progress(f"fitting {name}") as done:
             run = options.run_options(reading)
@@ -129,22 +138,30 @@ def fit() -> None:
 
 
 @click.command
-@options.source
+@options.sources
 @options.models
 @options.prevalence
 @options.reading
 @options.packets
 @ragnarok.decoding
 @options.time_range
+@options.fresh
 @options.table
 def score(
-    *, source: Path, models: Path, prevalence: "Prevalence", reading: "SourceOptions", present: Presentation
+    *,
+    sources: tuple[options.Where, ...],
+    models: Path,
+    prevalence: "Prevalence",
+    reading: "SourceOptions",
+    fresh: bool,
+    present: Presentation,
 ) -> None:
     """Score every account and period with every model.
 
     A capture is scored by the models of packets and of sessions, a lake by those of events, a packetstream or a folder
     of them by those of sessions; a file with all the columns of an account table's model by that one, and any other
-    table by whichever there are, those of events first.
+    table by whichever there are, those of events first. Several sources are scored together, each by the models of
+    what it holds.
 
     `probability` is the calibrated chance of a bot where bots have the share --prevalence, `fpr` the share of
     reference humans that look at least as bot-like, however common bots are. Both are empty where there is too little
@@ -152,8 +169,13 @@ def score(
     """
     from gamewarden import pipeline
 
+    home = at_rest("sources", "models")
     with progress("scoring") as done:
-        told = pipeline.score(options.opened(source, reading), models, options.run_options(reading), done, prevalence)
+        if home is not None:
+            told = options.answers(home, reading, fresh=fresh, progress=done).score(prevalence)
+        else:
+            held = options.opened_together(sources, reading, models)
+            told = pipeline.score(held, models, options.run_options(reading), done, prevalence)
     say(*told.notes)
     present.table(told.frame, layout=_SCORES)
 
@@ -188,7 +210,11 @@ def score(
     help="Seen at an address at which N other accounts were seen too.  [N: 1]",
 )
 @click.option(
-    "--profiles", type=options.FILE, metavar="FILE", help="What is known beside the events, one row per actor."
+    "--profiles",
+    type=options.FILE,
+    metavar="FILE",
+    callback=from_workspace("profiles", needed=False),
+    help="What is known beside the events, one row per actor.  [default: the workspace's]",
 )
 @click.option("--where", multiple=True, metavar="CONDITION", help="On any column, such as 'payment<1000'.")
 @click.option(
@@ -198,6 +224,7 @@ def score(
 @options.prevalence
 @options.reading
 @options.time_range
+@options.fresh
 @options.table
 def rank(
     *,
@@ -205,6 +232,7 @@ def rank(
     models: Path,
     page: Path | None,
     reading: "SourceOptions",
+    fresh: bool,
     present: Presentation,
     **wishes: Any,  # noqa: ANN401  the filters, see pipeline.RankOptions
 ) -> None:
@@ -215,9 +243,14 @@ def rank(
     """
     from gamewarden import pipeline
 
+    home, asked = at_rest("source", "models"), pipeline.RankOptions.of(current(), **wishes)
+    held = options.opened(source, reading)
     with progress("ranking") as done:
-        held, asked = options.opened(source, reading), pipeline.RankOptions.of(current(), **wishes)
-        told = pipeline.rank(held, models, asked, options.run_options(reading), done)
+        if home is not None:
+            found = options.answers(home, reading, fresh=fresh, progress=done)
+            told = found.rank(asked, everybody=page is not None)
+        else:
+            told = pipeline.rank(held, models, asked, options.run_options(reading), done)
     say(*told.notes)
     if page is not None:
         _write_page(told, page, held, models)
@@ -237,7 +270,7 @@ def _write_page(told: "Ranked", page: Path, source: "Source", models: Path) -> N
 
 @click.command
 @click.argument("actor")
-@options.source
+@options.sources
 @options.models
 @options.detector
 @options.plot
@@ -246,17 +279,19 @@ def _write_page(told: "Ranked", page: Path, source: "Source", models: Path) -> N
 @options.reading
 @ragnarok.decoding
 @options.time_range
+@options.fresh
 @options.table
 def explain(
     *,
     actor: str,
-    source: Path,
+    sources: tuple[options.Where, ...],
     models: Path,
     detector: str | None,
     plot: Path | None,
     server_ports: tuple[int, ...],
     prevalence: "Prevalence",
     reading: "SourceOptions",
+    fresh: bool,
     present: Presentation,
 ) -> None:
     """Say in sentences why an account scores as it does."""
@@ -266,9 +301,13 @@ def explain(
     if plot is not None:
         need("explain --plot", "matplotlib")
     asked, run = options.with_ports(reading, server_ports), options.run_options(reading)
+    home = at_rest("sources", "models")
     with progress(f"looking at {actor}") as done:
-        held = options.opened(source, asked)
-        story = pipeline.explain(actor, held, models, detector, run=run, prevalence=prevalence, progress=done)
+        if home is not None:
+            story = options.answers(home, reading, fresh=fresh, progress=done).explain(actor, detector, prevalence)
+        else:
+            held = options.opened_together(sources, asked, models)
+            story = pipeline.explain(actor, held, models, detector, run=run, prevalence=prevalence, progress=done)
     if plot is not None:
         pipeline.draw_story(story, plot)
         say(f"Its windows are drawn in {plot}")

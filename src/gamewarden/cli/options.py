@@ -1,14 +1,16 @@
 """Options that several commands share, and the kinds of values they take."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from gamewarden.cli.home import at_rest, from_workspace
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation
 from gamewarden.config import moment_of
@@ -16,13 +18,33 @@ from gamewarden.core.durations import parse_span, parse_zone
 from gamewarden.errors import ConfigError
 
 if TYPE_CHECKING:
-    from gamewarden.contracts import Source
+    from gamewarden.contracts import Progress, Source
     from gamewarden.core.time_ranges import TimeRange
     from gamewarden.pipeline import RunOptions
     from gamewarden.readers.options import SourceOptions
+    from gamewarden.readers.places import File, Place
+    from gamewarden.workspace.asking import Answers
+    from gamewarden.workspace.place import Workspace
 
 Decorator = Callable[[Any], Any]
 FILE = click.Path(path_type=Path)
+Where: TypeAlias = Path | str  # a path, or an address such as s3://bucket/log.csv or a pattern as they are written
+
+
+class SourcePath(click.Path):
+    """Where a source is: a path, a pattern such as logs/*.csv, or an address such as s3://bucket/log.csv."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401  click's signature
+        """A path, unless it names several files or one in a store."""
+        from gamewarden.readers.places import has_magic
+        from gamewarden.readers.remote import is_remote
+
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        several = isinstance(value, str) and (is_remote(value) or (has_magic(value) and not path.exists()))
+        return value if several else path
+
+
+SOURCE = SourcePath(path_type=Path)
 
 
 class Span(click.ParamType[int]):
@@ -126,9 +148,37 @@ class TreeName(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-source = click.argument("source", type=FILE)
-labels = click.option("--labels", type=FILE, required=True, metavar="FILE", help="Who is known: actor,bot …")
-models = click.option("--models", type=FILE, required=True, metavar="DIR", help="Where fitted models are.")
+source = click.argument("source", type=SOURCE, required=False, callback=from_workspace("lake"))
+sources = click.argument(
+    "sources",
+    nargs=-1,
+    required=False,
+    type=SOURCE,
+    metavar="[SOURCE]…",
+    callback=from_workspace("lake", several=True),
+)
+labels = click.option(
+    "--labels",
+    type=FILE,
+    metavar="FILE",
+    callback=from_workspace("labels"),
+    help="Who is known: actor,bot …  [default: the workspace's]",
+)
+models = click.option(
+    "--models",
+    type=FILE,
+    metavar="DIR",
+    callback=from_workspace("models"),
+    help="Where fitted models are.  [default: the workspace's]",
+)
+kept_in = click.option(
+    "--to",
+    type=FILE,
+    metavar="DIR",
+    callback=from_workspace("models"),
+    help="Where the model is kept.  [default: the workspace's]",
+)
+fresh = click.option("--fresh", is_flag=True, help="Compute anew what rests in the workspace.")
 detector = click.option("--detector", metavar="NAME", help="Ask this detector; by default the one that sees most.")
 plot = click.option("--plot", type=FILE, metavar="FILE", help="Draw it as a PNG.")
 
@@ -233,7 +283,7 @@ ports = click.option(
     "--server-port", "server_ports", type=int, multiple=True, metavar="N", help="Port of the game; may be given again."
 )
 _ACCOUNTS = click.option(
-    "--accounts", type=FILE, metavar="FILE", help="Who is behind an address: address,port,from,until,account."
+    "--accounts", type=SOURCE, metavar="FILE", help="Who is behind an address: address,port,from,until,account."
 )
 _EMPTY = click.option("--include-empty", is_flag=True, help="Count packets without payload too.")
 
@@ -249,13 +299,15 @@ def packets(function: Callable[..., None]) -> Callable[..., None]:
         *,
         reading: "SourceOptions",
         server_ports: tuple[int, ...],
-        accounts: Path | None,
+        accounts: Where | None,
         include_empty: bool,
         **given: Any,  # noqa: ANN401  the command's own
     ) -> None:
         from gamewarden.readers.options import CaptureOptions
+        from gamewarden.readers.places import file_at
 
-        captures = CaptureOptions(server_ports, accounts, include_empty)
+        who = file_at(accounts) if isinstance(accounts, str) else accounts
+        captures = CaptureOptions(server_ports, who, include_empty)
         function(reading=replace(reading, captures=captures), **given)
 
     return command
@@ -308,11 +360,52 @@ def with_ports(reading: "SourceOptions", server_ports: tuple[int, ...]) -> "Sour
     return replace(reading, captures=replace(reading.captures, server_ports=server_ports))
 
 
-def opened(place: Path | Sequence[Path], reading: "SourceOptions", reader: str | None = None) -> "Source":
+def opened(place: Where | Sequence[Where], reading: "SourceOptions", reader: str | None = None) -> "Source":
     """What stands at a place, or at several, as a source."""
     from gamewarden import readers
 
-    return readers.open(place, reading, reader)
+    if isinstance(place, Path | str):
+        return readers.open(place, reading, reader)
+    return readers.open([file for each in place for file in _files(each)], reading, reader)
+
+
+def listed(sources: Sequence[Where]) -> "list[Path | Place]":
+    """Every file that is named, each of a pattern or of a directory in a store for itself.
+
+    Raises:
+        ReadError: a pattern names nothing that there is, or a store cannot be read.
+    """
+    from gamewarden.errors import ReadError
+    from gamewarden.readers.places import not_empty, places
+
+    found: list[Path | Place] = []
+    for source in sources:
+        inside = [source] if isinstance(source, Path) else not_empty(places(source))
+        if not inside:
+            raise ReadError(f"{source}: no file is called so; check the pattern")
+        found += inside
+    return found
+
+
+def _files(place: Where) -> "list[File]":
+    return [one if isinstance(one, Path) else one.file for one in listed([place])]
+
+
+def opened_together(places: Sequence[Where], reading: "SourceOptions", shelf: Path) -> "Source":
+    """What stands at several places, as one source for the models of a shelf; in a workspace all that it has."""
+    from gamewarden import pipeline
+
+    home = at_rest("sources")
+    if home is not None:
+        return home.together(shelf)
+    return pipeline.together([opened(place, reading) for place in places], shelf)
+
+
+def answers(home: "Workspace", reading: "SourceOptions", *, fresh: bool, progress: "Progress") -> "Answers":
+    """A workspace that is asked about a time."""
+    from gamewarden.workspace.asking import Answers, Question
+
+    return Answers(home, Question(home.window(reading.time_range), fresh, progress))
 
 
 def run_options(reading: "SourceOptions") -> "RunOptions":

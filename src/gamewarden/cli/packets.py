@@ -30,7 +30,7 @@ def _profile_options() -> list[click.Parameter]:
 
 
 @click.command(cls=LateOptions, late=_profile_options)
-@click.argument("source", type=options.FILE, metavar="SOURCE|-")
+@click.argument("source", type=options.SOURCE, metavar="SOURCE|-")
 @click.option("--state", type=options.FILE, metavar="FILE", help="Keep every player's state here, and go on from it.")
 @click.option("--out", type=options.FILE, metavar="FILE", help="Write decisions here, not to standard output.")
 @click.option("--models", type=options.FILE, metavar="DIR", help="Use the traffic model in force, not Table II.")
@@ -39,7 +39,7 @@ def _profile_options() -> list[click.Parameter]:
 @options.packet_reading
 def watch(
     *,
-    source: Path,
+    source: options.Where,
     state: Path | None,
     out: Path | None,
     models: Path | None,
@@ -61,7 +61,15 @@ def watch(
     bounds = pipeline.bounds_of(current(), one_sided=one_sided)
     packets = options.opened(source, reading).packets(bounds)
     with status_line() as status, _counted(counts, packets, status) as told:
-        tally = _watch(packets, test, bounds, live=not source.is_file(), state=state, out=out, status=told)
+        tally = _watch(
+            packets,
+            test,
+            bounds,
+            live=isinstance(source, Path) and not source.is_file(),
+            state=state,
+            out=out,
+            status=told,
+        )
     say(*packets.notes, _summary(tally))
 
 

@@ -16,7 +16,7 @@ from gamewarden.errors import ConfigError
 if TYPE_CHECKING:
     from gamewarden.readers.options import SourceOptions
 
-_SOURCES = click.argument("sources", nargs=-1, required=True, type=options.FILE, metavar="SOURCE…")
+_SOURCES = click.argument("sources", nargs=-1, required=True, type=options.SOURCE, metavar="SOURCE…")
 
 
 def decoding(function: Callable[..., None]) -> Callable[..., None]:
@@ -75,7 +75,13 @@ def measure_command(name: str, recipe: type) -> click.Command:
     @message_reading
     @options.time_range
     @options.table
-    def command(*, sources: tuple[Path, ...], reading: "SourceOptions", present: Presentation, **given: Any) -> None:  # noqa: ANN401  each recipe brings options of its own
+    def command(
+        *,
+        sources: tuple[options.Where, ...],
+        reading: "SourceOptions",
+        present: Presentation,
+        **given: Any,  # noqa: ANN401  each recipe brings options of its own
+    ) -> None:
         from gamewarden import requests
 
         with progress(f"measuring {name}") as done:

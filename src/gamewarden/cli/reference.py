@@ -4,14 +4,16 @@ import inspect
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import Field, fields
 from pathlib import Path
+from typing import Any
 
 import click
 
 from gamewarden.cli import SECTIONS, root
 from gamewarden.cli.show import say
 from gamewarden.config import SECTIONS as SETTINGS
-from gamewarden.config import allowed, settings, written
+from gamewarden.config import SOURCE, SourceSettings, allowed, allowed_of_source, settings, written
 from gamewarden.core.files import write_text
 
 PROGRAM = "gamewarden"
@@ -152,9 +154,35 @@ def settings_page() -> str:
             if where == name:
                 shown = (f"`[{name}] {setting.name}`", f"`{written(setting.default)}`", allowed(name, setting))
                 lines.append(f"| {' | '.join(shown)} | {_cell(setting.metadata['says'])} |")
+    lines += ["", f"## `[[{SOURCE}]]`", *_sentences(SourceSettings.__doc__ or ""), *_SOURCE_EXAMPLE]
+    lines += ["| key | default | may be | what it is |", "|---|---|---|---|", *map(_source_row, fields(SourceSettings))]
     return "\n".join(lines) + "\n"
 
 
+def _source_row(setting: Field[Any]) -> str:
+    default = written(setting.default)
+    stands = "(required)" if setting.name in ("name", "locator") else f"`{default}`" if default else "(left out)"
+    shown = (f"`{setting.name}`", stands, allowed_of_source(setting), _cell(setting.metadata["says"]))
+    return f"| {' | '.join(shown)} |"
+
+
+_SOURCE_EXAMPLE = (
+    "",
+    "```toml",
+    "[[source]]",
+    'name = "combat"',
+    'locator = "logs/combat-*.csv.gz"',
+    'map = "blade-and-soul"',
+    "",
+    "[[source]]",
+    'name = "tap"',
+    'locator = ["s3://taps/*.pcap", "local.pcap"]',
+    'kind = "packets"',
+    "server_ports = [5121]",
+    'settled = "5m"',
+    "```",
+    "",
+)
 _INTRODUCTION = (
     "Numbers of policy live in `warden.toml`.",
     "It is looked for in the directory gamewarden runs in, or named with `gamewarden --config FILE …`.",

@@ -28,9 +28,9 @@ def fit_command(name: str) -> click.Command:
         "folders called players and bots are labelled by them, those in unknown are judged by the new model; or "
         "--labels says who is who. Prints the model's card, then what it says of the unknown ones.",
     )
-    @click.argument("sources", nargs=-1, required=True, type=options.FILE, metavar="SOURCE…")
+    @click.argument("sources", nargs=-1, required=True, type=options.SOURCE, metavar="SOURCE…")
     @click.option("--labels", type=options.FILE, metavar="FILE", help="Who is known: actor,bot …  [default: folders]")
-    @click.option("--to", type=options.FILE, required=True, metavar="DIR", help="Where the model is kept.")
+    @options.kept_in
     @options_of(feature)
     @options_of(detector)
     @options.prevalence
@@ -38,7 +38,7 @@ def fit_command(name: str) -> click.Command:
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
     def command(
         *,
-        sources: tuple[Path, ...],
+        sources: tuple[options.Where, ...],
         labels: Path | None,
         to: Path,
         prevalence: "Prevalence",

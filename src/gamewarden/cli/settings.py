@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from gamewarden.cli.home import workspace
 from gamewarden.cli.show import print_lines
 from gamewarden.config import Config, config_text, load_config
 
@@ -11,7 +12,10 @@ from gamewarden.config import Config, config_text, load_config
 def current() -> Config:
     """The settings of this run: the command line first, then warden.toml, then the defaults."""
     named = click.get_current_context().find_root().obj
-    return load_config(Path(named) if named else None)
+    if named:
+        return load_config(Path(named))
+    home = workspace()
+    return load_config(None) if home is None else home.config
 
 
 @click.command

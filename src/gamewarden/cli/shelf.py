@@ -121,7 +121,7 @@ def history(*, models: Path, present: Presentation) -> None:
 @click.argument("first")
 @click.argument("second")
 @options.models
-@click.option("--on", "source", type=options.FILE, metavar="SOURCE", help="Also say who scores differently here.")
+@click.option("--on", "source", type=options.SOURCE, metavar="SOURCE", help="Also say who scores differently here.")
 @options.prevalence
 @options.reading
 @options.packets
@@ -131,7 +131,7 @@ def diff(
     first: str,
     second: str,
     models: Path,
-    source: Path | None,
+    source: options.Where | None,
     prevalence: "Prevalence",
     reading: "SourceOptions",
     present: Presentation,

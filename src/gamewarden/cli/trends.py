@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from gamewarden.cli import options
+from gamewarden.cli.home import at_rest
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say
 from gamewarden.core.extras import need
@@ -33,6 +34,7 @@ _LAYOUT = Layout(("since", "zone", "bots", "judged", "share", "share_low", "shar
 @options.prevalence
 @options.reading
 @options.time_range
+@options.fresh
 @options.table
 def trend(
     *,
@@ -44,6 +46,7 @@ def trend(
     plot: Path | None,
     prevalence: "Prevalence",
     reading: "SourceOptions",
+    fresh: bool,
     present: Presentation,
 ) -> None:
     """Count accounts that look like bots, by day or by zone.
@@ -57,9 +60,12 @@ def trend(
     if plot is not None:
         need("trend --plot", "matplotlib")
     asked = pipeline.TrendOptions(by, probability, detector, prevalence, current())
-    held, run = options.opened(source, reading), options.run_options(reading)
+    home, run = at_rest("source", "models"), options.run_options(reading)
     with progress("counting") as done:
-        told = pipeline.trend(held, models, asked, run, done)
+        if home is not None:
+            told = options.answers(home, reading, fresh=fresh, progress=done).trend(asked)
+        else:
+            told = pipeline.trend(options.opened(source, reading), models, asked, run, done)
     say(*told.notes)
     if plot is not None:
         pipeline.draw_trend(told.frame, plot, asked, run)

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gamewarden.cli import options
+from gamewarden.cli import options, ragnarok
+from gamewarden.cli.home import at_rest
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, lay_out, most_rows, progress, say, show_page, tell
 from gamewarden.core.extras import need
+from gamewarden.core.text import counted
 from gamewarden.presentation.listing import Layout
 
 if TYPE_CHECKING:
@@ -16,12 +18,13 @@ if TYPE_CHECKING:
 
     from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
+    from gamewarden.workspace.place import Workspace
 
 _EVERY = click.option("--every", type=options.Span(), help="Length of one period.  [default: warden.toml]")
 
 
 @click.command
-@options.source
+@options.sources
 @options.models
 @_EVERY
 @click.option("--to", type=options.FILE, metavar="DIR", help="Keep the verdicts here, with all they rest on.")
@@ -29,20 +32,27 @@ _EVERY = click.option("--every", type=options.Span(), help="Length of one period
 @options.prevalence
 @options.reading
 @options.packets
+@ragnarok.decoding
 @options.time_range
+@options.fresh
 @options.table
 def judge(
     *,
-    source: Path,
+    sources: tuple[options.Where, ...],
     models: Path,
     every: int | None,
     to: Path | None,
     every_one: bool,
     prevalence: "Prevalence",
     reading: "SourceOptions",
+    fresh: bool,
     present: Presentation,
 ) -> None:
     """Judge every account and period by all detectors at once.
+
+    Several sources of the same players are judged together: a lake or logs, captures and packet logs, what clients
+    said, and an account table, whose rows count in every period that another source gives. An account needs one name
+    in all of them; captures are named by --accounts.
 
     A fitted fusion is used where there is one of these models; otherwise the false-positive rates of whole days
     are combined in a way that holds whatever the detectors have in common. For each: probability, false-positive rate,
@@ -51,7 +61,11 @@ def judge(
     """
     from gamewarden import pipeline
 
-    held, run = options.opened(source, reading), options.run_options(reading)
+    home = at_rest("sources", "models", "every", "to", "share")
+    if home is not None:
+        _judge_at_rest(home, reading, present, fresh=fresh)
+        return
+    held, run = options.opened_together(sources, reading, models), options.run_options(reading)
     with progress("judging") as done:
         found = pipeline.judge_lean(
             held, models, run, config=current(), every=every, prevalence=prevalence, progress=done
@@ -68,18 +82,37 @@ def judge(
         lay_out(short, rows=found.rows, layout=Layout(("actor", "since", "probability", "fpr", "point", "agree")))
 
 
+def _judge_at_rest(home: "Workspace", reading: "SourceOptions", present: Presentation, *, fresh: bool) -> None:
+    """Judge what is missing of a workspace, keep it, and show all of the time asked for."""
+    from gamewarden import pipeline
+
+    with progress("judging") as done:
+        found, new = options.answers(home, reading, fresh=fresh, progress=done).judge()
+    judgement = found.judgement
+    say(*judgement.notes, *judgement.caveats, *pipeline.judgement_summary(judgement))
+    say(f"{counted(len(new), 'day')} judged and sealed now; `gamewarden verdict show ID` shows all that one rests on")
+    if present.for_machines:
+        present.table(found.verdicts)
+        return
+    short = found.most_suspect(most_rows())
+    layout = Layout(("actor", "since", "probability", "fpr", "point", "agree", "verdict"))
+    lay_out(short, rows=found.verdicts.height, layout=layout)
+
+
 @click.command("fusion")
-@options.source
+@options.sources
 @options.labels
 @options.models
 @click.option("--to", type=options.FILE, metavar="DIR", help="Where the fusion is kept.  [default: with the models]")
 @_EVERY
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Parts held out in turn.")
 @options.reading
+@options.packets
+@ragnarok.decoding
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
 def fit_fusion(
     *,
-    source: Path,
+    sources: tuple[options.Where, ...],
     labels: Path,
     models: Path,
     to: Path | None,
@@ -101,7 +134,7 @@ def fit_fusion(
     recipe = Fusion(folds=folds, styles=pipeline.styles_of(config))
     with progress("fitting fusion") as done:
         fitted = pipeline.fit_fusion(
-            options.opened(source, reading),
+            options.opened_together(sources, reading, models),
             labels,
             models,
             to or models,

@@ -13,6 +13,7 @@ from gamewarden.core.text import counted
 
 if TYPE_CHECKING:
     from gamewarden.lab.studies import Number
+    from gamewarden.lab.world.traces import Traces
 
 GAMES = ("lineage", "aion", "blade-and-soul")
 
@@ -43,7 +44,14 @@ def demo(place: Path, accounts: int, seed: int) -> None:
 @click.option("--sessions", type=click.IntRange(1), default=25, show_default=True, help="Of players; as many of bots.")
 @click.option("--packets", is_flag=True, help="Write packets and a capture of its first players too.")
 @click.option("--players", type=click.IntRange(min=1), default=40, show_default=True, help="How many of them.")
-@click.option("--minutes", type=click.IntRange(min=1), default=60, show_default=True, help="For how long, at most.")
+@click.option(
+    "--minutes",
+    type=click.IntRange(min=1),
+    help="For how long, at most.  [default: 60; of every session with --traces: 12]",
+)
+@click.option(
+    "--traces", is_flag=True, help="Instead: a log, packets and client messages of the same players and sessions."
+)
 def world(
     *,
     directory: Path,
@@ -56,14 +64,23 @@ def world(
     sessions: int,
     packets: bool,
     players: int,
-    minutes: int,
+    minutes: int | None,
+    traces: bool,
 ) -> None:
     """Write a synthetic game: events, labels, profiles and the truth.
 
     DIR gets events.parquet, labels.csv, profiles.csv and truth.json. --packets adds packets.parquet, capture.pcap and
     accounts.csv. With --ragnarok: packetstreams in players, bots and unknown, a capture of the same play, labels and
-    the truth.
+    the truth. With --traces: events.parquet, packets.parquet and packetstreams in sessions, by the same names, with
+    labels, profiles and the truth.
     """
+    if traces:
+        if year or ragnarok or packets:
+            raise click.UsageError("--traces is a world of its own; leave --year, --ragnarok and --packets out")
+        from gamewarden.lab.world.traces import MINUTES, Traces
+
+        _write_traces(Traces(accounts, days, seed, minutes=minutes or MINUTES, game=game), directory)
+        return
     if ragnarok:
         _write_ragnarok(directory, sessions, seed)
         return
@@ -78,8 +95,19 @@ def world(
     say(f"A synthetic {game} of {accounts:,} accounts and {days} days is in {directory}")
     if packets:
         with progress("sending", players) as done:
-            sending = write_packets(made, directory, players, minutes, done)
+            sending = write_packets(made, directory, players, minutes or 60, done)
         say(f"Packets of {sending:,} players are in packets.parquet, capture.pcap and accounts.csv there")
+
+
+def _write_traces(made: "Traces", directory: Path) -> None:
+    from gamewarden.lab.world.traces import write_traces
+
+    with progress("playing", 2 * made.sessions.height) as done:
+        played = write_traces(made, directory, done)
+    say(
+        f"{counted(played, 'session')} of {made.accounts:,} accounts are in {directory}: events.parquet, "
+        "packets.parquet and sessions show the same play"
+    )
 
 
 def _write_year(directory: Path, accounts: int, seed: int, game: str) -> None:

@@ -128,8 +128,10 @@ class Coverage:
     def of(self, table: pl.DataFrame) -> pl.Series:
         """The covered share of each row's time, null where a row has none."""
         spans = table.select(pl.col("since", "until").dt.epoch("us"))
-        known = {span: self.share(*span) for span in spans.drop_nulls().unique().iter_rows()}
-        return pl.Series(COVERED, [known.get(span) for span in spans.iter_rows()], dtype=pl.Float64)
+        each = spans.drop_nulls().unique()
+        shares = pl.Series(COVERED, [self.share(*span) for span in each.iter_rows()], dtype=pl.Float64)
+        known = each.with_columns(shares)
+        return spans.join(known, on=["since", "until"], how="left", maintain_order="left")[COVERED]
 
     def within(self, since: int, until: int) -> "Coverage":
         """The same where nobody looks at anything outside [since, until)."""

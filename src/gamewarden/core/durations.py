@@ -52,6 +52,11 @@ def to_micros(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
+def from_micros(at: int) -> datetime:
+    """The moment so many microseconds after 1970-01-01 in UTC."""
+    return _EPOCH + timedelta(microseconds=at)
+
+
 def parse_zone(name: str) -> ZoneInfo:
     """A time zone by its IANA name.
 

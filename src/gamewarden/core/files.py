@@ -228,6 +228,19 @@ def is_alone(handle: int) -> bool:
     return True
 
 
+def hold(handle: int) -> None:
+    """Keep other processes out for as long as this file is open; waits until no other one is in.
+
+    Raises:
+        OSError: files cannot be locked here.
+    """
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    fcntl.flock(handle, fcntl.LOCK_EX)
+
+
 def hold_with_others(handle: int) -> None:
     """Hold a file together with others who do, for as long as it is open; waits for one who holds it alone."""
     if sys.platform == "win32":

@@ -54,6 +54,18 @@ def _pass(fold: Fold, stream: Stream, progress: Progress) -> None:
         progress(batch.num_rows)
 
 
+def feed_together(folds: Sequence[Fold], stream: Stream, progress: Progress = no_progress) -> None:
+    """Let all rows pass once for several folds, and once more for each that has to see them again."""
+    columns = list(dict.fromkeys(name for fold in folds for name in fold.columns))
+    for batch in stream.batches(columns):
+        for fold in folds:
+            fold.push(batch.select(list(fold.columns)))
+        progress(batch.num_rows)
+    for fold in folds:
+        while fold.again():
+            _pass(fold, stream, no_progress)
+
+
 def typed(rows: pl.DataFrame, schema: Mapping[str, DataType]) -> pl.DataFrame:
     """Rows as FEATURES with these columns, each of its type, sorted by actor, then since."""
     whole = {**FEATURES.columns, **schema}

@@ -1,6 +1,6 @@
 """Who acts, as numbers: a source read as often as needed, with each row's actor numbered the same in every pass."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from gamewarden.contracts import Progress, Sight, Stream, no_progress
 from gamewarden.errors import TableError
 from gamewarden.features.text_columns import Names
 
-BUDGET = 1 << 28  # bytes the second pass may hold
+BUDGET = 1 << 27  # bytes that rows which are to be sorted may take
 
 
 class Slots:
@@ -34,9 +34,12 @@ class Slots:
         columns = dict(zip(self.columns, batch.columns, strict=True))
         return columns, self._slots(columns, batch.num_rows)
 
-    def restart(self) -> None:
-        """The same rows come once more, and are counted anew."""
-        self.nameless = self.read = 0
+    def numbered(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], NDArray[np.int32]]:
+        """The same of a batch that was counted before."""
+        counted = self.read, self.nameless
+        found = self.of(batch)
+        self.read, self.nameless = counted
+        return found
 
     def whole(self, columns: dict[str, pa.Array], name: str) -> pa.Array:
         """A column that must not have holes.
@@ -67,25 +70,6 @@ def kinds_of(events: Stream, door: str, progress: Progress = no_progress) -> dic
         progress(batch.num_rows)
     seen = zip(names.texts().to_pylist(), tally.tolist(), strict=True)
     return {kind: count for kind, count in sorted(seen) if count}
-
-
-def parts(slots: NDArray[np.int64], rows: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
-    """The slots in groups of at most so many rows, or of one slot."""
-    begin, held = 0, 0
-    for place, count in enumerate(rows.tolist()):
-        if held and held + count > most:
-            yield slots[begin:place]
-            begin, held = place, 0
-        held += count
-    if len(slots):
-        yield slots[begin:]
-
-
-def chosen(slot: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which rows are of a wanted slot."""
-    mine = (slot >= 0) & (slot < len(wanted))
-    mine[mine] = wanted[slot[mine]]
-    return mine
 
 
 def added(some: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import polars as pl
@@ -111,7 +112,7 @@ class CalibratedModel(FittedModel):
     styles: StyleReferences | None = None  # of people; none where the method cannot tell them apart
     ranges: Ranges | None = None  # of the training rows; none where a model was fitted before anybody looked
 
-    @property
+    @cached_property
     def card(self) -> Card:
         """What it is, what it was made from and how good it was."""
         return Card(

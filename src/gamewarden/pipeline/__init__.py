@@ -69,6 +69,7 @@ from gamewarden.pipeline.models import (
     promote,
     recipe_like,
     roll_back,
+    together,
     traffic_profile,
 )
 from gamewarden.pipeline.scoring import BacktestOptions, backtest, compare_on, score
@@ -159,6 +160,7 @@ __all__ = [
     "score",
     "sessions_to_judge",
     "styles_of",
+    "together",
     "trace_recipe",
     "traffic_profile",
     "trend",

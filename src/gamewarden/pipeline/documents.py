@@ -20,8 +20,8 @@ from gamewarden.store import verdicts
 from gamewarden.store.verdict_changes import number_changes, row_changes, some_of
 from gamewarden.store.verdicts import Recorded, feature_name, model_values, rows_of
 from gamewarden.tables import TIME, DataType, first_line
-from gamewarden.verdicts.grounds import evidence_behind, rows_behind
-from gamewarden.verdicts.periods import KEY, Key, by_period
+from gamewarden.verdicts.grounds import evidence_behind, places_behind, rows_behind
+from gamewarden.verdicts.periods import KEY, Clock, Key
 from gamewarden.verdicts.points import ACT, WATCH
 from gamewarden.verdicts.rules import VerdictRules
 
@@ -54,53 +54,112 @@ def record(
             told = piece.with_columns(point)
             chosen = told if every_one else told.filter(point.is_in([ACT, WATCH]))
             for some in chosen.iter_slices(_AT_ONCE):
-                grounds = _Grounds(judgement.grounds(some), some, held)
+                behind = judgement.grounds(some)
+                grounds, beside = Grounds.of(behind, some), shared_values(behind, held)
                 for verdict in some.iter_rows(named=True):
-                    new += verdicts.save(grounds.document(verdict), to)
+                    new += verdicts.save(beside | grounds.values(verdict), to)
                     progress(1)
             kept += chosen.height
     return Recorded(new, kept - new, judgement.rows - kept)
 
 
-class _Grounds:
-    """What the verdicts of one judgement rest on, by actor and period."""
+def shared_values(judgement: Judgement, source: Fingerprint) -> dict[str, Any]:
+    """What holds for all verdicts of a judgement, and names none of them."""
+    return {
+        "gamewarden": __version__,
+        "source": asdict(source),
+        "caveats": list(judgement.caveats),
+        **_by_rules(judgement),
+    }
 
-    def __init__(self, judgement: Judgement, chosen: pl.DataFrame, source: Fingerprint) -> None:
-        self._shared = {
-            "gamewarden": __version__,
-            "rules": judgement.rules.values(),
-            "fusion": None if judgement.fusion is None else model_values(judgement.fusion),
-            "models": [model_values(model) | {"feature": feature_name(model.feature)} for model in judgement.models],
-            "source": asdict(source),
-            "caveats": list(judgement.caveats),
-        }
+
+def _by_rules(judgement: Judgement) -> dict[str, Any]:
+    return {
+        "rules": judgement.rules.values(),
+        "fusion": None if judgement.fusion is None else model_values(judgement.fusion),
+        "models": [model_values(model) | {"feature": feature_name(model.feature)} for model in judgement.models],
+    }
+
+
+def recipes_of(judgement: Judgement) -> dict[str, dict[str, Any]]:
+    """What was measured for the models of a judgement, by the names that documents give it."""
+    return {
+        feature_name(model.feature): {"name": model.feature.name, "options": short_options(model.feature.options)}
+        for model in judgement.models
+    }
+
+
+class Grounds:
+    """What chosen verdicts rest on, by actor and period, as documents hold it."""
+
+    def __init__(
+        self,
+        chosen: pl.DataFrame,
+        facts: Mapping[str, Any],
+        recipes: Mapping[str, Mapping[str, Any]],
+        tables: "GroundTables",
+        cut: Clock,
+    ) -> None:
+        self._rules = {name: facts[name] for name in ("rules", "fusion", "models")}
+        self._recipes = recipes
+        self._features = {name: _Slices(chosen, table, cut) for name, table in tables.features.items()}
+        self._scores = _Slices(chosen, tables.scores, cut)
+        self._evidence = _Slices(chosen, tables.evidence, cut)
+
+    @classmethod
+    def of(cls, judgement: Judgement, chosen: pl.DataFrame, evidence: pl.DataFrame | None = None) -> "Grounds":
+        """From a judgement; where somebody has the evidence behind the chosen already, it is taken as it is."""
         cut = judgement.rules.cut
-        self._recipes = {feature_name(model.feature): model.feature for model in judgement.models}
         measured = {feature_name(model.feature): judgement.features[model.card.id] for model in judgement.models}
-        self._features = {name: by_period(rows_behind(chosen, table, cut), cut) for name, table in measured.items()}
-        self._empty = {name: table.clear() for name, table in measured.items()}
-        self._scores = by_period(rows_behind(chosen, judgement.scores, cut), cut)
-        evidence = evidence_behind(chosen, judgement.models, judgement.features, cut)
-        self._evidence, self._no_evidence = by_period(evidence, cut), evidence.clear()
-        self._no_scores = judgement.scores.clear()
+        told = evidence_behind(chosen, judgement.models, judgement.features, cut) if evidence is None else evidence
+        tables = GroundTables(measured, judgement.scores, told)
+        return cls(chosen, _by_rules(judgement), recipes_of(judgement), tables, cut)
 
-    def document(self, verdict: Mapping[str, Any]) -> dict[str, Any]:
+    def values(self, verdict: Mapping[str, Any]) -> dict[str, Any]:
         """All there is to keep of one verdict."""
         key = tuple(verdict[name] for name in KEY)
         times = {name: verdicts.time_text(verdict[name]) for name in ("since", "until")}
         return {
             **verdict,
             **times,
-            **self._shared,
+            **self._rules,
             "features": {name: self._feature(name, key) for name in self._recipes},
-            "scores": verdicts.table_values(self._scores.get(key, self._no_scores)),
-            "evidence": verdicts.table_values(self._evidence.get(key, self._no_evidence)),
+            "scores": self._scores.values(key),
+            "evidence": self._evidence.values(key),
         }
 
+    def ids(self, chosen: pl.DataFrame) -> list[str]:
+        """The ids of the verdicts."""
+        return [verdicts.verdict_id(self.values(verdict)) for verdict in chosen.iter_rows(named=True)]
+
     def _feature(self, name: str, key: Key) -> dict[str, Any]:
-        recipe = self._recipes[name]
-        table = self._features[name].get(key, self._empty[name])
-        return {"name": recipe.name, "options": short_options(recipe.options), "table": verdicts.table_values(table)}
+        table = self._features[name].values(key)
+        return {**self._recipes[name], "table": table}
+
+
+@dataclass(frozen=True)
+class GroundTables:
+    """The tables that verdicts rest on; rows of others among them do not matter."""
+
+    features: Mapping[str, pl.DataFrame]  # by the names that documents give to recipes
+    scores: pl.DataFrame
+    evidence: pl.DataFrame
+
+
+class _Slices:
+    """The rows of a table that each of some verdicts rests on, by actor and period, as documents hold them."""
+
+    def __init__(self, chosen: pl.DataFrame, table: pl.DataFrame, cut: Clock) -> None:
+        places = places_behind(chosen, table, cut)
+        needed = places["row"].unique().sort()
+        found = places.with_columns(row=needed.search_sorted(places["row"])).sort("row", maintain_order=True)
+        by_verdict = found.group_by(KEY, maintain_order=True).agg("row")
+        self._rows: dict[Key, list[int]] = {tuple(key): rows for *key, rows in by_verdict.iter_rows()}
+        self._columns = verdicts.columns_of(table[needed])
+
+    def values(self, key: Key) -> dict[str, Any]:
+        """The rows of one actor and period."""
+        return verdicts.rows_values(self._columns, self._rows.get(key, []))
 
 
 @dataclass(frozen=True)

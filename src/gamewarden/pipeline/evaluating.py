@@ -26,8 +26,8 @@ from gamewarden.pipeline.measuring import USUAL, RunOptions, measured, rows_to_j
 from gamewarden.pipeline.models import models_in_force
 from gamewarden.presentation.evaluation_table import evaluation_in_short
 from gamewarden.readers.logs.operator_tables import Labels, OwnTable, named, read_labels, read_scores
+from gamewarden.store.evaluations import save_results
 from gamewarden.store.models import stored
-from gamewarden.store.results import save_results
 from gamewarden.streams import WatchedEvents, within, without
 from gamewarden.tables import Table
 from gamewarden.verdicts.budget import BUDGET_SCHEMA, Budget, Humans, threshold

@@ -14,6 +14,7 @@ from gamewarden.core.durations import parse_span
 from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.detectors.fusion.scores import Scores
+from gamewarden.detectors.traffic.model import TrafficModel
 from gamewarden.errors import FitError, ReadError
 from gamewarden.evaluation.separation import separates
 from gamewarden.features.account_table.labels import labels_of_table, with_probes
@@ -27,6 +28,7 @@ from gamewarden.pipeline.measuring import (
     feature_of,
     gather,
     given_to,
+    input_of,
     measure,
     measured,
     stream_for,
@@ -41,6 +43,7 @@ from gamewarden.streams import WatchedRows
 from gamewarden.verdicts.periods import Clock, infos_of, played, roll_up, side_by_side
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence, scored
 from gamewarden.verdicts.saying import only_whole
+from gamewarden.verdicts.timeless import in_periods
 
 _NO_GROUP = "every row counts as a person of its own; where people have several rows, name their account with --group"
 _LEAST_MODELS = 2  # one voice needs no fusing
@@ -172,8 +175,13 @@ def fit_fusion(
         )
     measured = {name: only_whole(seen, run.limits) for name, seen in heard.shown.items()}
     cut = Clock(every or parse_span(config.measure.every), run.time_zone or "UTC")
+    # A bot can hide from one source and not from another: what looks human in one excuses nothing in the others.
+    several = len({input_of(model.card.detector) for model in heard.models}) > 1
+    fusion = replace(fusion, excuses=False) if several else fusion
     features = {name: seen.frame for name, seen in measured.items()}
-    model = fuse(heard.models, features, told.frame, fusion=fusion, cut=cut, discount=config.chunks.discount)
+    model = fuse(
+        heard.models, features, told.frame, fusion=fusion, cut=cut, discount=config.chunks.discount, source=source
+    )
     notes = dict.fromkeys(line for seen in measured.values() for line in seen.notes)
     return kept(model, to, (*notes, *heard.caveats, *told.notes))
 
@@ -186,19 +194,34 @@ def fuse(
     fusion: Fusion,
     cut: Clock,
     discount: float,
+    source: Source | None = None,
 ) -> FusionModel:
-    """The fusion of these models, from what their recipes say of actors they had not seen."""
-    scores = pl.concat([_strangers_scores(model, features[model.card.id], labels, fusion) for model in models])
+    """The fusion of these models, from what their recipes say of actors they had not seen.
+
+    A model of packets learns from every packet of a window and not from FEATURES: it needs the source itself.
+    """
+    scores = pl.concat([_strangers_scores(model, features[model.card.id], labels, fusion, source) for model in models])
     infos = infos_of(models)
-    table = side_by_side(roll_up(scores, infos, cut, discount), played(features.values(), fusion.styles, cut))
+    parts = roll_up(in_periods(scores, cut), infos, cut, discount)
+    table = side_by_side(parts, played(features.values(), fusion.styles, cut))
     heard = {name: info for name, info in infos.items() if name in table.columns}
     return replace(fusion, feature=Scores(heard, cut.every, cut.time_zone, discount)).fit(table, labels)
 
 
-def _strangers_scores(model: Model, features: pl.DataFrame, labels: pl.DataFrame, fusion: Fusion) -> pl.DataFrame:
+def _strangers_scores(
+    model: Model, features: pl.DataFrame, labels: pl.DataFrame, fusion: Fusion, source: Source | None
+) -> pl.DataFrame:
     """SCORES of every labelled actor by the model's recipe, fitted without it, under the model's own name."""
-    recipe = detectors.load(model.card.detector).from_dict(model.card.recipe, feature_of(model.feature))
-    scores = scores_of_strangers(recipe, features, labels, folds=fusion.folds, seed=fusion.seed, door="fit fusion")
+    detector = detectors.load(model.card.detector)
+    held_out: dict[str, Any] = {"folds": fusion.folds, "seed": fusion.seed, "door": "fit fusion"}
+    if isinstance(model, TrafficModel) and source is not None:
+        details = TrafficDetails.from_dict(model.details.options)
+        held_out["shown"] = lambda learned: measure(feature_of(learned.feature), source).frame
+        features = measure(details, source).frame
+        scores = scores_of_strangers(detector.from_dict(model.card.recipe, details), features, labels, **held_out)
+    else:
+        recipe = detector.from_dict(model.card.recipe, feature_of(model.feature))
+        scores = scores_of_strangers(recipe, features, labels, **held_out)
     return scores.with_columns(model=pl.lit(model.card.id))
 
 

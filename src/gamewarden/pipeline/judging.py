@@ -13,28 +13,29 @@ import polars as pl
 
 from gamewarden import detectors
 from gamewarden.config import Config
-from gamewarden.contracts import Model, Notes, PartedEvents, Progress, Source, no_progress
+from gamewarden.contracts import Model, Notes, PartedEvents, Progress, Source, StreamKind, no_progress
 from gamewarden.core.durations import parse_span, span_text
 from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import ModelError
 from gamewarden.features import load as load_feature
-from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, least_measured
+from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, least_measured, rows_to_judge
 from gamewarden.pipeline.models import load_models, models_for
-from gamewarden.pipeline.scoring import PartedView, Span, doubted, hear, reach_of
+from gamewarden.pipeline.scoring import PartedView, Span, doubted, hear, names_in_common, reach_of
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.tables import TIME, VERDICTS
+from gamewarden.tables import TIME, VERDICTS, Table
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.combining import combine
 from gamewarden.verdicts.compact import Compact
 from gamewarden.verdicts.grounds import evidence_behind
 from gamewarden.verdicts.meeting import Far, Limits, Partly, said_once, whole_enough
-from gamewarden.verdicts.periods import KEY, Clock, infos_of, marks_of, played, roll_up, side_by_side
+from gamewarden.verdicts.periods import KEY, Clock, infos_of, marks_of, periods_of, played, roll_up, side_by_side
 from gamewarden.verdicts.points import ACT, WATCH, OperatingPoints
 from gamewarden.verdicts.prevalence import Prevalence, at_share
 from gamewarden.verdicts.reach import beside_the_list
 from gamewarden.verdicts.rules import VerdictRules
 from gamewarden.verdicts.saying import caveats_of, zone_notes
+from gamewarden.verdicts.timeless import in_periods
 from gamewarden.verdicts.wholes import of_whole_periods, unranked
 
 
@@ -95,6 +96,7 @@ def judge(
     _refuse_tables(found, source)
     heard = hear(found, source, run, progress)
     found, features = list(heard.models), heard.features
+    _refuse_tables(found, source)
     fusion, why_not = fusion_of(models, found, every)
     rules = rules_of(policy, run, supposed, fusion, every)
     cut, points = rules.cut, rules.points
@@ -121,13 +123,16 @@ def judge(
 
 
 def _refuse_tables(models: Sequence[Model], source: Source) -> None:
-    """A verdict is about a period, and a row of an operator's own table has none."""
-    for model in models:
-        if load_feature(model.feature.name).input == "table":
-            raise ModelError(
-                f"judge: {source.name} is a table whose rows belong to no period, and {model.card.id} judges rows; use "
-                "`gamewarden score` for their probabilities and `gamewarden explain ACTOR` for the reasons"
-            )
+    """A verdict is about a period, and a row of an operator's own table has none unless another source gives it."""
+    if all(_input(model) == "table" for model in models):
+        raise ModelError(
+            f"judge: {source.name} is a table whose rows belong to no period, and {models[0].card.id} judges rows; use "
+            "`gamewarden score` for their probabilities and `gamewarden explain ACTOR` for the reasons"
+        )
+
+
+def _input(model: Model) -> StreamKind:
+    return load_feature(model.feature.name).input
 
 
 def judged(
@@ -138,8 +143,20 @@ def judged(
     Evidence is weighed as each model gave it, so that neither an FPR nor an operating point depends on the supposed
     share of bots; what is shown supposes it.
     """
-    own = {model.card.id: _whole_scores(model, features[model.card.id], rules.covered) for model in models}
-    scores = pl.concat(list(own.values()))
+    scores = {model.card.id: model.score(features[model.card.id]) for model in models}
+    return judged_scores(scores, features.values(), models, fusion, rules)
+
+
+def judged_scores(
+    told: Mapping[str, pl.DataFrame],
+    features: Iterable[pl.DataFrame],
+    models: Sequence[Model],
+    fusion: FusionModel | None,
+    rules: VerdictRules,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The same of SCORES as each model gave them; of FEATURES only what tells styles of play apart is needed."""
+    own = {model.card.id: _of_whole_rows(model, told[model.card.id], rules.covered) for model in models}
+    scores = in_periods(pl.concat(list(own.values())), rules.cut)
     marks = marks_of(scores, rules.cut)
     parts = of_whole_periods(roll_up(scores, infos_of(models), rules.cut, rules.repeated), marks, models, rules)
     fused = combine(parts, rules.together, rules.bots) if fusion is None else _fused(fusion, parts, features, rules)
@@ -148,10 +165,9 @@ def judged(
     return shown.sort("actor", "since", "detector"), verdicts
 
 
-def _whole_scores(model: Model, features: pl.DataFrame, covered: float) -> pl.DataFrame:
+def _of_whole_rows(model: Model, scores: pl.DataFrame, covered: float) -> pl.DataFrame:
     """SCORES of the periods that are covered as well as those that the model learned from."""
-    least = least_measured(model, Limits(covered=covered))
-    return whole_enough(model.score(features), least)
+    return whole_enough(scores, least_measured(model, Limits(covered=covered)))
 
 
 class Verdicts(Protocol):
@@ -226,9 +242,9 @@ def fusion_of(models: Path, found: Sequence[Model], every: int | None) -> tuple[
 
 
 def _fused(
-    fusion: FusionModel, parts: pl.DataFrame, features: Mapping[str, pl.DataFrame], rules: VerdictRules
+    fusion: FusionModel, parts: pl.DataFrame, features: Iterable[pl.DataFrame], rules: VerdictRules
 ) -> pl.DataFrame:
-    known = played(features.values(), fusion.styles.rule, rules.cut)
+    known = played(features, fusion.styles.rule, rules.cut)
     fused = fusion.score(side_by_side(parts, known)).select(*KEY, "probability", "fpr").drop_nulls("fpr")
     return at_share(fused, prior_of(fusion.card), rules.bots)
 
@@ -246,6 +262,7 @@ def judge_lean(
     """The verdicts of `judge`, in memory that grows with them alone where the source can be judged period by period.
 
     That is so of a lake whose models all look at whole periods, or at parts that none of the periods' borders cuts.
+    What other sources show beside it is measured once and cut by period.
 
     Raises:
         ModelError: no model judges what the source holds, it is a table without periods, or a model is damaged.
@@ -255,6 +272,7 @@ def judge_lean(
     events = source.parted()
     if events is not None:
         found = models_for(load_models(models), source, models)
+        _refuse_tables(found, source)
         bench = _Bench(source, models, run, policy, supposed, every, events)
         if _separable(found, bench.rules(found)[0].cut):
             return bench.judge(found, progress)
@@ -262,13 +280,20 @@ def judge_lean(
 
 
 def _separable(models: Sequence[Model], cut: Clock) -> bool:
-    """Whether each period can be measured without the others."""
-    return all(feature_of(model.feature).divides.by(cut) for model in models)
+    """Whether each period of events can be measured without the others."""
+    of_events = [model for model in models if _input(model) == "events"]
+    return bool(of_events) and all(feature_of(model.feature).divides.by(cut) for model in of_events)
 
 
-def periods_of_stretches(stretches: Iterable[tuple[int, int]], cut: Clock) -> list[Span]:
-    """The periods that a stretch touches, the earliest first; whatever lies between stretches is leapt over."""
-    numbers = cut.touched(stretches)
+def periods_of_stretches(
+    stretches: Iterable[tuple[int, int]], cut: Clock, beside: Iterable[pl.DataFrame] = ()
+) -> list[Span]:
+    """The periods that a stretch touches or a row of other tables ends in, the earliest first.
+
+    Whatever lies between stretches is leapt over.
+    """
+    begins = [periods_of(table, cut)["since"].drop_nulls().unique().cast(pl.Int64) for table in beside]
+    numbers = cut.touched([*stretches, *((begin, begin) for found in begins for begin in found)])
     return list(zip(cut.begins(numbers).tolist(), cut.begins(numbers + 1).tolist(), strict=True))
 
 
@@ -332,22 +357,31 @@ class _Bench:
 
     def judge(self, found: Sequence[Model], progress: Progress) -> Lean:
         """All verdicts; a model that turns out to be a stranger here is left out, and the others judge again."""
-        view = PartedView(self.events, tuple(found), self.run.limits)
+        view = PartedView(self.events, tuple(found), self.run.limits, beside=self._beside(found, progress))
         refusals = {name: why for name, met in view.meetings.items() if met and (why := met.refusal(view.limits))}
         while True:
             able = [model for model in found if model.card.id not in refusals]
             if not able:
                 raise ModelError(f"{self.source.name}: {'; '.join(_in_order(found, refusals))}")
+            _refuse_tables(able, self.source)
             run = self._run(view if len(able) == len(found) else replace(view, models=tuple(able)), progress)
             strange = {name: why for name, far in run.far.items() if (why := far.refusal(name, view.limits))}
             if not strange:
                 return self._lean(run, _in_order(found, refusals), zone_notes(found, self.run.time_zone))
             refusals |= strange
 
+    def _beside(self, found: Sequence[Model], progress: Progress) -> dict[str, Table]:
+        """FEATURES of all that is no event, by recipe: measured once."""
+        others = {repr(model.feature): model.feature for model in found if _input(model) != "events"}
+        return {
+            key: rows_to_judge(feature_of(recipe), self.source, self.run, progress) for key, recipe in others.items()
+        }
+
     def _run(self, view: "PartedView", progress: Progress) -> "_Run":
         rules, fusion, why_not = self.rules(view.models)
         run = _Run(view, rules, fusion, why_not)
-        for span in periods_of_stretches(self.events.stretches, rules.cut):
+        beside = [view.beside[key].frame for key in view.recipes if key in view.beside]
+        for span in periods_of_stretches(self.events.stretches, rules.cut, beside):
             run.take(span, progress)
         return run
 
@@ -392,6 +426,7 @@ class _Run:
     said: dict[str, list[str]] = field(default_factory=dict)  # of periods that are not measured, by feature
     unranked: dict[str, str] = field(default_factory=dict)
     spans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema={"since": TIME, "until": TIME}))
+    _names: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema={"actor": pl.String}))
     _streaks: pl.DataFrame = field(
         default_factory=lambda: pl.DataFrame(schema={"actor": pl.String, "before": pl.Int64})
     )
@@ -400,13 +435,18 @@ class _Run:
         self.far = {model.card.id: Far() for model in self.view.models}
         self.partly = {model.card.id: Partly() for model in self.view.models}
         self.said = {key: [] for key in self.view.recipes}
+        for model in self.view.models:
+            if repr(model.feature) in self.view.beside:
+                self._weigh(model, self.view.beside[repr(model.feature)].frame)
 
     def take(self, span: Span, progress: Progress) -> None:
         """Judge one period."""
         tables = {key: self._table(key, span, progress) for key in self.view.recipes}
         features = {model.card.id: tables[repr(model.feature)] for model in self.view.models}
         for model in self.view.models:
-            self._weigh(model, features[model.card.id])
+            if repr(model.feature) not in self.view.beside:
+                self._weigh(model, features[model.card.id])
+                self._meet(features[model.card.id])
         scores, verdicts = judged(features, self.view.models, self.fusion, self.rules)
         for model in self.view.models:
             for line in unranked(scores, [model], self.rules.cut):
@@ -416,15 +456,28 @@ class _Run:
             self.verdicts.add(self._with_streaks(verdicts))
 
     def notes(self, zones: Sequence[str]) -> tuple[str, ...]:
-        """What the lake and the features have to say."""
-        lines = (
-            line
-            for key, recipe in self.view.recipes.items()
-            for line in (*recipe.warnings, *self._used(key), *self.said[key], *zones)
-        )
-        return tuple(dict.fromkeys(lines))
+        """What the sources and the features have to say, and how far the names of several sources agree."""
+        lines = (line for key in self.view.recipes for line in (*self._said_of(key), *zones))
+        return (*dict.fromkeys(lines), *names_in_common(self.view.models, self._met()))
+
+    def _said_of(self, key: str) -> tuple[str, ...]:
+        if key in self.view.beside:
+            return self.view.beside[key].notes
+        return (*self.view.recipes[key].warnings, *self._used(key), *self.said[key])
+
+    def _meet(self, rows: pl.DataFrame) -> None:
+        """Remember who was there, where the names of another source are to be compared."""
+        if self.view.beside:
+            self._names = pl.concat([self._names, rows.select("actor")]).unique()
+
+    def _met(self) -> dict[str, pl.DataFrame]:
+        """Who was there, by the model's id."""
+        beside = {key: told.frame for key, told in self.view.beside.items()}
+        return {model.card.id: beside.get(repr(model.feature), self._names) for model in self.view.models}
 
     def _table(self, key: str, span: Span, progress: Progress) -> pl.DataFrame:
+        if key in self.view.beside:
+            return self.view.rows_beside(key, span)
         found = self.view.measured(key, span, progress=progress)
         told = self.view.told(key, found.frame)
         self.usage[key] = self.usage[key] + found.notes if key in self.usage else found.notes

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Literal, Self
@@ -10,22 +11,23 @@ import polars as pl
 
 from gamewarden import features
 from gamewarden.config import Config
-from gamewarden.contracts import Feature, Model, Progress, Source, no_progress
+from gamewarden.contracts import EventStream, Feature, Model, Progress, Source, no_progress
 from gamewarden.core.durations import parse_span
 from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.features.account_table.recipe import AccountTable, whole
 from gamewarden.features.activity import Activity
 from gamewarden.features.addresses import addresses_by_period
-from gamewarden.features.self_similarity.recipe import By
-from gamewarden.pipeline.judging import judged, rules_of
+from gamewarden.features.self_similarity.recipe import By, SelfSimilarity
+from gamewarden.pipeline.judging import judged_scores, rules_of
 from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, measured, rows_to_judge
 from gamewarden.pipeline.models import days_of, event_model, model_for
 from gamewarden.pipeline.scoring import ask, doubted, other_voices
 from gamewarden.presentation.rank_cards import MOST_CARDS, drawn_of, highest_periods, sentences_of
 from gamewarden.presentation.rank_page import AccountCard, RankPage
 from gamewarden.presentation.ranking import Behind, Ranked, in_common, why_nobody
+from gamewarden.presentation.vocabularies import Days
 from gamewarden.readers.logs.operator_tables import OwnTable, read_profiles
-from gamewarden.streams import WatchedEvents, WatchedRows, only
+from gamewarden.streams import WatchedEvents, WatchedRows, only, within
 from gamewarden.tables import FEATURES, SCORES, FrameRows, Table
 from gamewarden.verdicts.chunks import Patience, with_time_to_detection
 from gamewarden.verdicts.facts import Facts
@@ -109,8 +111,7 @@ def rank(
         ConfigError: a condition names no column, or a value that the column cannot have; found before measuring.
     """
     model = event_model(models, wishes.detector)
-    profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, run.time_zone)
-    _refuse_bad_conditions(wishes, profiles)
+    refuse_bad_conditions(wishes, run)
     events = WatchedEvents(source.events(), progress)
     wishes.facts.refuse_unknown(source.name, events.columns, events.shows if wishes.facts.kinds else None)
     feature = feature_of(model.feature)
@@ -118,53 +119,99 @@ def rank(
     said = ask(model, shown, run.limits)
     if said.refusal is not None:
         raise ModelError(f"{source.name}: {said.refusal}")
-    shown_by = days_of(model, models)
-    days = shown_by.recipe
-    played = shown.frame if days == feature else days.measure(events)
-    activity = Activity(every=days.every, by=days.by, time_zone=days.time_zone, kinds=wishes.facts.kinds)
-    places = activity.measure(events)
-    addresses = addresses_by_period(events, activity.clock, activity.entity) if wishes.facts.sharing else None
-    whole = only_covered(played, least_covered(model.card.training, run.limits))
-    seen = whole.join(places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
+    days = days_of(model, models)
+    activity = activity_of(days.recipe, wishes)
+    return list_accounts(
+        ListInput(
+            model=model,
+            days=days,
+            rows=shown.frame,
+            scores=said.scores,
+            played=shown.frame if days.recipe == feature else days.recipe.measure(events),
+            places=activity.measure(events),
+            addresses=addresses_by_period(events, activity.clock, activity.entity) if wishes.facts.sharing else None,
+            notes=shown.notes,
+            caveats=said.caveats,
+            again=days.again(source, models),
+        ),
+        models,
+        wishes,
+        run,
+    )
+
+
+def activity_of(days: SelfSimilarity, wishes: RankOptions) -> Activity:
+    """The recipe of what a list shows beside a day."""
+    return Activity(every=days.every, by=days.by, time_zone=days.time_zone, kinds=wishes.facts.kinds)
+
+
+@dataclass(frozen=True)
+class ListInput:
+    """What a list of accounts is made of, wherever it comes from: tables of the same accounts and periods."""
+
+    model: Model
+    days: Days  # how a day is shown to people
+    rows: pl.DataFrame  # FEATURES that the model looked at
+    scores: pl.DataFrame  # what it said of them, at the share of bots that it supposes
+    played: pl.DataFrame  # FEATURES of the days
+    places: pl.DataFrame  # FEATURES of where, and what for
+    addresses: pl.DataFrame | None = None
+    newest: datetime | None = None  # when the newest period ends, where the tables leave accounts out
+    notes: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+    again: str = ""  # how to get the same self-similarity
+
+
+def list_accounts(found: ListInput, models: Path, wishes: RankOptions, run: RunOptions = USUAL) -> Ranked:
+    """The accounts to look at, highest first, with their reasons, from what was measured and scored."""
+    model, feature = found.model, feature_of(found.model.feature)
+    profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, run.time_zone)
+    whole = only_covered(found.played, least_covered(model.card.training, run.limits))
+    seen = whole.join(found.places.select("actor", "since", zone="main_zone"), on=["actor", "since"])
     rules = rules_of(wishes.policy, run, wishes.prevalence)
-    scores, verdicts = judged({model.card.id: shown.frame}, [model], None, rules)
+    scores, verdicts = judged_scores({model.card.id: found.scores}, [found.rows], [model], None, rules)
     last, repeated = parse_span(wishes.policy.rank.rolling), wishes.patience.discount
-    facts = with_days(wishes.facts.of(places, addresses), verdicts, last, repeated, wishes.prevalence.bots)
+    known = wishes.facts.of(found.places, found.addresses)
+    facts = with_days(known, verdicts, last, repeated, wishes.prevalence.bots, newest=found.newest)
     listed = rank_scores(scores, seen, profiles, facts=facts, filters=wishes.filters, threshold=wishes.probability)
     suspects = listed.filter(pl.col("probability") >= wishes.probability)
     listing = suspects.head(wishes.top) if wishes.top else suspects
     listing = listing.join(best_points(verdicts, rules.points), on="actor", how="left", maintain_order="left")
     if feature.part_of_day:
         listing = with_time_to_detection(listing, scores, replace(wishes.patience, prior=wishes.prevalence.bots))
-    periods = judged_rows(shown.frame, scores).join(listing.select("actor"), on="actor", how="semi")
+    periods = judged_rows(found.rows, scores).join(listing.select("actor"), on="actor", how="semi")
     hidden = suspects.height - listing.height
     more = (
         (f"{hidden:,} more are not shown; --top 0 lists all",)
         if hidden
         else why_nobody(listed, suspects, wishes.probability)
     )
-    again = (shown_by.again(source, models),) if listing.height else ()
     evidence = model.explain(periods)
     common = common_reasons(listing, evidence)
     notes = (
-        *shown.notes,
+        *found.notes,
         *zone_notes([model], run.time_zone),
         *doubted(models, [model], scores),
-        *said.caveats,
+        *found.caveats,
         wishes.prevalence.sentence,
         *other_voices(models, model),
         *pointless(listing, model.card, rules.points),
         *more,
-        *again,
+        *((found.again,) if found.again and listing.height else ()),
         *in_common(common, listing.height),
     )
     reasoned = add_reasons(listing, evidence).with_columns(pl.lit(wishes.prevalence.bots).alias("prevalence"))
-    behind = Behind(model, shown.frame, scores, evidence, days, played)
+    behind = Behind(model, found.rows, scores, evidence, found.days.recipe, found.played)
     return Ranked(frame=reasoned, notes=notes, common=tuple(common["says"]), behind=behind, asked=wishes.facts.columns)
 
 
-def _refuse_bad_conditions(wishes: RankOptions, profiles: pl.DataFrame | None) -> None:
-    """Try the conditions on a list of nobody, before anything long is done."""
+def refuse_bad_conditions(wishes: RankOptions, run: RunOptions = USUAL) -> None:
+    """Try the conditions on a list of nobody, before anything long is done.
+
+    Raises:
+        ConfigError: a condition names no column, or a value that the column cannot have.
+    """
+    profiles = None if wishes.profiles is None else read_profiles(wishes.profiles, run.time_zone)
     nobody, nothing = (pl.DataFrame(schema=dict(table.columns)) for table in (SCORES, FEATURES))
     facts = pl.DataFrame(schema={**wishes.facts.schema, **DAYS})
     rank_scores(nobody, nothing, profiles, facts=facts, filters=wishes.filters, threshold=wishes.probability)
@@ -236,12 +283,30 @@ def explain(
     if not shown.frame.height:
         raise ReadError(f"{source.name}: has no event of {by} {actor!r}")
     said = _said(model, shown, source, run)
-    scores = said.at(prevalence)
-    period = highest_period(shown.frame, scores)
     days = days_of(model, models)
-    windows = days.recipe.windows(alone, actor)
-    inside = windows.filter(pl.col("since") >= period["since"][0], pl.col("since") < period["until"][0])
     again = days.again(source, models) if days.model is model else ""
+    return event_story(
+        actor, said, rows=shown.frame, days=days, alone=alone, models=models, prevalence=prevalence, again=again
+    )
+
+
+def event_story(
+    actor: str,
+    said: Said,
+    *,
+    rows: pl.DataFrame,
+    days: Days,
+    alone: EventStream,
+    models: Path,
+    prevalence: Prevalence,
+    again: str = "",
+) -> Explanation:
+    """The story of one actor, of whom `alone` gives the events."""
+    model, scores = said.model, said.at(prevalence)
+    period = highest_period(rows, scores)
+    since, until = period["since"][0], period["until"][0]
+    windows = days.recipe.windows(within(alone, since, until), actor)
+    inside = windows.filter(pl.col("since") >= since, pl.col("since") < until)
     caveats = (*doubted(models, [model], scores), *said.caveats)
     zone = days.recipe.time_zone or "UTC"
     return Explanation(actor, model, scores, model.explain(period), period, inside, prevalence, again, zone, caveats)
@@ -340,17 +405,35 @@ def trend(
     feature = feature_of(model.feature)
     shown = measured(feature, events, run.limits)
     said = _said(model, shown, source, run)
-    rules = rules_of(wishes.policy, run, wishes.prevalence)
-    scores, verdicts = judged({model.card.id: shown.frame}, [model], None, rules)
+    places = zones_of(model, wishes, run).measure(events) if wishes.by == "zone" else None
+    told = count_trend(said, shown.frame, places, models, wishes, run=run)
+    return replace(told, notes=(*shown.notes, *told.notes))
+
+
+def zones_of(model: Model, wishes: TrendOptions, run: RunOptions = USUAL) -> Activity:
+    """The recipe of the main zones that a trend counts by."""
+    cut = rules_of(wishes.policy, run, wishes.prevalence).cut
+    return Activity(every=cut.every, by=_by(feature_of(model.feature)), time_zone=cut.time_zone)
+
+
+def count_trend(
+    said: Said,
+    rows: pl.DataFrame,
+    places: pl.DataFrame | None,
+    models: Path,
+    wishes: TrendOptions,
+    *,
+    run: RunOptions = USUAL,
+) -> Table:
+    """A trend from what was measured and scored."""
+    model, rules = said.model, rules_of(wishes.policy, run, wishes.prevalence)
+    scores, verdicts = judged_scores({model.card.id: said.scores}, [rows], [model], None, rules)
     periods = verdicts.with_columns(rules.points.reached(verdicts))
-    if wishes.by == "zone":
-        places = Activity(every=rules.cut.every, by=_by(feature), time_zone=rules.cut.time_zone).measure(events)
-        zones = places.select("actor", "since", zone="main_zone")
-        table = trend_by_zone(periods, zones, wishes.listed_from)
-    else:
+    if places is None:
         table = trend_by_day(periods, wishes.listed_from)
+    else:
+        table = trend_by_zone(periods, places.select("actor", "since", zone="main_zone"), wishes.listed_from)
     notes = (
-        *shown.notes,
         *zone_notes([model], run.time_zone),
         *doubted(models, [model], scores),
         *said.caveats,

@@ -37,7 +37,7 @@ from gamewarden.readers.logs.lint import DETECTOR, FEATURE, Lint, Needs
 from gamewarden.readers.logs.operator_tables import read_vocabulary
 from gamewarden.store.lake import Lake
 from gamewarden.streams import Unquestioned, WatchedEvents, WatchedLog, WatchedMessages, WatchedPackets, WatchedRows
-from gamewarden.tables import SESSIONS, Table, check
+from gamewarden.tables import SESSIONS, TIME, Table, check
 from gamewarden.verdicts.likeness import Likeness
 from gamewarden.verdicts.meeting import Limits, least_of_row
 
@@ -145,9 +145,11 @@ def read(source: Source, lake: Path, progress: Progress = no_progress) -> Table:
         "new": added.new,
         "already_there": added.known,
         "days": len(added.days),
+        "last": added.last,
         "note": added.note,
     }
-    return Table(pl.DataFrame([row], schema_overrides={"note": pl.String}), notes)
+    frame = pl.DataFrame([row], schema_overrides={"note": pl.String, "last": pl.Int64})
+    return Table(frame.with_columns(pl.col("last").cast(TIME)), notes)
 
 
 def feature_recipe(name: str, options: Mapping[str, Any], config: Config, time_zone: str | None = None) -> Feature:

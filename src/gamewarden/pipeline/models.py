@@ -1,5 +1,6 @@
 """A shelf of models: those in force, those that can judge a source, each one's page, and who put what into force."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -9,9 +10,9 @@ from typing import Any
 import polars as pl
 
 from gamewarden import detectors, features
-from gamewarden.contracts import Feature, Model, Recipe, Source, StreamKind
+from gamewarden.contracts import PACKET_COLUMNS, Feature, Model, Recipe, Source, StreamKind
 from gamewarden.detectors.fusion.scores import Scores
-from gamewarden.errors import ConfigError, GamewardenError, ModelError
+from gamewarden.errors import ConfigError, GamewardenError, ModelError, ReadError, Remark
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.features.traffic.recipe import TrafficTest
@@ -19,10 +20,11 @@ from gamewarden.pipeline.measuring import days_like, feature_of
 from gamewarden.presentation.card import actors_of
 from gamewarden.presentation.model_page import Page
 from gamewarden.presentation.vocabularies import Days
+from gamewarden.readers.together import KnownAs, Together
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
+from gamewarden.store.evaluations import load_results
 from gamewarden.store.models import Stored
-from gamewarden.store.results import load_results
 from gamewarden.tables import TIME, DataType
 
 _ROW: dict[str, DataType] = {
@@ -118,14 +120,51 @@ def models_for(models: Sequence[Model], source: Source, shelf: Path) -> list[Mod
     return [model for kind in held for model in by_input[kind]]
 
 
+def together(sources: Sequence[Source], shelf: Path) -> Source:
+    """Several sources as one, each read as the likeliest thing that a model of the shelf judges; one stays as it is.
+
+    A source that none of them judges is left out, with a remark.
+
+    Raises:
+        ModelError: there is no model, or none judges any of the sources.
+    """
+    if len(sources) == 1:
+        return sources[0]
+    judged: dict[StreamKind, list[Model]] = {}
+    for model in load_models(shelf):
+        judged.setdefault(features.load(model.feature.name).input, []).append(model)
+    held = [(source, _held(source, judged)) for source in sources]
+    for source, kinds in held:
+        if not kinds:
+            needed = "packets" if _is_packet_log(source) else " or ".join(source.kinds)
+            warnings.warn(f"{source.name} is left out: {shelf} has no model of {needed}", Remark, stacklevel=2)
+    used = [source if source.sure else KnownAs(source, kinds) for source, kinds in held if kinds]
+    if not used:
+        raise ModelError(
+            f"{shelf}: judges {', '.join(judged)}, which none of the sources holds; fit a detector of them"
+        )
+    return Together(used)
+
+
 def _held(source: Source, judged: Mapping[StreamKind, Sequence[Model]]) -> tuple[StreamKind, ...]:
     """What of a source these models can judge: all it holds, or the one thing that it is."""
     known = tuple(kind for kind in source.kinds if kind in judged)
     if source.sure:
         return known
+    if "packets" in source.kinds and _is_packet_log(source):
+        return tuple(kind for kind in known if kind == "packets")
     if "table" in known and any(_has_columns_of(source, model) for model in judged["table"]):
         return ("table",)
     return (*(kind for kind in known if kind != "table"), *known)[:1]
+
+
+def _is_packet_log(source: Source) -> bool:
+    """Whether a table has the columns of packets and not the kind that every event has."""
+    try:
+        named = set(source.columns)
+    except ReadError:  # no table that we read: whoever reads it says so
+        return False
+    return set(PACKET_COLUMNS) <= named and "kind" not in named
 
 
 def _has_columns_of(source: Source, model: Model) -> bool:

@@ -1,6 +1,6 @@
 """Models before a source: what they look at and say, what has to stand beside it, and where two of them differ."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -20,6 +20,7 @@ from gamewarden.contracts import (
     Vocabulary,
     no_progress,
 )
+from gamewarden.core.clock import LAST_MOMENT, Clock
 from gamewarden.core.coverage import Coverage
 from gamewarden.drift.trust import untrusted
 from gamewarden.errors import ConfigError, ModelError, ReadError
@@ -44,6 +45,7 @@ from gamewarden.pipeline.measuring import (
     days_like,
     detectors_of_sources,
     feature_of,
+    input_of,
     likeness_of,
     measured,
     rows_to_judge,
@@ -54,14 +56,15 @@ from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
 from gamewarden.store.maintenance_state import MaintenanceState
 from gamewarden.streams import WatchedEvents
-from gamewarden.tables import Table
+from gamewarden.tables import TIME, Table
 from gamewarden.verdicts.likeness import Likeness
 from gamewarden.verdicts.meeting import Limits, Meeting, said_once
 from gamewarden.verdicts.points import OperatingPoints
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence
 from gamewarden.verdicts.ranking import rank
 from gamewarden.verdicts.reach import otherwise_judged, out_of_reach
-from gamewarden.verdicts.saying import Said, meeting_of, say, unsure, zone_notes
+from gamewarden.verdicts.saying import Said, meeting_of, say, shared_names, unsure, zone_notes
+from gamewarden.verdicts.timeless import TIMELESS
 
 
 def score(
@@ -103,8 +106,9 @@ class Heard:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the source and the features have to say."""
-        return tuple(dict.fromkeys(line for told in self.shown.values() for line in told.notes))
+        """What the source and the features have to say, and of several sources how far their names agree."""
+        lines = dict.fromkeys(line for told in self.shown.values() for line in told.notes)
+        return (*lines, *names_in_common(self.models, {name: told.frame for name, told in self.shown.items()}))
 
 
 def hear(models: Sequence[Model], source: Source, run: RunOptions = USUAL, progress: Progress = no_progress) -> Heard:
@@ -126,6 +130,14 @@ def hear(models: Sequence[Model], source: Source, run: RunOptions = USUAL, progr
         able,
         (*refusals, *caveats),
     )
+
+
+def names_in_common(models: Iterable[Model], tables: Mapping[str, pl.DataFrame]) -> tuple[str, ...]:
+    """How many actors of each kind of source are in the others, where there are several; tables by the model's id."""
+    found: dict[str, set[str]] = {}
+    for model in models:
+        found.setdefault(input_of(model.card.detector), set()).update(tables[model.card.id]["actor"].unique())
+    return shared_names(found)
 
 
 def ask(model: Model, shown: Table, limits: Limits) -> Said:
@@ -196,6 +208,8 @@ class PartedView:
     events: PartedEvents
     models: tuple[Model, ...]
     limits: Limits
+    kinds: Callable[[Clock], pl.DataFrame] | None = None  # events by kind and period, where somebody has counted them
+    beside: Mapping[str, Table] = field(default_factory=dict)  # FEATURES of what is no event, by recipe
 
     @cached_property
     def recipes(self) -> dict[str, Feature]:
@@ -205,11 +219,13 @@ class PartedView:
     @cached_property
     def likeness(self) -> dict[str, Likeness | None]:
         """In which periods the whole lake speaks as the features' vocabularies; None where nobody counted kinds."""
-        return {key: self._likeness(one.learned) for key, one in self.recipes.items()}
+        return {key: self._likeness(None if key in self.beside else one.learned) for key, one in self.recipes.items()}
 
     def _likeness(self, learned: Vocabulary | None) -> Likeness | None:
         if learned is None or learned.shares is None:
             return None
+        if self.kinds is not None:
+            return Likeness.of(learned, self.kinds(learned.clock), self.limits)
         return likeness_of(learned, self.events, self.limits)
 
     @cached_property
@@ -224,7 +240,7 @@ class PartedView:
         told = {
             key: Table(pl.DataFrame(), shows=shows if one is None else one.shown(shows))
             for key, one in self.likeness.items()
-        }
+        } | dict(self.beside)
         return {
             model.card.id: meeting_of(model, self.recipes[repr(model.feature)], told[repr(model.feature)])
             for model in self.models
@@ -232,8 +248,19 @@ class PartedView:
 
     def features(self, span: Span, actors: Sequence[str] | None = None) -> dict[str, pl.DataFrame]:
         """FEATURES of a period by the model's id, of everybody or of these actors."""
-        tables = {key: self.told(key, self.measured(key, span, actors).frame).frame for key in self.recipes}
+        tables = {
+            key: self.rows_beside(key, span, actors)
+            if key in self.beside
+            else self.told(key, self.measured(key, span, actors).frame).frame
+            for key in self.recipes
+        }
         return {model.card.id: tables[repr(model.feature)] for model in self.models}
+
+    def rows_beside(self, key: str, span: Span, actors: Sequence[str] | None = None) -> pl.DataFrame:
+        """What was measured of another source than the events, of rows that end in a period or in none at all."""
+        since, until = (pl.lit(moment).cast(TIME) for moment in span)
+        mine = self.beside[key].frame.filter(LAST_MOMENT.is_between(since, until, closed="left") | TIMELESS)
+        return mine if actors is None else mine.filter(pl.col("actor").is_in(actors))
 
     def measured(
         self, key: str, span: Span, actors: Sequence[str] | None = None, progress: Progress = no_progress

@@ -8,8 +8,8 @@ import polars as pl
 
 from gamewarden.contracts import Card, canonical_json
 from gamewarden.presentation.card import card_fragment, card_markdown, card_sections
+from gamewarden.store.evaluations import results_in_short
 from gamewarden.store.model_registry import Promotion
-from gamewarden.store.results import results_in_short
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gamewarden.contracts import Source
 from gamewarden.core.registry import Registry
 from gamewarden.errors import ConfigError, ReadError, Remark, short
+from gamewarden.readers.places import File, Place, located
 
 if TYPE_CHECKING:
     from gamewarden.readers.options import SourceOptions
@@ -20,7 +20,7 @@ class ArrowTable(Protocol):
         """Its columns, by Arrow's PyCapsule interface."""
 
 
-Locator: TypeAlias = Path | Sequence[Path] | ArrowTable
+Locator: TypeAlias = File | Place | Sequence[File | Place] | ArrowTable
 
 
 class Reader(Protocol):
@@ -43,12 +43,13 @@ REGISTRY = Registry(
         "memory": "gamewarden.readers.memory:TableInMemory",
         "lake": "gamewarden.store.source:LakeSource",
         "ragnarok": "gamewarden.readers.files:RagnarokLog",
+        "files": "gamewarden.readers.log_files:LogFiles",
         "folder": "gamewarden.readers.folders:MessageFolder",
         "log": "gamewarden.readers.files:LogFile",
     },
     ConfigError,
 )
-LAST = ("folder", "log")  # they take any folder and any file
+LAST = ("files", "folder", "log")  # they take any folder and any file
 
 
 def names() -> tuple[str, ...]:
@@ -75,8 +76,8 @@ def credit_of(source: Source) -> str:
 def open(locator: Locator | str, options: "SourceOptions | None" = None, reader: str | None = None) -> Source:  # noqa: A001  readers.open is what it does
     """What somebody has, as a source: by the reader that is named, or by the first that knows it.
 
-    A file, a lake, a folder of packetstreams, several of these files at once, `-` for standard input, or a table in
-    memory.
+    A file, a lake, a folder of packetstreams or logs, several of these files at once, `-` for standard input, or a
+    table in memory. As text it may also be a pattern such as logs/*.csv.gz, or an address such as s3://bucket/log.csv.
 
     Raises:
         ReadError: it cannot be read.
@@ -85,10 +86,20 @@ def open(locator: Locator | str, options: "SourceOptions | None" = None, reader:
     from gamewarden.readers.options import SourceOptions
     from gamewarden.readers.ranges import limited
 
-    place = Path(locator) if isinstance(locator, str) else locator
+    place = _place(locator) if isinstance(locator, str) else locator
     given = options or SourceOptions()
     found = _knowing(place) if reader is None else load(reader)
     return limited(found(place, given), given.time_range)
+
+
+def _place(locator: str) -> Locator:
+    """What a text names; of a pattern or a directory in a store all files, and the one where it is one."""
+    found = located(locator)
+    if not isinstance(found, list):
+        return found
+    if not found:
+        raise ReadError(f"{short(locator)}: no file is called so; check the pattern")
+    return found if len(found) > 1 else found[0]
 
 
 def _knowing(place: Locator) -> Reader:

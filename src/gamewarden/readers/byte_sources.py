@@ -9,12 +9,14 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import IO, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gamewarden.errors import ReadError
+from gamewarden.readers.places import STANDARD_INPUT, File, file_at
+from gamewarden.readers.remote import RemoteFile
 from gamewarden.readers.sameness import Expected
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -220,12 +222,12 @@ class Confirmed:
 
 
 class _FileObject:
-    """Standard input that has no descriptor, as when a program replaces it."""
+    """What has no descriptor: an object of a store, or standard input when a program replaces it."""
 
     live = False
     problem: str | None = None
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
     def read_into(self, room: memoryview) -> int:
@@ -236,19 +238,20 @@ class _FileObject:
 
 
 class Origin:
-    """Where bytes come from, by name: a file, a named pipe, or standard input for "-".
+    """Where bytes come from: a file, an object of a store, a named pipe, or standard input for "-".
 
     A file is opened anew for every reading, anything else can be read once. Gzip is unpacked on the way.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, place: str | File) -> None:
         """Open what can be read only once.
 
         Raises:
             ReadError: it cannot be read.
         """
-        self.name = "standard input" if name == "-" else name
-        self.path = None if name == "-" else Path(name)
+        file = file_at(place) if isinstance(place, str) else place
+        self.name = "standard input" if file == STANDARD_INPUT else str(file)
+        self.path = None if file == STANDARD_INPUT else file
         self.rereadable = self.path is not None and (self.path.is_file() or not self.path.exists())
         self._once = None if self.rereadable else peeked(self._unpacked(self._only_source()), MAGIC_LENGTH)
         self._known: tuple[int, str] | None = None
@@ -281,20 +284,17 @@ class Origin:
             (_, source), self._once = self._once, None
             yield source
             return
-        descriptor = _descriptor(self.path)
-        try:
-            source = self._unpacked(DescriptorSource(descriptor, self.name))
+        with _opened(self.path) as packed:
+            source = self._unpacked(packed)
             if self._known is None:
                 yield source
                 return
             confirmed = Confirmed(source, Expected(self.name, *self._known))
             yield confirmed
             confirmed.confirm()
-        finally:
-            os.close(descriptor)
 
     def _only_source(self) -> ByteSource:
-        if self.path is not None:
+        if isinstance(self.path, Path):
             return DescriptorSource(_descriptor(self.path), self.name)
         try:
             return DescriptorSource(sys.stdin.fileno(), self.name)
@@ -369,6 +369,19 @@ def peeked(source: ByteSource, count: int) -> tuple[bytes, ByteSource]:
         filled += got
     head = bytes(buffer[:filled])
     return head, Prefixed(head, source)
+
+
+@contextmanager
+def _opened(file: File) -> Iterator[ByteSource]:
+    if isinstance(file, RemoteFile):
+        with file.open() as stream:
+            yield _FileObject(stream)
+        return
+    descriptor = _descriptor(file)
+    try:
+        yield DescriptorSource(descriptor, str(file))
+    finally:
+        os.close(descriptor)
 
 
 def _descriptor(path: Path) -> int:

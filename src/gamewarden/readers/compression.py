@@ -14,6 +14,7 @@ from typing import IO, Protocol
 import pyarrow as pa
 
 from gamewarden.errors import ReadError
+from gamewarden.readers.places import File, open_bytes, size_of
 from gamewarden.readers.sameness import Expected
 from gamewarden.tables import first_line
 
@@ -69,7 +70,7 @@ class Unpacked(io.RawIOBase):
     """
 
     def __init__(
-        self, path: Path, *, keep_truncated: bool = False, only: Content | None = None, encoding: str | None = None
+        self, path: File, *, keep_truncated: bool = False, only: Content | None = None, encoding: str | None = None
     ) -> None:
         super().__init__()
         self.path = path
@@ -164,19 +165,19 @@ def _as_utf8(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
         yield text.encode(errors=MARKING)
 
 
-def open_file(path: Path) -> IO[bytes]:
-    """A regular file, opened.
+def open_file(path: File) -> IO[bytes]:
+    """A regular file or an object of a store, opened.
 
     Raises:
         ReadError: there is none, it is a directory or a pipe, or it may not be read.
     """
-    if path.is_dir():
+    if isinstance(path, Path) and path.is_dir():
         inside = "holds nothing" if not any(path.iterdir()) else "is a directory, not a log file"
         raise ReadError(f"{path}: {inside}; name the files to read")
-    if path.exists() and not path.is_file():
+    if isinstance(path, Path) and path.exists() and not path.is_file():
         raise ReadError(f"{path}: is not a regular file; write it to a file first, since it is read more than once")
     try:
-        return path.open("rb")
+        return open_bytes(path)
     except OSError as error:
         raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
 
@@ -191,7 +192,7 @@ def foreign_format(head: bytes) -> str | None:
     return next((words for magic, words in _FOREIGN.items() if head.startswith(magic)), None)
 
 
-def content_of(path: Path, beginnings: Sequence[int] = (), *, keep_truncated: bool = False) -> Content:
+def content_of(path: File, beginnings: Sequence[int] = (), *, keep_truncated: bool = False) -> Content:
     """Digest a file's unpacked bytes in one pass, and its first bytes at each of the lengths asked for.
 
     Raises:
@@ -224,7 +225,7 @@ def content_in(stream: Readable, beginnings: Sequence[int] = ()) -> Content:
     return Content(running.hexdigest(), size, last == b"\n", found)
 
 
-def unpack_to_disk(path: Path) -> pa.NativeFile:
+def unpack_to_disk(path: File) -> pa.NativeFile:
     """The unpacked file as a temporary file without a name, for formats that need to jump about.
 
     Raises:
@@ -240,8 +241,8 @@ def unpack_to_disk(path: Path) -> pa.NativeFile:
         raise ReadError(f"{path}: cannot be unpacked to the temporary directory ({error.strerror or error})") from error
 
 
-def _unpack_into(file: IO[bytes], path: Path) -> None:
-    limit = path.stat().st_size * LARGEST_PARQUET_RATIO + CHUNK
+def _unpack_into(file: IO[bytes], path: File) -> None:
+    limit = size_of(path) * LARGEST_PARQUET_RATIO + CHUNK
     with Unpacked(path) as stream:
         while chunk := stream.read(CHUNK):
             file.write(chunk)
@@ -252,7 +253,7 @@ def _unpack_into(file: IO[bytes], path: Path) -> None:
                 )
 
 
-def _plain(file: IO[bytes], path: Path) -> Iterator[bytes]:
+def _plain(file: IO[bytes], path: File) -> Iterator[bytes]:
     try:
         while chunk := file.read(CHUNK):
             yield chunk
@@ -260,7 +261,7 @@ def _plain(file: IO[bytes], path: Path) -> Iterator[bytes]:
         raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-def _gunzip(file: IO[bytes], path: Path) -> Iterator[bytes]:
+def _gunzip(file: IO[bytes], path: File) -> Iterator[bytes]:
     member = _Member()
     try:
         for packed in _plain(file, path):
@@ -304,7 +305,7 @@ class _Member:
         self.eaten -= len(self._unpacker.unused_data)
 
 
-def _unzstd(file: IO[bytes], path: Path) -> Iterator[bytes]:
+def _unzstd(file: IO[bytes], path: File) -> Iterator[bytes]:
     stream = pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
     try:
         while chunk := stream.read(_ZSTD_CHUNK):
@@ -315,13 +316,13 @@ def _unzstd(file: IO[bytes], path: Path) -> Iterator[bytes]:
         raise _damaged(path, "zstd", file, error) from error
 
 
-def _ends_early(path: Path, packing: str) -> EndsEarly:
+def _ends_early(path: File, packing: str) -> EndsEarly:
     return EndsEarly(
         f"{path}: the {packing} data ends early, the file was not written or copied whole; "
         "fetch it again, or keep its whole lines with `gamewarden read --keep-truncated`"
     )
 
 
-def _damaged(path: Path, packing: str, file: IO[bytes], error: Exception) -> ReadError:
+def _damaged(path: File, packing: str, file: IO[bytes], error: Exception) -> ReadError:
     place = f" near byte {file.tell():,}" if not file.closed else ""
     return ReadError(f"{path}: the {packing} data is damaged{place} ({first_line(error)}); fetch the file again")

@@ -24,6 +24,8 @@ from gamewarden.readers.logs.layout import PLAIN
 from gamewarden.readers.logs.mapping import LogMap, load_mapping
 from gamewarden.readers.logs.tables import EventFile, open_events, peek
 from gamewarden.readers.options import SourceOptions
+from gamewarden.readers.places import STANDARD_INPUT, File, Place, open_bytes, spooled
+from gamewarden.readers.remote import RemoteFile
 from gamewarden.streams import of_actors, within
 from gamewarden.tables import FrameRows
 
@@ -39,6 +41,7 @@ class OneFile:
 
     def __init__(self, locator: Locator, options: SourceOptions) -> None:
         self.path = path_of(locator)
+        self.partitions = dict(locator.partitions) if isinstance(locator, Place) else {}
         self.name = str(self.path)
         self.options = options
 
@@ -132,7 +135,7 @@ class OneFile:
         from gamewarden.readers.logs.operator_tables import read_table
 
         layout = PLAIN if self.mapping is None else self.mapping.layout
-        return FrameRows(read_table(self.path, layout), self.name)
+        return FrameRows(read_table(spooled(self.path), layout), self.name)
 
     @cached_property
     def message_table(self) -> "MessageTable":
@@ -159,12 +162,14 @@ class OneFile:
     def _event_file(self) -> EventFile:
         logs = self.options.logs
         return open_events(
-            self.path,
+            spooled(self.path),
             self.mapping,
             time_zone=logs.time_zone,
             max_bad_share=logs.max_bad_share,
             keep_truncated=logs.keep_truncated,
             plausible=logs.plausible,
+            partitions=self.partitions,
+            name="standard input" if self.path == STANDARD_INPUT else None,
         )
 
 
@@ -178,7 +183,7 @@ class Capture(OneFile):
         """Whether it begins as a capture does; what can be read only once is not looked at."""
         from gamewarden.readers.captures.packets import is_capture
 
-        return isinstance(locator, Path) and is_capture(locator)
+        return is_file_locator(locator) and is_capture(path_of(locator))
 
 
 class Packetstream(OneFile):
@@ -191,7 +196,7 @@ class Packetstream(OneFile):
         """Whether it begins with a time tag; a stream without tags is not told from other bytes."""
         from gamewarden.readers.ragnarok.messages import is_packetstream
 
-        return isinstance(locator, Path) and is_packetstream(locator)
+        return is_file_locator(locator) and is_packetstream(path_of(locator))
 
 
 class RagnarokLog(OneFile):
@@ -230,7 +235,7 @@ class LogFile(OneFile):
     @staticmethod
     def matches(locator: Locator) -> bool:
         """Whether it has a place."""
-        return isinstance(locator, Path)
+        return is_file_locator(locator)
 
     @cached_property
     def kinds(self) -> tuple[StreamKind, ...]:
@@ -250,25 +255,32 @@ class LogFile(OneFile):
         return peek(self.path).names if self.path.is_file() else ()
 
 
-def path_of(locator: Locator) -> Path:
+def is_file_locator(locator: Locator) -> bool:
+    """Whether it names one file, here or in a store."""
+    return isinstance(locator, Path | RemoteFile | Place)
+
+
+def path_of(locator: Locator) -> File:
     """The place of a file.
 
     Raises:
         ReadError: it is something else.
     """
-    if not isinstance(locator, Path):
+    if isinstance(locator, Place):
+        return locator.file
+    if not isinstance(locator, Path | RemoteFile):
         raise ReadError(f"{type(locator).__name__}: is no file; name one")
     return locator
 
 
-def file_digest(path: Path) -> str:
+def file_digest(path: File) -> str:
     """The SHA-256 of a file's bytes.
 
     Raises:
         ReadError: it cannot be read.
     """
     try:
-        with path.open("rb") as file:
+        with open_bytes(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error

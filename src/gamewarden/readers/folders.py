@@ -10,8 +10,9 @@ from gamewarden.contracts import EventStream, Fingerprint, LogSource, MessageStr
 from gamewarden.core.text import counted
 from gamewarden.errors import ReadError
 from gamewarden.readers import Locator
-from gamewarden.readers.files import Packetstream, file_digest
+from gamewarden.readers.files import Packetstream, file_digest, is_file_locator, path_of
 from gamewarden.readers.options import SourceOptions
+from gamewarden.readers.places import File
 from gamewarden.readers.ragnarok.message_table import MessageTable
 from gamewarden.readers.ragnarok.messages import holds_messages, message_table
 from gamewarden.sources import PlainSource
@@ -25,7 +26,7 @@ class MessageFolder(PlainSource):
     is_a = "is a directory"
 
     def __init__(self, locator: Locator, options: SourceOptions) -> None:
-        self._places = [locator] if isinstance(locator, Path) else _paths(locator)
+        self._places = [locator] if isinstance(locator, Path) else _files(locator)
         super().__init__(", ".join(map(str, self._places)))
         self.options = options
 
@@ -51,10 +52,7 @@ class MessageFolder(PlainSource):
     def fingerprint(self) -> Fingerprint:
         """A digest of the files' names and bytes."""
         root = self._places[0] if len(self._places) == 1 else None
-        files = sorted(
-            [part.path.as_posix() if root is None else part.path.relative_to(root).as_posix(), file_digest(part.path)]
-            for part in self.parts
-        )
+        files = sorted([_named(part.path, root), file_digest(part.path)] for part in self.parts)
         name = self.name if root is None else root.name
         return Fingerprint("folder", name, hashlib.sha256(canonical_json(files).encode()).hexdigest())
 
@@ -69,7 +67,7 @@ class MessageFolder(PlainSource):
 
     def log(self) -> LogSource:
         """Refused: each of its files is a log."""
-        there = any(any(place.iterdir()) for place in self._places if place.is_dir())
+        there = any(any(place.iterdir()) for place in self._places if isinstance(place, Path) and place.is_dir())
         inside = "is a directory, not a log file" if there else "holds nothing"
         raise ReadError(f"{self.name}: {inside}; name the files to read")
 
@@ -88,7 +86,7 @@ class MessageFolder(PlainSource):
 class FileOfFolder(Packetstream):
     """One file of a folder, which shares its message table."""
 
-    def __init__(self, path: Path, folder: MessageFolder) -> None:
+    def __init__(self, path: File, folder: MessageFolder) -> None:
         super().__init__(path, folder.options)
         self._folder = folder
 
@@ -98,7 +96,7 @@ class FileOfFolder(Packetstream):
         return self._folder.message_table
 
 
-def message_files(places: Sequence[Path]) -> list[Path]:
+def message_files(places: Sequence[File]) -> list[File]:
     """The packetstreams and captures among these places, folders read recursively.
 
     In a folder, hidden files and text such as labels and notes are passed over. A file named twice is there once.
@@ -106,8 +104,17 @@ def message_files(places: Sequence[Path]) -> list[Path]:
     Raises:
         ReadError: a folder holds no messages.
     """
-    found = [file for place in places for file in (_inside(place) if place.is_dir() else [place])]
+    found = [file for place in places for file in _files_at(place)]
     return list(dict.fromkeys(found))
+
+
+def _files_at(place: File) -> Sequence[File]:
+    return _inside(place) if isinstance(place, Path) and place.is_dir() else [place]
+
+
+def _named(file: File, root: File | None) -> str:
+    """What a file is called in a digest of the folder that it stands in."""
+    return file.relative_to(root).as_posix() if isinstance(file, Path) and isinstance(root, Path) else str(file)
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -123,7 +130,7 @@ def _inside(folder: Path) -> list[Path]:
     return kept
 
 
-def _paths(locator: Locator) -> list[Path]:
-    if not isinstance(locator, Sequence) or not all(isinstance(place, Path) for place in locator):
+def _files(locator: Locator) -> list[File]:
+    if not isinstance(locator, Sequence) or not all(map(is_file_locator, locator)):
         raise ReadError(f"{type(locator).__name__}: is neither a folder nor a list of files; name one of these")
-    return list(locator)
+    return [path_of(place) for place in locator]

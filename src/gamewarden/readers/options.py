@@ -1,11 +1,11 @@
 """How sources are read in this run, by the kind of thing that is read."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from gamewarden.core.time_ranges import TimeRange
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
 from gamewarden.readers.logs.tables import MAX_BAD_SHARE
+from gamewarden.readers.places import File
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class CaptureOptions:
     """Of captures; whether packets without payload count is asked of packet logs too."""
 
     server_ports: tuple[int, ...] = ()
-    accounts: Path | None = None  # who used which address when
+    accounts: File | None = None  # who used which address when
     include_empty: bool = False
 
 
@@ -32,7 +32,7 @@ class CaptureOptions:
 class MessageOptions:
     """Of what game clients say."""
 
-    packet_db: tuple[Path, ...] = ()  # message tables, the last uppermost; else the thesis' own
+    packet_db: tuple[File, ...] = ()  # message tables, the last uppermost; else the thesis' own
     packet_version: int | None = None  # up to which version of them
     strict: bool = False  # the first message that cannot be read ends its stream
 

@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import cached_property
 from io import BytesIO
-from pathlib import Path
 from typing import ClassVar
 
 import polars as pl
@@ -15,7 +14,7 @@ from gamewarden.core.text import counted
 from gamewarden.errors import ReadError
 from gamewarden.readers import Locator
 from gamewarden.readers.compression import Unpacked, content_in
-from gamewarden.readers.files import file_digest, path_of
+from gamewarden.readers.files import file_digest, is_file_locator, path_of
 from gamewarden.readers.memory import EventsInMemory
 from gamewarden.readers.options import SourceOptions
 from gamewarden.sources import PlainSource
@@ -50,7 +49,7 @@ class PlainFile(PlainSource, ABC):
     @classmethod
     def matches(cls, locator: Locator) -> bool:
         """Whether its name ends so."""
-        return isinstance(locator, Path) and locator.suffix == cls.suffix
+        return is_file_locator(locator) and path_of(locator).suffix == cls.suffix
 
     def fingerprint(self) -> Fingerprint:
         """The SHA-256 of its bytes."""

@@ -6,14 +6,13 @@ next writer, and no reader sees it. Writers take turns; what another has added m
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from gamewarden.contracts import canonical_json, digest
-from gamewarden.core.files import make_directory, sync_name, unwritable
+from gamewarden.core.files import hold, make_directory, sync_name, unwritable
 from gamewarden.errors import GamewardenError, ReadError
 
 LARGEST = 128 << 20  # bytes; a period of maintenance writes some kilobytes
@@ -65,7 +64,7 @@ class AppendLog:
         try:
             make_directory(self.path.parent)
             with self.path.open("a+b", buffering=0) as pen:
-                _wait_for_others(pen)
+                hold(pen.fileno())
                 self._load()
                 self._pen = pen
                 try:
@@ -130,11 +129,3 @@ class AppendLog:
             )
         self._records.append(record)
         self._link = link
-
-
-def _wait_for_others(file: BinaryIO) -> None:
-    if sys.platform == "win32":
-        return  # no advisory locks: there it is on people not to write twice at once
-    import fcntl
-
-    fcntl.flock(file, fcntl.LOCK_EX)  # let go when the file is closed

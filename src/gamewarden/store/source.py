@@ -9,7 +9,8 @@ from gamewarden.contracts import Fingerprint, StreamKind, canonical_json
 from gamewarden.errors import ReadError
 from gamewarden.sources import PlainSource
 from gamewarden.store import manifest
-from gamewarden.store.lake import Lake, LakeEvents
+from gamewarden.store.lake import Lake
+from gamewarden.store.lake_events import LakeEvents
 
 
 class LakeSource(PlainSource):

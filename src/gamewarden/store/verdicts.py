@@ -15,7 +15,7 @@ from gamewarden.errors import VerdictError, WriteError
 from gamewarden.store.sealed import Seal, sha256
 from gamewarden.tables import TIME, DataType
 
-SEAL = Seal("gamewarden-verdict", 3, "verdict", "judge the source again", VerdictError)
+SEAL = Seal("gamewarden-verdict", 4, "verdict", "judge the source again", VerdictError)
 _NAME = re.compile(r"verdict@[0-9a-f]{24}")
 _TYPES: Mapping[str, DataType] = {
     "time": TIME,
@@ -48,8 +48,8 @@ _PARTS: Mapping[str, type | tuple[type, ...]] = {
     "source": dict,
     "caveats": list,
 }
-# Provenance: rows of another player, or a newer version that judges alike, make no other verdict.
-_BESIDE = frozenset(("id", "gamewarden", "source", "caveats"))
+# Provenance: rows of another player, days before, or a newer version that judges alike, make no other verdict.
+_BESIDE = frozenset(("id", "gamewarden", "source", "caveats", "streak"))
 _RULES: Mapping[str, type | tuple[type, ...]] = {
     "every": int,
     "time_zone": str,
@@ -133,11 +133,30 @@ def table_values(frame: pl.DataFrame) -> dict[str, Any]:
     Raises:
         VerdictError: a column is of a type that documents do not hold.
     """
+    return rows_values(columns_of(frame), range(frame.height))
+
+
+Column = tuple[str, str, list[Any]]  # name, word for its type, values as JSON has them
+
+
+def columns_of(frame: pl.DataFrame) -> list[Column]:
+    """The columns of a table as documents hold them.
+
+    Raises:
+        VerdictError: a column is of a type that documents do not hold.
+    """
     strange = [f"{name} ({dtype})" for name, dtype in frame.schema.items() if dtype not in _WORDS]
     if strange:
         raise VerdictError(f"verdict: a document cannot hold {', '.join(strange)}")
-    columns = [[name, _WORDS[dtype], _short([_plain(v) for v in frame[name]])] for name, dtype in frame.schema.items()]
-    return {"rows": frame.height, "columns": columns}
+    return [(name, _WORDS[dtype], _plain(frame[name])) for name, dtype in frame.schema.items()]
+
+
+def rows_values(columns: Sequence[Column], rows: Sequence[int]) -> dict[str, Any]:
+    """Some rows of a table, by their places, as JSON values."""
+    return {
+        "rows": len(rows),
+        "columns": [[name, word, _short([values[row] for row in rows])] for name, word, values in columns],
+    }
 
 
 def _short(values: list[Any]) -> Any:  # noqa: ANN401  a list, or the one value that stands in every row
@@ -183,8 +202,8 @@ def time_of(text: str, where: str) -> datetime:
     return at.astimezone(UTC)
 
 
-def _plain(value: object) -> object:
-    return time_text(value) if isinstance(value, datetime) else value
+def _plain(column: pl.Series) -> list[Any]:
+    return (column.dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ") if column.dtype == TIME else column).to_list()
 
 
 def _refuse_size(path: Path, values: Mapping[str, Any]) -> None:

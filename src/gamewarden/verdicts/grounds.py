@@ -7,6 +7,7 @@ import polars as pl
 from gamewarden.contracts import Model
 from gamewarden.tables import EVIDENCE, check
 from gamewarden.verdicts.periods import KEY, Clock, periods_of
+from gamewarden.verdicts.timeless import TIMELESS
 
 
 def evidence_behind(
@@ -19,6 +20,14 @@ def evidence_behind(
 
 
 def rows_behind(verdicts: pl.DataFrame, table: pl.DataFrame, cut: Clock) -> pl.DataFrame:
-    """The rows that end in the period of one of these verdicts, in the table's order."""
-    keys = verdicts.select(KEY)
-    return table[periods_of(table, cut).with_row_index("row").join(keys, on=KEY, how="semi")["row"].sort()]
+    """The rows that end in the period of one of these verdicts or in none at all, in the table's order."""
+    return table[places_behind(verdicts, table, cut)["row"].unique().sort()]
+
+
+def places_behind(verdicts: pl.DataFrame, table: pl.DataFrame, cut: Clock) -> pl.DataFrame:
+    """Which row belongs to which verdict; one without a period to all of its actor's."""
+    keys = verdicts.select(KEY).unique(maintain_order=True)
+    timed = periods_of(table, cut).with_row_index("row")
+    inside = timed.join(keys, on=KEY, how="semi", maintain_order="left")
+    always = timed.filter(TIMELESS).select("row", "actor")
+    return pl.concat([inside, always.join(keys, on="actor", maintain_order="left_right").select(inside.columns)])

@@ -109,6 +109,11 @@ def _fresh(group: tuple[str, ...]) -> pl.Expr:
     return pl.when(covered.is_null() | (covered <= pl.col("since"))).then(1.0).otherwise(left.clip(0.0, 1.0))
 
 
+def without_periods(table: pl.DataFrame) -> bool:
+    """Whether a table has rows and none of them belongs to a period."""
+    return table.height > 0 and table["until"].null_count() == table.height
+
+
 def side_by_side(parts: pl.DataFrame, played: pl.DataFrame | None = None) -> pl.DataFrame:
     """One row an actor and period: each model's evidence in a column of its name, null where it was silent.
 
@@ -123,10 +128,10 @@ def side_by_side(parts: pl.DataFrame, played: pl.DataFrame | None = None) -> pl.
 def played(features: Iterable[pl.DataFrame], styles: Styles, cut: Clock) -> pl.DataFrame | None:
     """What tells styles apart, an actor and period: time and kills added up, and the highest level.
 
-    Taken from the first table that has the time played; None where none has.
+    Taken from the first table of periods that has the time played; None where none has.
     """
     for table in features:
-        if styles.minutes in table.columns:
+        if styles.minutes in table.columns and not without_periods(table):
             begin, end = cut.borders(LAST_MOMENT)
             added = [_added(name) for name in (styles.minutes, styles.kills) if name in table.columns]
             level = [pl.col(styles.level).cast(pl.Float64).max()] if styles.level in table.columns else []
@@ -147,12 +152,3 @@ def infos_of(models: Sequence[Model]) -> dict[str, ModelInfo]:
         model.card.id: ModelInfo(model.card.detector, model.feature.name, prior_of(model.card), model.days)
         for model in models
     }
-
-
-def by_period(table: pl.DataFrame, cut: Clock) -> dict[Key, pl.DataFrame]:
-    """The rows of each actor and period they end in."""
-    periods = periods_of(table, cut).rename({name: f"period {name}" for name in KEY})
-    parts: Mapping[Key, pl.DataFrame] = pl.concat([table, periods], how="horizontal").partition_by(
-        periods.columns, as_dict=True, maintain_order=True
-    )
-    return {key: part.drop(periods.columns) for key, part in parts.items()}

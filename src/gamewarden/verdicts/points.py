@@ -70,6 +70,10 @@ class OperatingPoints:
         )
         return check(rows.with_columns(streak=self._streak()), VERDICTS, "verdicts")
 
+    def with_streaks(self, verdicts: pl.DataFrame) -> pl.DataFrame:
+        """VERDICTS of several periods, sorted by actor and time, with the streaks that they make together."""
+        return verdicts.with_columns(streak=self._streak())
+
     def streak_after(self, before: pl.Expr) -> pl.Expr:
         """The streak of one period more, after one of `before`: the same as counted over all of them at once."""
         judged = pl.col("fpr").is_not_null()

@@ -118,9 +118,19 @@ def _of_one(scores: pl.DataFrame, detector: str | None) -> pl.DataFrame:
     return scores if detector is None else scores.filter(detector=detector)
 
 
-def _believed(scores: pl.DataFrame, threshold: float) -> pl.DataFrame:
+def suspects(scores: pl.DataFrame, threshold: float) -> list[str]:
+    """The actors of SCORES whose probability over all judged periods may reach a threshold: at most one too many."""
+    listed = scores.group_by("actor").agg(_mean_log_odds().alias("mean"))
+    return listed.filter(1 / (1 + (-pl.col("mean")).exp()) >= threshold - _EDGE)["actor"].to_list()
+
+
+def _mean_log_odds() -> pl.Expr:
     inside = pl.col("probability").clip(_EDGE, 1 - _EDGE)
-    mean = (inside / (1 - inside)).log().mean()
+    return (inside / (1 - inside)).log().mean()
+
+
+def _believed(scores: pl.DataFrame, threshold: float) -> pl.DataFrame:
+    mean = _mean_log_odds()
     return (
         scores.sort(_KEY)
         .group_by("actor", maintain_order=True)

@@ -1,7 +1,7 @@
 """The days of one account as one score: the highest of them, and what the last seven say together."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from math import log
 
 import polars as pl
@@ -18,9 +18,17 @@ _BY_HAND = 0.5
 DAYS: Mapping[str, DataType] = {"highest": pl.Float64, "highest_day": TIME, "rolling": pl.Float64}
 
 
-def with_days(table: pl.DataFrame, periods: pl.DataFrame, last: int, discount: float, bots: float) -> pl.DataFrame:
+def with_days(
+    table: pl.DataFrame,
+    periods: pl.DataFrame,
+    last: int,
+    discount: float,
+    bots: float,
+    *,
+    newest: datetime | None = None,
+) -> pl.DataFrame:
     """A table with one row per actor, beside it what the actor's days say: the columns of DAYS."""
-    rolled = rolling_scores(periods, last, discount, bots).drop("days")
+    rolled = rolling_scores(periods, last, discount, bots, newest=newest).drop("days")
     return table.join(highest_days(periods), on="actor", how="left").join(rolled, on="actor", how="left")
 
 
@@ -36,15 +44,19 @@ def highest_days(periods: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def rolling_scores(periods: pl.DataFrame, last: int, discount: float, bots: float) -> pl.DataFrame:
+def rolling_scores(
+    periods: pl.DataFrame, last: int, discount: float, bots: float, *, newest: datetime | None = None
+) -> pl.DataFrame:
     """One row per actor judged in the `last` microseconds before the end of the newest period: `rolling`, `days`.
+
+    Where `periods` are of some actors alone, `newest` says when the newest period of all ends.
 
     The evidence of the highest period counts whole. Every further one counts `discount` of what it says of an account
     that plays by hand on every second day: nearly its own evidence where it looks like a bot's, and never less than
     ln 1/2 where it looks like a person's. `bots` is the share of bots that the probabilities suppose.
     """
     prior = log(bots / (1 - bots))
-    recent = periods.filter(_among_the_last(last)).drop_nulls("probability")
+    recent = periods.filter(_among_the_last(last, newest)).drop_nulls("probability")
     evidence = recent.select("actor", e=log_odds(pl.col("probability")) - prior)
     by_hand = (_BY_HAND + (1 - _BY_HAND) * pl.col("e").exp()).log()
     highest = pl.col("e").max()
@@ -57,7 +69,8 @@ def rolling_scores(periods: pl.DataFrame, last: int, discount: float, bots: floa
     )
 
 
-def _among_the_last(micros: int) -> pl.Expr:
+def _among_the_last(micros: int, newest: datetime | None) -> pl.Expr:
     """Whether a period ends so shortly before the newest; a day of 23 or 25 hours is one day."""
     slack = pl.min_horizontal((pl.col("until") - pl.col("since")) / 2, pl.lit(timedelta(hours=2)))
-    return pl.col("until").max() - LAST_MOMENT <= pl.lit(timedelta(microseconds=micros)) - slack
+    end = pl.col("until").max() if newest is None else pl.lit(newest, TIME)
+    return end - LAST_MOMENT <= pl.lit(timedelta(microseconds=micros)) - slack

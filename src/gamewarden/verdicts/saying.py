@@ -1,12 +1,13 @@
 """A model before a source: what it says of what it is shown, and what has to stand beside every word."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
 from gamewarden.contracts import Feature, Model
 from gamewarden.core.coverage import COVERED
+from gamewarden.core.text import counted
 from gamewarden.tables import Table
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.meeting import (
@@ -97,6 +98,25 @@ def zone_notes(models: Sequence[Model], time_zone: str | None) -> tuple[str, ...
         f"{name} cuts days by {own}, as fitted; {time_zone} is only the zone of times written without one"
         for name, own in others.items()
     )
+
+
+def shared_names(actors: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+    """How many of the actors that each kind of source names are in the others; nothing where there is one kind.
+
+    An account under two names is two actors, and nothing that one source shows of it stands beside the other's.
+    """
+    if len(actors) <= 1:
+        return ()
+    known = {kind: set(names) for kind, names in actors.items()}
+    told = [
+        f"{counted(len(names), 'actor')} in {kind}: "
+        + ", ".join(
+            f"{len(names & others):,} {'of them ' if at == 0 else ''}in {other}"
+            for at, (other, others) in enumerate((o, n) for o, n in known.items() if o != kind)
+        )
+        for kind, names in known.items()
+    ]
+    return (f"Names that the sources share: {'; '.join(told)}",)
 
 
 def unsure(scores: pl.DataFrame) -> tuple[str, ...]:

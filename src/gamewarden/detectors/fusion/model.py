@@ -41,6 +41,7 @@ class FusionTerm:
     correlation: Annotated[  # with each term, in their order
         tuple[float, ...], Rule(lambda v: all(abs(r) <= 1 + _ROUNDING for r in v), "a row of correlations")
     ] = field(metadata={"key": "together"})
+    least: float | None = None  # evidence below it counts as it: what is usual among people; none: all of it counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +134,7 @@ def decide(table: pl.DataFrame, terms: tuple[FusionTerm, ...], intercept: float)
 
 def _parts(table: pl.DataFrame, terms: tuple[FusionTerm, ...]) -> Iterator[Floats]:
     """What each term adds to the decision of each row, NaN where it was silent."""
-    columns = [_evidence(table, term) for term in terms]
+    columns = [_counted(table, term) for term in terms]
     patterns = np.zeros(table.height, dtype=np.int64)
     for at, column in enumerate(columns):
         patterns |= (~np.isnan(column)).astype(np.int64) << at
@@ -158,6 +159,12 @@ def _weights(terms: tuple[FusionTerm, ...], pattern: int) -> dict[int, float]:
         missing = correlation[np.ix_(spoke, silent)] @ weights[silent]
         own = own + np.linalg.solve(correlation[np.ix_(spoke, spoke)], missing)
     return dict(zip(spoke, np.maximum(own, 0.0).tolist(), strict=True))
+
+
+def _counted(table: pl.DataFrame, term: FusionTerm) -> Floats:
+    """The evidence as far as it counts."""
+    values = _evidence(table, term)
+    return values if term.least is None else np.maximum(values, term.least)
 
 
 def _evidence(table: pl.DataFrame, term: FusionTerm) -> Floats:

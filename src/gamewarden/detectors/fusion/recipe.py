@@ -21,6 +21,8 @@ from gamewarden.learning.standard import Standard
 from gamewarden.tables import FEATURES, check
 
 _SHRUNK = 0.1  # how far correlations are drawn towards none, so that few rows do not make them certain
+_USUAL = 0.8  # of the people: what they stay below is usual (docs/decisions/118-players-who-leave-three-traces.md)
+_FARTHEST = 1e3  # evidence is a difference of log-odds that stay finite
 _FEW = 3  # rows with both terms below which they are taken as unrelated
 
 
@@ -45,6 +47,9 @@ class Fusion(ByStyle, Learner[FusionModel]):
     feature: Scores = field(default_factory=Scores)
     strength: float = option(1.0, (0.1,), POSITIVE, "C of the regression.")
     least: int = option(20, (5,), AT_LEAST_2, "Bots and humans that have to be labelled, each.")
+    excuses: bool = option(
+        True, (False,), says="Whether looking human to one detector speaks against what another says."
+    )
 
     def checked(self, features: pl.DataFrame, door: str) -> pl.DataFrame:
         """FEATURES with the models' evidence."""
@@ -80,9 +85,16 @@ class Fusion(ByStyle, Learner[FusionModel]):
         """The people that a budget counts, by their periods: those are wholes already."""
         return {"people": people_of(humans, calibration.reference, calibration.styles)}
 
+    def to_dict(self) -> dict[str, Any]:
+        """The options as JSON values; what fusions always did is not written, so that they keep their names."""
+        options = super().to_dict()
+        return {name: value for name, value in options.items() if name != "excuses" or not value}
+
     def _learn(self, rows: pl.DataFrame) -> tuple[tuple[FusionTerm, ...], float]:
         names = self.feature.names
-        values = rows.select(pl.col(names).cast(pl.Float64).fill_null(np.nan)).to_numpy()
+        said = rows.select(pl.col(names).cast(pl.Float64).fill_null(np.nan)).to_numpy()
+        least = None if self.excuses else _usual(said[~bots(rows)])
+        values = said if least is None else np.maximum(said, least)
         moments = Standard.of(values)
         standard = (values - moments.means) / moments.deviations
         correlations = _correlations_of(standard)
@@ -96,6 +108,7 @@ class Fusion(ByStyle, Learner[FusionModel]):
                 deviation=float(moments.deviations[at]),
                 weight=float(weights[at]),
                 correlation=tuple(correlations[at].tolist()),
+                least=None if least is None else least[at],
             )
             for at, model in enumerate(names)
         )
@@ -118,6 +131,12 @@ class Fusion(ByStyle, Learner[FusionModel]):
                 return weights, float(fitted.intercept_[0])
             kept.pop(worst)
         raise FitError(f"fit {self.name}: no detector tells these bots from these humans; fit better detectors first")
+
+
+def _usual(humans: Floats) -> list[float]:
+    """What four in five people stay below, by each model; below anything where it says nothing of people."""
+    columns = (column[~np.isnan(column)] for column in humans.T)
+    return [float(np.quantile(column, _USUAL)) if column.size else -_FARTHEST for column in columns]
 
 
 def _correlations_of(standard: Floats) -> Floats:

@@ -25,9 +25,8 @@ ACTOR = np.dtype(
         ("cell", "i8"),  # number of the open cell, -1 = no action yet
         ("bridge", "i4"),  # bin of the interval that leads into the open cell from the one before, or -1
         ("actions", "i4", (2,)),  # by parity of the cell
-        ("rows", "u4"),  # all its actions, for the second pass
         ("disordered", "u1"),
-        ("spare", "u1", (11,)),  # to a whole line of the cache
+        ("spare", "u1", (15,)),  # to a whole line of the cache
     ],
     align=True,
 )
@@ -40,7 +39,8 @@ CHUNKS_A_ROW = 2  # an action after a silence closes the chunk that ends in the 
 _ROWS_TOGETHER = 64  # chunks that become columns together: a line of the cache each column, all in the first cache
 SMALL = 256  # counts whose roots are kept
 
-DONE_USED = 0  # counters of the state
+DONE_USED, DISORDERED = range(2)  # counters of the state
+COUNTERS = 2
 
 
 class Rows(NamedTuple):
@@ -87,7 +87,6 @@ def clear_all(state: State, slots: Ints) -> None:
     for slot in slots:
         actor = state.actors[slot]
         actor.cell = -1
-        actor.rows = 0
         actor.disordered = 0
         for parity in range(2):
             _clear_cell(state, slot, parity)
@@ -109,9 +108,11 @@ def ingest(rows: Rows, begin: int, end: int, rules: Rules, state: State) -> None
 @_inlined
 def _count(state: State, slot: int, place: int, at: int, rules: Rules) -> None:
     actor = state.actors[slot]
-    actor.rows += 1
-    if actor.disordered or (actor.cell >= 0 and at < actor.last):
+    if actor.disordered:
+        return
+    if actor.cell >= 0 and at < actor.last:
         actor.disordered = 1
+        state.counters[DISORDERED] += 1
     else:
         if actor.cell < 0:
             _begin(actor, at, rules.step)

@@ -1,6 +1,5 @@
 """Feeding the kernel of the action chunks: batches to numbers, room for what it remembers, the table at the end."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +12,18 @@ from gamewarden.contracts import Sight
 from gamewarden.core.durations import SECOND
 from gamewarden.features.actions import kernel
 from gamewarden.features.actions.recipe import frame_of
+from gamewarden.features.disorder import Columns, LateRows
 from gamewarden.features.folding import Lines
-from gamewarden.features.slots import BUDGET, Slots, added, chosen, frozen, grown, parts
+from gamewarden.features.slots import BUDGET, Slots, added, frozen, grown
 from gamewarden.features.text_columns import Names
 
 if TYPE_CHECKING:
     from gamewarden.features.actions.recipe import Actions
 
-Pieces = tuple[NDArray[Any], ...]  # columns of rows that wait to be sorted
 _STRIDE = 1 << 12  # rows a call of the kernel, each of which may finish two chunks
 _BLOCK_BYTES = 1 << 24  # of finished chunks
-_BYTES_A_ROW = 64  # of the second pass: a row's numbers, and as much again while they are sorted
+_BYTES_A_ROW = 64  # that waits to be sorted: its numbers, and as much again, twice, while they are sorted
+_LATE = np.dtype([("slot", "i4"), ("at", "i8"), ("kind", "i4")])
 _TILE = 1 << 12  # chunks that become columns together
 _SPARE_KINDS = 16
 
@@ -40,7 +40,7 @@ class Chunks:
 
 
 class ActionFold:
-    """Chunks under way; actors whose rows came out of order are sorted in further passes.
+    """Chunks under way; the rows of actors who came out of order are put aside, and sorted at the end.
 
     At most about `budget` bytes hold what has to be sorted.
     """
@@ -50,10 +50,8 @@ class ActionFold:
         self._sight = sight
         self._table = ActionTable(recipe, sight)
         self._stream = Stream(recipe, self._table)
-        self._budget = max(1, budget // _BYTES_A_ROW)
-        self._late: Iterator[NDArray[np.int64]] | None = None  # actors to be sorted, a part in each further pass
-        self._sorting: NDArray[np.int64] | None = None
-        self._pieces: list[Pieces] = []
+        self._late = LateRows(_LATE, budget // _BYTES_A_ROW)
+        self._disordered: NDArray[np.int64] | None = None  # the slots, known after the first pass
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -62,23 +60,26 @@ class ActionFold:
 
     def push(self, batch: pa.RecordBatch) -> None:
         """Take in a batch, or put aside what of it is to be sorted."""
-        rows = self._table.rows(batch)
-        if self._sorting is None:
+        if self._disordered is None:
+            rows = self._table.rows(batch)
             self._stream.feed(rows)
-        else:
-            self._pieces.append(self._table.of_slots(rows, self._sorting))
+            if self._stream.has_disordered:
+                self._late.put_aside(self._table.actors_in(rows), self._stream.disordered(), lambda: _columns(rows))
+        elif self._late.lacks_rows:
+            seen = self._table.rows(batch)
+            self._late.pick_up(self._table.actors_in(seen), lambda: _columns(seen))
+        self._late.pass_by(batch.num_rows)
 
     def again(self) -> bool:
-        """While there are actors to be sorted."""
-        if self._late is None:
-            disordered = self._stream.take_disordered()
-            self._late = parts(disordered, self._stream.rows_of(disordered), self._budget)
-        elif self._sorting is not None:
-            self._stream.reset(self._sorting)
-            self._stream.feed(_in_order(self._pieces))
-            self._pieces = []
-        self._sorting = next(self._late, None)
-        return self._sorting is not None
+        """Once, where rows of actors that came out of order had come before that was known."""
+        if self._disordered is None:
+            self._disordered = self._stream.take_disordered()
+            if self._late.begin_again():
+                return True
+        self._stream.reset(self._disordered)
+        for rows in self._late.in_order():
+            self._stream.feed(_rows_of(rows))
+        return False
 
     def chunks(self) -> Chunks:
         """The finished chunks."""
@@ -116,12 +117,9 @@ class ActionTable:
         self._place_new_kinds()
         return kernel.Rows(frozen(self.slots.whole(columns, "at").view(pa.int64()).to_numpy()), slot, kind)
 
-    def of_slots(self, rows: kernel.Rows, slots: NDArray[np.int64]) -> Pieces:
-        """The rows of some actors."""
-        wanted = np.zeros(self.slots.actors.count, np.bool_)
-        wanted[slots] = True
-        mine = chosen(rows.slot, wanted)
-        return tuple(column[mine] for column in rows)
+    def actors_in(self, rows: kernel.Rows) -> NDArray[np.int32]:
+        """Whose action each row is, or -1 where it is none."""
+        return np.where(self.place[rows.kind] >= 0, rows.slot, np.int32(-1))
 
     def kinds_seen(self) -> tuple[str, ...]:
         """The different actions of the source, sorted."""
@@ -160,7 +158,7 @@ class Stream:
             counts=np.zeros((0, 2, self._bins), np.uint32),
             own=np.zeros((0, 2, 0), kernel.OWN),
             own_last=np.zeros((0, 0), kernel.OWN_LAST),
-            counters=np.zeros(1, np.int64),
+            counters=np.zeros(kernel.COUNTERS, np.int64),
             done=np.zeros(0, kernel.CHUNK),
             done_counts=np.zeros((0, 0), np.uint32),
             done_own=np.zeros((0, 0), kernel.OWN),
@@ -182,15 +180,20 @@ class Stream:
 
     def take_disordered(self) -> NDArray[np.int64]:
         """The slots of actors whose rows came out of order, and no chunk of theirs any more."""
-        disordered = self._state.actors["disordered"] != 0
-        if disordered.any():
+        disordered = self.disordered()
+        if self.has_disordered:
             self._store_block()
             self._blocks = [tuple(part[~disordered[block[0]["slot"]]] for part in block) for block in self._blocks]
         return np.flatnonzero(disordered)
 
-    def rows_of(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many actions the actors of these slots have."""
-        return self._state.actors["rows"][slots].astype(np.int64)
+    @property
+    def has_disordered(self) -> bool:
+        """Whether rows of anybody came out of order."""
+        return bool(self._state.counters[kernel.DISORDERED])
+
+    def disordered(self) -> NDArray[np.bool_]:
+        """By slot, whether the rows of that actor came out of order."""
+        return np.asarray(self._state.actors["disordered"] != 0)
 
     def reset(self, slots: NDArray[np.int64]) -> None:
         """Forget the actors of these slots."""
@@ -270,11 +273,15 @@ class Stream:
         state.counters[kernel.DONE_USED] = 0
 
 
-def _in_order(pieces: Sequence[Pieces]) -> kernel.Rows:
-    """Rows sorted by slot and time."""
-    at, slot, kind = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
-    order = np.lexsort((at, slot))
-    return kernel.Rows(frozen(at[order]), slot[order], kind[order])
+def _columns(rows: kernel.Rows) -> Columns:
+    """Rows as they are put aside."""
+    return rows.slot, rows.at, rows.kind
+
+
+def _rows_of(records: NDArray[Any]) -> kernel.Rows:
+    """Rows that were put aside."""
+    at, slot, kind = (np.ascontiguousarray(records[name]) for name in kernel.Rows._fields)
+    return kernel.Rows(frozen(at), slot, kind)
 
 
 def _order(actors: pa.Array, done: NDArray[Any]) -> NDArray[np.int64]:

@@ -31,10 +31,9 @@ PLAYER = np.dtype(
         ("until", "i8"),
         ("last", "i8"),  # its last event
         ("level_at", "i8"),  # when this character's last level was seen
-        ("level_seq", "u8"),
+        ("level_seq", "i8"),
         ("character", "i4"),  # the character playing now, -1 = unknown
         ("character_events", "i4"),
-        ("rows", "u4"),  # all rows of the player, for the second pass
         ("more_kinds", "i4"),  # block with further kinds, or -1
         ("kinds", "i2"),  # how many kinds the window has in the player's row of `kinds`; 0 = no window is open
         ("level", "i2"),
@@ -56,7 +55,7 @@ PLAYER = np.dtype(
         ("logins", "i4"),  # entries in the session list
         ("roles", "i4", (ROLES,)),
         ("slot", "i4"),
-        ("spare", "i4", (7,)),  # to whole lines of the cache
+        ("spare", "i4", (8,)),  # to whole lines of the cache
     ],
     align=True,
 )
@@ -89,15 +88,15 @@ _LOOK_AHEAD = 256  # rows whose records are fetched together, so that cache miss
 _LOW = np.int64((1 << 32) - 1)
 
 # Counters of the state.
-FREE, FREE_COUNT, BLOCKS_USED, CLOSED_USED, SESSION_ROWS = range(5)
-COUNTERS = 5
+FREE, FREE_COUNT, BLOCKS_USED, CLOSED_USED, SESSION_ROWS, DISORDERED = range(6)
+COUNTERS = 6
 
 
 class Rows(NamedTuple):
     """A batch as numbers; slot -1 is a row that cannot be used."""
 
     at: Ints
-    seq: NDArray[np.uint64]
+    seq: Ints
     slot: NDArray[np.int32]
     kind: NDArray[np.int32]
     character: NDArray[np.int32]
@@ -193,7 +192,6 @@ def clear(state: State, slot: int) -> None:
     player.disordered = 0
     player.since = -(1 << 62)
     player.until = -(1 << 62)
-    player.rows = 0
     player.slot = slot
     _open_period(state, slot, -(1 << 62), -(1 << 62))
 
@@ -226,6 +224,7 @@ def _forget(state: State, slot: int) -> None:
     _give_all_back(state, player.character_list)
     _give_all_back(state, player.session_list)
     player.disordered = 1
+    state.counters[DISORDERED] += 1
 
 
 @_streaming
@@ -273,7 +272,6 @@ def ingest(rows: Rows, begin: int, end: int, rules: Rules, state: State) -> int:
 def _take_in(rows: Rows, row: int, key: int, rules: Rules, state: State) -> None:
     slot, at = rows.slot[row], rows.at[row]
     player = state.players[slot]
-    player.rows += np.uint32(1)
     if player.disordered:
         return
     if at >= player.until:
@@ -334,20 +332,28 @@ def _count_kind(state: State, slot: int, kind: int) -> None:
 
 
 @_streaming
-def _see_level(player: Any, at: int, seq: np.uint64, level: int) -> None:  # noqa: ANN401 - a compiled record
-    if player.level == NO_LEVEL or at > player.level_at or (at == player.level_at and seq >= player.level_seq):
+def _is_later(at: int, seq: int, level: int, other_at: int, other_seq: int, other_level: int) -> bool:  # noqa: PLR0917 - two rows
+    """Whether one level was seen after another; of two at one place the higher one counts, whichever came first."""
+    if at != other_at:
+        return at > other_at
+    return seq > other_seq if seq != other_seq else level > other_level
+
+
+@_streaming
+def _see_level(player: Any, at: int, seq: int, level: int) -> None:  # noqa: ANN401 - a compiled record
+    if player.level == NO_LEVEL or _is_later(at, seq, level, player.level_at, player.level_seq, player.level):
         player.level = level
         player.level_at = at
         player.level_seq = seq
 
 
 @_streaming
-def _keep_session(state: State, slot: int, at: int, seq: np.uint64, key: int) -> None:
+def _keep_session(state: State, slot: int, at: int, seq: int, key: int) -> None:
     player = state.players[slot]
     player.session_list = _with_room(state, player.session_list, _SESSION_WORDS)
     entry = _new_entry(state, player.session_list, _SESSION_WORDS)
     state.blocks[player.session_list, entry] = at
-    state.blocks[player.session_list, entry + 1] = np.int64(seq)
+    state.blocks[player.session_list, entry + 1] = seq
     state.blocks[player.session_list, entry + 2] = key
     player.logins += 1
 
@@ -387,11 +393,10 @@ def _keep_character(state: State, slot: int) -> None:
 def _keep_level(state: State, player: Any, block: int, entry: int) -> None:  # noqa: ANN401 - a compiled record
     if player.level == NO_LEVEL:
         return
-    at, seq = state.blocks[block, entry + 2], np.uint64(state.blocks[block, entry + 3])
-    known = state.blocks[block, entry + 4] != NO_LEVEL
-    if not known or player.level_at > at or (player.level_at == at and player.level_seq >= seq):
+    at, seq, level = state.blocks[block, entry + 2], state.blocks[block, entry + 3], state.blocks[block, entry + 4]
+    if level == NO_LEVEL or _is_later(player.level_at, player.level_seq, player.level, at, seq, level):
         state.blocks[block, entry + 2] = player.level_at
-        state.blocks[block, entry + 3] = np.int64(player.level_seq)
+        state.blocks[block, entry + 3] = player.level_seq
         state.blocks[block, entry + 4] = player.level
 
 
@@ -623,30 +628,45 @@ def online_spans(at: Ints, seq: Ints, key: Ints, since: int, ended: int) -> tupl
     """The union of the intervals between logins and logouts; a key is `session << 2 | LOGIN or LOGOUT`.
 
     A login opens, the next logout of its session closes. A logout with no login of its session before it opens at
-    `since`; a login with no logout after it closes at `ended`.
+    `since`; a login with no logout after it closes at `ended`. Where nothing tells a login from a logout of its
+    session, the logout is first if the session is open then, and the login is first if not.
     """
-    order = np.argsort(seq ^ np.int64(-(1 << 63)), kind="mergesort")  # seq is unsigned
+    order = np.argsort(key, kind="mergesort")  # in a session, logins before logouts
+    order = order[np.argsort(seq[order], kind="mergesort")]
     order = order[np.argsort(at[order], kind="mergesort")]
     order = order[np.argsort(key[order] >> 2, kind="mergesort")]
     starts, ends = np.empty(len(at), np.int64), np.empty(len(at), np.int64)
     spans = 0
     opened, is_open, had_login = np.int64(0), False, False
-    for place in range(len(order)):
-        row = order[place]
-        if key[row] & 3 == LOGIN:
-            if not is_open:
-                opened, is_open = at[row], True
-            had_login = True
-        elif is_open or not had_login:
-            starts[spans], ends[spans] = opened if is_open else since, at[row]
+    begin = 0
+    while begin < len(order):
+        row = order[begin]
+        end = begin + 1
+        while end < len(order) and _is_tied(at, seq, key, row, order[end]):
+            end += 1
+        login, logout = key[row] & 3 == LOGIN, key[order[end - 1]] & 3 == LOGOUT
+        if logout and (is_open or login or not had_login):
+            starts[spans] = opened if is_open else at[row] if login else since
+            ends[spans] = at[row]
             spans += 1
-            is_open = False
-        if place + 1 == len(order) or key[order[place + 1]] >> 2 != key[row] >> 2:
+        if not is_open:
+            opened, is_open = at[row], login and not logout
+        elif logout:
+            opened, is_open = at[row], login
+        had_login = had_login or login
+        begin = end
+        if begin == len(order) or key[order[begin]] >> 2 != key[row] >> 2:
             if is_open:
                 starts[spans], ends[spans] = opened, ended
                 spans += 1
             is_open, had_login = False, False
     return _union(starts[:spans], ends[:spans])
+
+
+@_compiled
+def _is_tied(at: Ints, seq: Ints, key: Ints, one: int, other: int) -> bool:
+    """Whether nothing says which of two rows of a session was first."""
+    return key[one] >> 2 == key[other] >> 2 and at[one] == at[other] and seq[one] == seq[other]
 
 
 @_compiled

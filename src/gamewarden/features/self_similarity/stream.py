@@ -1,6 +1,6 @@
 """Feeding the self-similarity kernel: batches of events to numbers, room for what it remembers, the second pass."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from gamewarden.contracts import Sight
 from gamewarden.core.clock import Clock
+from gamewarden.features.disorder import Columns, LateRows, chosen
 from gamewarden.features.self_similarity import kernel
 from gamewarden.features.self_similarity.recipe import EMPTY, ROLES, Usage, frame_of
-from gamewarden.features.slots import BUDGET, Slots, added, chosen, frozen, grown, parts
+from gamewarden.features.slots import BUDGET, Slots, added, frozen, grown
 from gamewarden.features.text_columns import Names
 
 if TYPE_CHECKING:
@@ -23,7 +24,18 @@ Pieces = tuple[NDArray[Any], ...]  # columns of rows that wait to be sorted
 KINDS_A_PLAYER = 16  # with the rest of a player's record, 320 bytes
 _STRIDE = 1 << 14  # rows a call of the kernel
 _GROWTH = 1.0625  # blocks grow in small steps: memory that is not used yet is memory that somebody else needs
-_BYTES_A_ROW = 128  # of the second pass: a row's numbers, and as much again while they are sorted
+_BYTES_A_ROW = 128  # that waits to be sorted: its numbers, and as much again, twice, while they are sorted
+_LATE = np.dtype(
+    [
+        ("slot", "i4"),
+        ("at", "i8"),
+        ("seq", "i8"),
+        ("kind", "i4"),
+        ("character", "i4"),
+        ("level", "i2"),
+        ("session", "i8"),  # its key, 0 where a row is of no session
+    ]
+)
 _ANY_SIZE = 1 << 31  # no kind is OTHER
 
 
@@ -37,7 +49,7 @@ class Finished:
 
 
 class SimilarityFold:
-    """Self-similarity under way; actors whose rows came out of order are sorted in further passes.
+    """Self-similarity under way; the rows of actors who came out of order are put aside, and sorted at the end.
 
     At most about `budget` bytes hold what has to be sorted.
     """
@@ -54,11 +66,8 @@ class SimilarityFold:
         self._sight = sight
         self._table = EventTable(recipe, sight)
         self._stream = Stream(recipe, self._table, kinds_a_player)
-        self._budget = max(1, budget // _BYTES_A_ROW)
-        self._disordered = 0
-        self._late: Iterator[NDArray[np.int64]] | None = None  # actors to be sorted, a part in each further pass
-        self._sorting: NDArray[np.int64] | None = None
-        self._pieces: list[Pieces] = []
+        self._late = LateRows(_LATE, budget // _BYTES_A_ROW)
+        self._disordered: NDArray[np.int64] | None = None  # the slots, known after the first pass
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -67,31 +76,28 @@ class SimilarityFold:
 
     def push(self, batch: pa.RecordBatch) -> None:
         """Take in a batch, or put aside what of it is to be sorted."""
-        rows = self._table.rows(batch)
-        if self._sorting is None:
+        if self._disordered is None:
+            rows = self._table.rows(batch)
             self._stream.feed(rows)
-        else:
-            self._pieces.append(self._table.of_slots(rows, self._sorting))
+            if self._stream.has_disordered:
+                self._late.put_aside(rows.slot, self._stream.disordered(), lambda: self._table.columns_of(rows))
+        elif self._late.lacks_rows:
+            seen = self._table.rows_seen(batch)
+            self._late.pick_up(seen.slot, lambda: self._table.columns_of(seen))
+        self._late.pass_by(batch.num_rows)
 
     def again(self) -> bool:
-        """While there are actors to be sorted."""
-        if self._late is None:
-            self._late = self._end_of_first()
-        elif self._sorting is not None:
-            self._stream.reset(self._sorting)
-            self._stream.feed(self._table.in_order(self._pieces), tallied=True)
-            self._stream.finish(self._sorting)
-            self._pieces = []
-        self._sorting = next(self._late, None)
-        if self._sorting is not None:
-            self._table.slots.restart()
-        return self._sorting is not None
-
-    def _end_of_first(self) -> Iterator[NDArray[np.int64]]:
-        self._stream.finish(np.arange(self._table.actors.count))
-        disordered = self._stream.take_disordered()
-        self._disordered = len(disordered)
-        return parts(disordered, self._stream.rows_of(disordered), self._budget)
+        """Once, where rows of actors that came out of order had come before that was known."""
+        if self._disordered is None:
+            self._stream.finish(np.arange(self._table.actors.count))
+            self._disordered = self._stream.take_disordered()
+            if self._late.begin_again():
+                return True
+        self._stream.reset(self._disordered)
+        for rows in self._late.in_order():
+            self._stream.feed(self._table.rows_of(rows), tallied=True)
+        self._stream.finish(self._disordered)
+        return False
 
     def finished(self) -> Finished:
         """What the kernel found."""
@@ -103,7 +109,8 @@ class SimilarityFold:
 
     def notes(self) -> Usage:
         """What became of the rows."""
-        return replace(self._stream.usage(self._disordered), told=self._shown() is not None)
+        disordered = 0 if self._disordered is None else len(self._disordered)
+        return replace(self._stream.usage(disordered), told=self._shown() is not None)
 
     def _shown(self) -> Mapping[str, int] | None:
         """The kinds that the source can show, where a vocabulary says which kinds there are."""
@@ -129,6 +136,23 @@ class EventTable:
         """A batch, rows that have no actor with slot -1."""
         return self._numbers(*self.slots.of(batch))
 
+    def rows_seen(self, batch: pa.RecordBatch) -> kernel.Rows:
+        """The same of a batch that comes a second time."""
+        return self._numbers(*self.slots.numbered(batch))
+
+    def columns_of(self, rows: kernel.Rows) -> Columns:
+        """Rows as columns of equal length, as they are put aside."""
+        session = np.zeros(len(rows.at), np.int64)
+        session[self.session_kinds()[rows.kind] != kernel.NO_SESSION] = rows.session
+        return rows.slot, rows.at, rows.seq, rows.kind, rows.character, rows.level, session
+
+    def rows_of(self, records: NDArray[Any]) -> kernel.Rows:
+        """Rows that were put aside."""
+        columns = {name: np.ascontiguousarray(records[name]) for name in kernel.Rows._fields}
+        session = columns["session"][self.session_kinds()[columns["kind"]] != kernel.NO_SESSION]
+        unwritten = {name: frozen(columns[name]) for name in ("at", "seq", "level")}
+        return kernel.Rows(**{**columns, **unwritten, "session": session})
+
     def of_slots(self, rows: kernel.Rows, slots: NDArray[np.int64]) -> Pieces:
         """The rows of some actors."""
         wanted = np.zeros(self.actors.count, np.bool_)
@@ -151,7 +175,7 @@ class EventTable:
         kind = self.kinds.numbers(self.slots.whole(columns, "kind"))
         return kernel.Rows(
             at=frozen(self.slots.whole(columns, "at").view(pa.int64()).to_numpy()),
-            seq=frozen(_filled(columns.get("seq"), 0, np.uint64, len(slot))),
+            seq=frozen(_filled(columns.get("seq"), 0, np.int64, len(slot))),
             slot=slot,
             kind=kind,
             character=self._characters(columns, len(slot)),
@@ -228,15 +252,20 @@ class Stream:
 
     def take_disordered(self) -> NDArray[np.int64]:
         """The slots of players whose rows came out of order, and no row of theirs any more."""
-        disordered = self._state.players["disordered"] != 0
-        if disordered.any():
+        disordered = self.disordered()
+        if self.has_disordered:
             done = self.done()
             self._done = [done[~disordered[done["slot"]]]]
         return np.flatnonzero(disordered)
 
-    def rows_of(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many rows the players of these slots have."""
-        return self._state.players["rows"][slots].astype(np.int64)
+    @property
+    def has_disordered(self) -> bool:
+        """Whether rows of anybody came out of order."""
+        return bool(self._state.counters[kernel.DISORDERED])
+
+    def disordered(self) -> NDArray[np.bool_]:
+        """By slot, whether the rows of that player came out of order."""
+        return np.asarray(self._state.players["disordered"] != 0)
 
     def reset(self, slots: NDArray[np.int64]) -> None:
         """Forget the players of these slots."""

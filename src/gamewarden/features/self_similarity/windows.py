@@ -142,6 +142,6 @@ def _online(
     counts = said != kernel.OTHER_SESSION
     places, keys = places[counts], keys[counts]
     starts, ends = kernel.online_spans(
-        rows.at[places].copy(), rows.seq[places].astype(np.int64), keys, since, int(rows.at[part][-1])
+        rows.at[places].copy(), rows.seq[places].copy(), keys, since, int(rows.at[part][-1])
     )
     return starts, ends

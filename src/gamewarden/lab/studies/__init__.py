@@ -11,6 +11,7 @@ STUDIES: tuple[tuple[str, str], ...] = (
     ("thawonmas", "gamewarden.lab.studies.thawonmas"),
     ("maintenance", "gamewarden.lab.studies.maintenance"),
     ("cornelissen", "gamewarden.lab.studies.cornelissen"),
+    ("together", "gamewarden.lab.studies.together"),
 )
 NAMES = tuple(name for name, _ in STUDIES)
 

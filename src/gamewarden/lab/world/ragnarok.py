@@ -91,7 +91,7 @@ class Ragnarok:
         """MESSAGES of some sessions, as a reader of their streams would give them."""
         frames = []
         for number, session in enumerate(sessions):
-            frames.append(_rows_of(number, session, self.messages(session)))
+            frames.append(session_rows(number, session, self.messages(session)))
             progress(1)
         return pl.concat(frames)
 
@@ -140,7 +140,8 @@ def sent_packets(world: Ragnarok, sessions: Sequence[Session]) -> pl.DataFrame:
     return pl.concat(parts).sort("at", maintain_order=True)
 
 
-def _rows_of(number: int, session: Session, messages: Sequence[Message]) -> pl.DataFrame:
+def session_rows(number: int, session: Session, messages: Sequence[Message]) -> pl.DataFrame:
+    """MESSAGES of one session, as a reader of its stream would give them."""
     columns = {
         "at": pl.Series([message.at for message in messages], dtype=pl.Int64).cast(TIME),
         "id": pl.Series([LAYOUTS[message.function].id for message in messages], dtype=pl.UInt16),

@@ -42,7 +42,7 @@ class _Client:
     def __init__(self, session: Session, random: np.random.Generator) -> None:
         self._session = session
         self._random = random
-        self._style = _own(session.style, random)
+        self._style = own_style(session.style, random)
         self._now = 0.0
         self._until = session.seconds
         self._x, self._y = (float(value) for value in random.uniform(NEAR, FAR, 2))
@@ -184,7 +184,7 @@ class _Client:
         return number.center * exp(number.spread * float(self._random.normal())) if number.spread else number.center
 
 
-def _own(style: Style, random: np.random.Generator) -> Style:
+def own_style(style: Style, random: np.random.Generator) -> Style:
     """One player's or program's own version of a style: every time and length off by a factor of its own."""
     changed: dict[str, Any] = {}
     for part in fields(style):

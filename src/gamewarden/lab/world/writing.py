@@ -1,6 +1,7 @@
 """A world on disk: events.parquet, labels.csv, profiles.csv and truth.json, each whole or not there."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -36,6 +37,18 @@ def write(world: World, directory: Path, progress: Progress = no_progress) -> No
     write_table(world.profiles(), directory / "profiles.csv")
     lines = ",\n".join(f'  "{actor}": "{persona}"' for actor, persona in world.truth().items())
     write_text(directory / "truth.json", f"{{\n{lines}\n}}\n")
+
+
+def write_events(batches: Iterator[pa.RecordBatch], path: Path) -> None:
+    """Events with all columns, a batch at a time.
+
+    Raises:
+        WriteError: the place cannot be written, or the disk is full.
+    """
+    with whole_file(path) as draft, _writer(draft) as file:
+        for batch in batches:
+            if batch.num_rows:
+                file.write_batch(batch)
 
 
 def write_year(year: Year, directory: Path, progress: Progress = no_progress) -> None:

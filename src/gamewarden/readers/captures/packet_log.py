@@ -23,6 +23,7 @@ from gamewarden.readers.byte_sources import Origin
 from gamewarden.readers.captures.packet_schema import SCHEMA
 from gamewarden.readers.logs.layout import NULLS
 from gamewarden.readers.logs.normalize import shown
+from gamewarden.readers.places import File, blame_store, confirm, parquet_source
 from gamewarden.readers.row_blocks import RowBlocks
 from gamewarden.readers.row_report import shorten
 from gamewarden.readers.timestamps import NO_ZONE, TimeReader
@@ -413,12 +414,19 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def _file_of(origin: Origin) -> File:
+    if origin.path is None:
+        raise ReadError(f"{origin.name}: Parquet cannot be read from a pipe; name the file")
+    return origin.path
+
+
 def _parquet(origin: Origin) -> Any:  # noqa: ANN401 - pyarrow has no types
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(origin.path)
+        return pq.ParquetFile(parquet_source(_file_of(origin)))
     except PARQUET_FAULTS as error:
+        blame_store(_file_of(origin), error)
         raise ReadError(f"{origin.name}: cannot be read as Parquet ({first_line(error)})") from error
 
 
@@ -437,7 +445,9 @@ def _parquet_frames(origin: Origin, wanted: Mapping[str, str], _report: TableRep
                 batch.validate(full=True)
                 frame = pl.DataFrame({theirs: _column(batch.column(theirs)) for theirs in names})
                 yield frame.select(pl.col(theirs).alias(ours) for ours, theirs in wanted.items())
+            confirm(_file_of(origin))
         except PARQUET_FAULTS as error:
+            blame_store(_file_of(origin), error)
             raise ReadError(f"{origin.name}: cannot be read as Parquet ({first_line(error)})") from error
 
 

@@ -12,6 +12,7 @@ from gamewarden.errors import ReadError
 from gamewarden.readers.byte_sources import Origin
 from gamewarden.readers.captures.blocks import looks_like_capture
 from gamewarden.readers.captures.packet_log import PacketMapping, TableStream, frames_of
+from gamewarden.readers.places import File
 from gamewarden.readers.row_report import shorten
 from gamewarden.readers.timestamps import NO_ZONE, TimeReader
 
@@ -24,9 +25,9 @@ _ACCOUNT_COLUMNS = ("address", "port", "from", "until", "account")
 
 
 def open_packets(
-    source: str | Path,
+    source: str | File,
     server_ports: Sequence[int] = (),
-    accounts: str | Path | pl.DataFrame | None = None,
+    accounts: str | File | pl.DataFrame | None = None,
     *,
     include_empty: bool = False,
     only_up: bool = False,
@@ -47,7 +48,7 @@ def open_packets(
     """
     if time_zone is not None:
         parse_zone(time_zone)
-    origin = Origin(str(source))
+    origin = Origin(source)
     if not looks_like_capture(origin.head()):
         return TableStream(
             origin, _mapping(mapping), time_zone, include_empty=include_empty, only_up=only_up, bounds=bounds
@@ -64,9 +65,9 @@ def open_packets(
     )
 
 
-def is_capture(source: Path) -> bool:
+def is_capture(source: File) -> bool:
     """Whether a file begins as a capture does; what is no file, or can be read only once, is not looked at."""
-    return source.is_file() and looks_like_capture(Origin(str(source)).head())
+    return source.is_file() and looks_like_capture(Origin(source).head())
 
 
 def _mapping(mapping: str | Path | Mapping[str, Any] | PacketMapping | None) -> PacketMapping | None:
@@ -79,20 +80,20 @@ def _mapping(mapping: str | Path | Mapping[str, Any] | PacketMapping | None) -> 
             return PacketMapping.from_dict(mapping)
 
 
-def _accounts(accounts: str | Path | pl.DataFrame | None, time_zone: str | None) -> "Accounts | None":
+def _accounts(accounts: str | File | pl.DataFrame | None, time_zone: str | None) -> "Accounts | None":
     if accounts is None:
         return None
     from gamewarden.readers.captures.client_ends import Accounts
 
     if isinstance(accounts, pl.DataFrame):
         return Accounts(_readable(accounts, time_zone, "account table"))
-    frames = list(_not_too_many(frames_of(Origin(str(accounts)), _ACCOUNT_COLUMNS), accounts))
+    frames = list(_not_too_many(frames_of(Origin(accounts), _ACCOUNT_COLUMNS), accounts))
     if not frames:
         raise ReadError(f"{accounts}: has a header but no rows; it should say who used which address when")
     return Accounts(_readable(pl.concat(frames), time_zone, str(accounts)))
 
 
-def _not_too_many(frames: Iterable[pl.DataFrame], name: str | Path) -> Iterator[pl.DataFrame]:
+def _not_too_many(frames: Iterable[pl.DataFrame], name: str | File) -> Iterator[pl.DataFrame]:
     rows = 0
     for frame in frames:
         rows += frame.height

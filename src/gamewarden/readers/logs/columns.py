@@ -7,7 +7,6 @@ or stops the whole file. So nothing goes from Arrow to Polars but through this d
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ import pyarrow.compute as pc
 
 from gamewarden.core.durations import DAY, to_micros
 from gamewarden.errors import GamewardenError, ReadError
+from gamewarden.readers.places import File
 from gamewarden.tables import PARQUET_FAULTS, first_line
 
 # What Python and every library can show. Beyond it lies no time that a log could mean (times.py draws it narrower).
@@ -41,7 +41,7 @@ def frame_of(table: pa.Table | pa.RecordBatch, times: Collection[str] = ()) -> p
 
 
 @contextmanager
-def foreign(path: Path) -> Iterator[None]:
+def foreign(path: File) -> Iterator[None]:
     """What a library says over a stranger's values, or dies of, as one line of ours.
 
     Raises:
@@ -57,7 +57,7 @@ def foreign(path: Path) -> Iterator[None]:
         raise _beyond(path, error) from error
 
 
-def _beyond(path: Path, error: BaseException) -> ReadError:
+def _beyond(path: File, error: BaseException) -> ReadError:
     return ReadError(f"{path}: holds a value that cannot be converted ({first_line(error)}); write it as text")
 
 

@@ -5,7 +5,6 @@ import csv
 import io
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -17,6 +16,7 @@ from gamewarden.errors import ReadError
 from gamewarden.readers.compression import MARKING, Unpacked
 from gamewarden.readers.logs.layout import PLAIN, Layout, advice
 from gamewarden.readers.logs.normalize import ROW
+from gamewarden.readers.places import File
 from gamewarden.readers.row_report import Tally, rows_text
 from gamewarden.tables import first_line
 
@@ -28,7 +28,7 @@ _LAST = "\x01end\x01"
 _HOPELESS = 1_000  # malformed rows, more than half of all, after which nobody need read on
 
 
-def split_header(line: bytes, wanted: Sequence[str], path: Path, layout: Layout = PLAIN) -> tuple[str, tuple[str, ...]]:
+def split_header(line: bytes, wanted: Sequence[str], path: File, layout: Layout = PLAIN) -> tuple[str, tuple[str, ...]]:
     """The delimiter and the column names, stripped of stray blanks, by a file's first line.
 
     The delimiter is the one that shows most of the wanted columns, then the one that shows most columns. Where the
@@ -51,7 +51,7 @@ def split_header(line: bytes, wanted: Sequence[str], path: Path, layout: Layout 
 
 
 def _split_row(
-    splits: Mapping[str, tuple[str, ...]], names: tuple[str, ...], path: Path
+    splits: Mapping[str, tuple[str, ...]], names: tuple[str, ...], path: File
 ) -> tuple[str, tuple[str, ...]]:
     best = max(DELIMITERS, key=lambda mark: (len(splits[mark]) == len(names), len(splits[mark])))
     found = len(splits[best])
@@ -163,13 +163,13 @@ class _Skipped:
 
     def places(self, first: int, count: int) -> pl.Series:
         """ROW for `count` good rows from the good row `first` on."""
-        good = np.arange(first, first + count, dtype=np.uint64)
+        good = np.arange(first, first + count, dtype=np.int64)
         before = np.searchsorted(np.frombuffer(self.shifts, dtype=np.int64), good, side="right") if self.shifts else 0
-        return pl.Series(ROW, good + np.asarray(before, dtype=np.uint64))
+        return pl.Series(ROW, good + np.asarray(before, dtype=np.int64))
 
 
 def _numbered(
-    reader: pyarrow.csv.CSVStreamingReader, first: str, wanted: Sequence[str], skipped: _Skipped, path: Path
+    reader: pyarrow.csv.CSVStreamingReader, first: str, wanted: Sequence[str], skipped: _Skipped, path: File
 ) -> Iterator[pl.DataFrame]:
     good, ended = 0, False
     for batch in reader:
@@ -187,7 +187,7 @@ def _numbered(
         raise ReadError(f"{path}: a quoted field opens and never closes{opened}; mend the quotes near the end")
 
 
-def _unreadable(error: pa.ArrowInvalid, path: Path, tally: Tally) -> ReadError:
+def _unreadable(error: pa.ArrowInvalid, path: File, tally: Tally) -> ReadError:
     if "straddling" in str(error):
         return ReadError(
             f"{path}: after {rows_text(tally.rows)} a row is longer than {LONGEST_ROW >> 20} MiB, or a quoted field "

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.int64]
 
 
 class SeenRows:

@@ -74,7 +74,7 @@ def read_rows(
 
 
 def _rows(places: Sequence[int]) -> pl.Series:
-    return pl.Series(ROW, np.array(places, dtype=np.uint64))
+    return pl.Series(ROW, np.array(places, dtype=np.int64))
 
 
 def _alike(block: bytes, lines: int, schema: pa.Schema) -> pl.DataFrame | None:

@@ -4,10 +4,10 @@ import codecs
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from gamewarden.errors import ConfigError
 from gamewarden.readers.compression import CHUNK, Unpacked
+from gamewarden.readers.places import File
 
 NULLS = (r"\N", "NULL")  # as MySQL, PostgreSQL and their tools export them
 _MARKS = {
@@ -74,7 +74,7 @@ def encoding_of(head: bytes, said: str | None) -> str | None:
     return None if known in {None, "utf-8", "ascii", "utf-8-sig"} else found
 
 
-def advice(path: Path, said: str | None) -> str:
+def advice(path: File, said: str | None) -> str:
     """Where a file first holds what its encoding has no letter for, and what to say in its mapping."""
     found = _first_fault(path, said or "utf-8")
     if found is None:
@@ -114,7 +114,7 @@ def _commonness(letter: str) -> float:
     return 0.4 if unicodedata.category(letter)[0] == "L" and not "\uff61" <= letter <= "\uffdc" else 0.0
 
 
-def _first_fault(path: Path, encoding: str) -> tuple[int, bytes] | None:
+def _first_fault(path: File, encoding: str) -> tuple[int, bytes] | None:
     """The place of the first byte that is none of the encoding, and what stands around it."""
     decoder = codecs.getincrementaldecoder(encoding)()
     place = 0
@@ -134,7 +134,7 @@ def _lines_around(chunk: bytes, start: int) -> bytes:
     return chunk[begin : begin + _SAMPLE]
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
+def _chunks(path: File) -> Iterator[bytes]:
     with Unpacked(path) as stream:
         while chunk := stream.read(CHUNK):
             yield chunk

@@ -17,6 +17,7 @@ from gamewarden.readers.logs.mapping import IDENTITY, LogMap, near_miss
 from gamewarden.readers.logs.normalize import NOT_UTF8
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
 from gamewarden.readers.logs.tables import EventFile, Peek, peek
+from gamewarden.readers.places import File
 from gamewarden.readers.row_report import Report, rows_text
 from gamewarden.readers.timestamps import NO_ZONE
 from gamewarden.tables import EVENTS, RESERVED_KINDS
@@ -155,7 +156,7 @@ class Lint:
 
 
 def lint(
-    path: Path,
+    path: File,
     mapping: LogMap | None = None,
     *,
     time_zone: str | None = None,
@@ -376,7 +377,7 @@ def _guess(ours: str, names: tuple[str, ...], used: set[str]) -> str | None:
     return next((folded[name] for name in _CALLED[ours] if name in folded), None)
 
 
-def _reason(error: ReadError, path: Path) -> str:
+def _reason(error: ReadError, path: File) -> str:
     return str(error).removeprefix(f"{path}: ")
 
 

@@ -155,12 +155,12 @@ def as_number(raw: pl.Series, name: str) -> tuple[pl.Series, dict[str, Mask]]:
     if raw.dtype == pl.String:
         raw = raw.str.strip_chars()
         given &= (raw != "").fill_null(True).to_numpy()
-    value, well_formed = _whole_number(raw, dtype) if dtype in (pl.UInt64, pl.Int16) else _real_number(raw, dtype)
+    value, well_formed = _whole_number(raw, dtype) if dtype in (pl.Int64, pl.Int16) else _real_number(raw, dtype)
     unfit = given & value.is_null().to_numpy()
     if not unfit.any():
         return value, {}
-    beyond = _BEYOND if dtype in (pl.UInt64, pl.Int16) else _NOT_FINITE
-    malformed = _NOT_WHOLE if dtype in (pl.UInt64, pl.Int16) else _NOT_A_NUMBER
+    beyond = _BEYOND if dtype in (pl.Int64, pl.Int16) else _NOT_FINITE
+    malformed = _NOT_WHOLE if dtype in (pl.Int64, pl.Int16) else _NOT_A_NUMBER
     return value, _some({malformed: unfit & ~well_formed, beyond: unfit & well_formed})
 
 

@@ -19,6 +19,7 @@ from gamewarden.readers.logs.columns import foreign, frame_of
 from gamewarden.readers.logs.layout import PLAIN, Layout, advice
 from gamewarden.readers.logs.normalize import ROW, as_text, shown
 from gamewarden.readers.logs.tables import first_line_of, open_parquet, peek, unpacked_parquet
+from gamewarden.readers.places import File, blame_store, confirm
 from gamewarden.readers.row_report import Tally, shorten
 from gamewarden.readers.timestamps import TimeReader
 from gamewarden.tables import LABELS, PARQUET_FAULTS, PROFILES, SCORES, TIME, Schema, check
@@ -114,7 +115,7 @@ def read_vocabulary(path: Path) -> tuple[str, ...]:
     return kinds
 
 
-def read_table(path: Path, layout: Layout = PLAIN, times: Collection[str] = ()) -> pl.DataFrame:
+def read_table(path: File, layout: Layout = PLAIN, times: Collection[str] = ()) -> pl.DataFrame:
     """A whole small table: text as it was written, or a Parquet file's own types, as far as they can be shown.
 
     In the columns named `times` a moment that no calendar holds stays a moment, and is out of range.
@@ -122,7 +123,6 @@ def read_table(path: Path, layout: Layout = PLAIN, times: Collection[str] = ()) 
     Raises:
         ReadError: it is no table we read, or any of its rows is malformed.
     """
-    path = Path(path)
     shape = peek(path, layout=layout)
     _refuse_names(shape.names, path)
     if shape.format == "parquet":
@@ -169,24 +169,26 @@ def _in_memory(place: object, path: Path, times: Collection[str]) -> pl.DataFram
         return frame_of(table, times)
 
 
-def _refuse_names(names: Sequence[str], path: Path) -> None:
+def _refuse_names(names: Sequence[str], path: File) -> None:
     if not names or len(set(names)) < len(names) or "" in names:
         raise ReadError(f"{path}: two columns have the same name, or one has none")
     if nul := next((name for name in names if "\0" in name), None):
         raise ReadError(f"{path}: the column {nul!r} has a NUL in its name; call it something else")
 
 
-def _parquet(path: Path, times: Collection[str]) -> pl.DataFrame:
+def _parquet(path: File, times: Collection[str]) -> pl.DataFrame:
     try:
         table = open_parquet(path, unpacked_parquet(path), []).read()
         table.validate(full=True)
+        confirm(path)
     except PARQUET_FAULTS as error:
+        blame_store(path, error)
         raise ReadError(f"{path}: the Parquet file is damaged") from error
     with foreign(path):
         return frame_of(table, times)
 
 
-def _texts(frame: pl.DataFrame, path: Path, encoding: str | None) -> pl.DataFrame:
+def _texts(frame: pl.DataFrame, path: File, encoding: str | None) -> pl.DataFrame:
     done = []
     for column in frame:
         text, faults = as_text(column)

@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -33,6 +32,8 @@ from gamewarden.readers.logs.layout import PLAIN, Layout, advice, encoding_of
 from gamewarden.readers.logs.mapping import IDENTITY, LogMap, nearest
 from gamewarden.readers.logs.normalize import ROW, Conform
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
+from gamewarden.readers.places import File, arrow_file, blame_store, parquet_source
+from gamewarden.readers.remote import RemoteFile
 from gamewarden.readers.row_report import Report, Tally
 from gamewarden.readers.sameness import moved
 from gamewarden.tables import (
@@ -43,6 +44,7 @@ from gamewarden.tables import (
     first_line,
     kinds_in,
     parquet_batches,
+    signed_seq,
 )
 
 MAX_BAD_SHARE = Read.max_bad_share
@@ -57,7 +59,7 @@ _PEEKED_LINES = 1_000  # JSON objects that are looked at for their keys
 class Peek:
     """What a file's first bytes show: its format and the names of its columns."""
 
-    path: Path
+    path: File
     format: str
     packing: str | None
     names: tuple[str, ...]
@@ -79,7 +81,7 @@ class EventFile:
 
     def __init__(
         self,
-        path: Path,
+        path: File,
         mapping: LogMap | None = None,
         *,
         time_zone: str | None = None,
@@ -87,16 +89,19 @@ class EventFile:
         keep_truncated: bool = False,
         number_rows: bool = False,
         plausible: Plausible = ANY_TIME,
+        partitions: Mapping[str, str | None] | None = None,
+        name: str | None = None,
     ) -> None:
-        self.path = Path(path)
-        self.name = str(self.path.resolve())
+        self.path = path
+        self.name = name or str(self.path.resolve())
         self.mapping = mapping or IDENTITY
         self.clock = self.mapping.clock(time_zone)
         self.max_bad_share = max_bad_share
         self.keep_truncated = keep_truncated
         self.plausible = plausible
         self.peek = self._peeked()
-        self._theirs = present_columns(self.peek, self.mapping)
+        self._partitions = {name: said for name, said in (partitions or {}).items() if name not in self.peek.names}
+        self._theirs = present_columns(self._shape(), self.mapping)
         self.own_seq = "seq" in self._theirs
         self._number_rows = number_rows and not self.own_seq
         self._report: Report | None = None
@@ -108,9 +113,8 @@ class EventFile:
     @property
     def columns(self) -> frozenset[str]:
         """The EVENTS columns this file has."""
-        named = {
-            ours for ours, theirs in self._theirs.items() if theirs in self.peek.names or ours in self.mapping.columns
-        }
+        names = self._shape().names
+        named = {ours for ours, theirs in self._theirs.items() if theirs in names or ours in self.mapping.columns}
         return frozenset(named | ({"seq"} if self._number_rows else set()))
 
     @cached_property
@@ -185,7 +189,20 @@ class EventFile:
         else:
             self._content = content_of(self.path, beginnings, keep_truncated=self.keep_truncated)
         self._refuse_another()
-        return self._content
+        return self._placed(self._content)
+
+    def _placed(self, content: Content) -> Content:
+        """The same bytes at another place of a dataset are other rows, where the place is a column of them."""
+        said = {ours: self._partitions[theirs] for ours, theirs in self._theirs.items() if theirs in self._partitions}
+        if not said:
+            return content
+        known = canonical_json(said)
+        beginnings = {size: digest(one, known) for size, one in content.beginnings.items()}
+        return replace(content, digest=digest(content.digest, known), beginnings=beginnings)
+
+    def _shape(self) -> Peek:
+        """The file's columns, and those that its place in a dataset gives all its rows."""
+        return replace(self.peek, names=(*self.peek.names, *self._partitions))
 
     def _refuse_another(self) -> None:
         """Its columns were looked at when it was opened; a log of JSON objects may have got more of them since."""
@@ -208,6 +225,8 @@ class EventFile:
             keep_truncated=self.keep_truncated,
             number_rows=True,
             plausible=self.plausible,
+            partitions=self._partitions,
+            name=self.name,
         )
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -265,8 +284,8 @@ class EventFile:
     def _from_text(self, columns: tuple[str, ...], tally: Tally) -> Iterator[pa.RecordBatch]:
         conform = Conform(self.mapping, self.clock, tally, self.peek.encoding, self.plausible)
         ours = self._decoded(columns)
-        wanted = list(dict.fromkeys(self._theirs[name] for name in ours))
-        renamed = [pl.col(self._theirs[name]).alias(name) for name in ours]
+        wanted = self._wanted(ours)
+        renamed = self._renamed(ours)
         with Unpacked(
             self.path, keep_truncated=self.keep_truncated, only=self._content, encoding=self.peek.encoding
         ) as stream:
@@ -294,33 +313,48 @@ class EventFile:
     def _from_parquet(self, columns: tuple[str, ...], tally: Tally) -> Iterator[pa.RecordBatch]:
         conform = Conform(self.mapping, self.clock, tally, plausible=self.plausible)
         ours = self._decoded(columns)
-        straight = self.mapping.renames_nothing and _fits(self._schema, ours)
+        placed = any(self._theirs[name] in self._partitions for name in ours)
+        straight = self.mapping.renames_nothing and not placed and _fits(self._schema, ours)
         file = self._parquet([name for name in ours if name in TEXT_COLUMNS] if straight else [])
-        wanted = list(dict.fromkeys(self._theirs[name] for name in ours))
+        wanted = self._wanted(ours)
         done = 0
         try:
             for batch in parquet_batches(file, wanted):
-                if straight and _is_clean(batch, self.plausible):
-                    tally.rows += batch.num_rows
-                    yield self._with_numbers(batch, done)
+                clean = _clean(batch, self.plausible) if straight else None
+                if clean is not None:
+                    tally.rows += clean.num_rows
+                    yield self._with_numbers(clean, done)
                 else:
                     raw = self._foreign_frame(batch, ours)
-                    row = pl.Series(ROW, np.arange(done, done + raw.height, dtype=np.uint64))
+                    row = pl.Series(ROW, np.arange(done, done + raw.height, dtype=np.int64))
                     yield self._conformed(raw.with_columns(row), conform, ours)
                 done += batch.num_rows
             self._refuse_overwritten()
         except ReadError as error:
+            blame_store(self.path, error.__cause__)
             raise error if str(self.path) in str(error) else ReadError(f"{self.path}: {error}") from error
 
     def _foreign_frame(self, batch: pa.RecordBatch, ours: Sequence[str]) -> pl.DataFrame:
         with foreign(self.path):
-            frame = frame_of(batch, [self._theirs["at"]])
-            return frame.select(*(pl.col(self._theirs[name]).alias(name) for name in ours))
+            return frame_of(batch, [self._theirs["at"]]).select(self._renamed(ours))
+
+    def _wanted(self, ours: Sequence[str]) -> list[str]:
+        """Their names of columns that are read from the file itself."""
+        return list(dict.fromkeys(self._theirs[name] for name in ours if self._theirs[name] not in self._partitions))
+
+    def _renamed(self, ours: Sequence[str]) -> list[pl.Expr]:
+        """Our columns, from theirs or from where the file stands."""
+        return [
+            pl.lit(self._partitions[theirs], pl.String).alias(name)
+            if (theirs := self._theirs[name]) in self._partitions
+            else pl.col(theirs).alias(name)
+            for name in ours
+        ]
 
     def _with_numbers(self, batch: pa.RecordBatch, done: int) -> pa.RecordBatch:
         if not self._number_rows:
             return batch
-        numbers = pa.array(np.arange(done, done + batch.num_rows, dtype=np.uint64))
+        numbers = pa.array(np.arange(done, done + batch.num_rows, dtype=np.int64))
         return batch.append_column("seq", numbers)
 
     @cached_property
@@ -336,6 +370,10 @@ class EventFile:
 
     def _refuse_overwritten(self) -> None:
         """Parquet is read here and there, so its digest is taken once more; of a packed one we have our own copy."""
+        if isinstance(self.path, RemoteFile):
+            self.path.confirm()
+            if self.path.tagged:
+                return
         if self._held is None or self._content is None or self.peek.packing:
             return
         self._held.seek(0)
@@ -344,15 +382,17 @@ class EventFile:
 
 
 def open_events(
-    path: Path,
+    path: File,
     mapping: LogMap | None = None,
     *,
     time_zone: str | None = None,
     max_bad_share: float = MAX_BAD_SHARE,
     keep_truncated: bool = False,
     plausible: Plausible = ANY_TIME,
+    partitions: Mapping[str, str | None] | None = None,
+    name: str | None = None,
 ) -> EventFile:
-    """A log file as a stream of events.
+    """A log file as a stream of events, under its path as its name or under another.
 
     Raises:
         ReadError: it is no table, or a column is missing.
@@ -364,10 +404,12 @@ def open_events(
         max_bad_share=max_bad_share,
         keep_truncated=keep_truncated,
         plausible=plausible,
+        partitions=partitions,
+        name=name,
     )
 
 
-def peek(path: Path, wanted: Sequence[str] = (), layout: Layout = PLAIN) -> Peek:
+def peek(path: File, wanted: Sequence[str] = (), layout: Layout = PLAIN) -> Peek:
     """A file's format, by its content and not by its name, and the names of its columns.
 
     Raises:
@@ -436,39 +478,42 @@ def _folded(name: str) -> str:
     return "".join(sign for sign in name.casefold() if sign.isalnum())
 
 
-def open_parquet(path: Path, unpacked: pa.NativeFile | None, dictionaries: Sequence[str]) -> pq.ParquetFile:
+def open_parquet(path: File, unpacked: pa.NativeFile | None, dictionaries: Sequence[str]) -> pq.ParquetFile:
     """A Parquet file, its text columns in `dictionaries` as dictionaries.
 
     Raises:
         ReadError: it ends early or is damaged.
     """
     try:
-        # Buffering ahead costs twice the processor time of decoding, and memory for whole row groups.
-        file = pq.ParquetFile(unpacked or path, read_dictionary=list(dictionaries), pre_buffer=False)
+        # Buffering ahead costs twice the processor time of decoding, and memory for whole row groups; from afar it is
+        # one request for a row group instead of one for each of its columns.
+        far = isinstance(path, RemoteFile) and not isinstance(unpacked, pa.OSFile)
+        file = pq.ParquetFile(unpacked or parquet_source(path), read_dictionary=list(dictionaries), pre_buffer=far)
         _ = file.schema_arrow  # one that cannot be read shows only when asked for
     except PARQUET_FAULTS as error:
+        blame_store(path, error)
         cut = any(words in str(error) for words in ("magic bytes", "smaller than", "file size"))
         what = "the Parquet file ends early or was not written whole" if cut else "the Parquet file is damaged"
         raise ReadError(f"{path}: {what} ({first_line(error)}); fetch it again") from error
     return file
 
 
-def unpacked_parquet(path: Path) -> pa.NativeFile | None:
+def unpacked_parquet(path: File) -> pa.NativeFile | None:
     """A packed Parquet file, unpacked for jumping about; None if it is plain already."""
     with Unpacked(path) as stream:
         packing = stream.packing
     return unpack_to_disk(path) if packing else None
 
 
-def _hold(path: Path) -> pa.NativeFile:
+def _hold(path: File) -> pa.NativeFile:
     """A Parquet file that stays the same file when another takes its name."""
     try:
-        return unpacked_parquet(path) or pa.OSFile(str(path), "rb")
+        return unpacked_parquet(path) or arrow_file(path)
     except OSError as error:
         raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-def _peek_parquet(path: Path, packing: str | None) -> Peek:
+def _peek_parquet(path: File, packing: str | None) -> Peek:
     return Peek(path, "parquet", packing, tuple(open_parquet(path, unpacked_parquet(path), []).schema_arrow.names))
 
 
@@ -510,12 +555,18 @@ def _same_type(dtype: pa.DataType, name: str) -> bool:
     if name in TEXT_COLUMNS:
         plain = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
         return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain))
-    return bool(dtype == EVENTS_ARROW.field(name).type)
+    unsigned = name == "seq" and dtype == pa.uint64()  # as worlds and lakes wrote it once
+    return unsigned or bool(dtype == EVENTS_ARROW.field(name).type)
 
 
-def _is_clean(batch: pa.RecordBatch, plausible: Plausible) -> bool:
-    """Whether every row of a batch of our types is good, told without looking at each text."""
-    return all(_column_is_clean(name, batch.column(name), plausible) for name in batch.schema.names)
+def _clean(batch: pa.RecordBatch, plausible: Plausible) -> pa.RecordBatch | None:
+    """A batch of our types whose every row is good, told without looking at each text; None where one is not."""
+    if not all(_column_is_clean(name, batch.column(name), plausible) for name in batch.schema.names):
+        return None
+    try:
+        return signed_seq(batch)
+    except pa.ArrowInvalid:
+        return None
 
 
 def _column_is_clean(name: str, column: pa.Array, plausible: Plausible) -> bool:

@@ -6,7 +6,6 @@ and what lies in a trade window counts as given when this side commits to it.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Protocol
 
 import polars as pl
@@ -16,6 +15,7 @@ from gamewarden.contracts import MessageStream, canonical_json, digest
 from gamewarden.core.text import counted
 from gamewarden.readers.compression import Content, content_of
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
+from gamewarden.readers.places import File
 from gamewarden.readers.ragnarok.message_table import MessageTable
 from gamewarden.readers.ragnarok.trades import Trades, offers_nothing
 from gamewarden.streams import PlainEvents
@@ -109,7 +109,7 @@ class MessageEvents(PlainEvents):
 
     def __init__(
         self,
-        path: Path,
+        path: File,
         messages: BoundMessages,
         db: MessageTable,
         *options: object,
@@ -212,7 +212,7 @@ class _Reading:
             "character",
             "at",
             "kind",
-            pl.int_range(self._seq, self._seq + rows.height, dtype=pl.UInt64).alias("seq"),
+            pl.int_range(self._seq, self._seq + rows.height, dtype=pl.Int64).alias("seq"),
             pl.col("x", "y").cast(pl.Float32),
             pl.col("target").cast(pl.String),
             "item",

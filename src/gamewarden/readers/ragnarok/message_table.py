@@ -11,10 +11,10 @@ that names no packet is an empty table, which changes nothing there and is of no
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.readers.compression import Unpacked
+from gamewarden.readers.places import File
 from gamewarden.readers.ragnarok.message_fields import FIELDS, FIXED, canonical
 
 DYNAMIC, NOT_IN_USE = -1, 0
@@ -150,18 +150,18 @@ def looks_like_empty_table(head: bytes) -> bool:
     return b"//" in head and _EMPTY_TABLE.fullmatch(head) is not None
 
 
-def read_packet_db(paths: Path | Sequence[Path], max_version: int | None = None) -> MessageTable:
+def read_packet_db(paths: File | Sequence[File], max_version: int | None = None) -> MessageTable:
     """A message table from a file, gzipped or not, with the blocks up to `max_version`; of several the later wins.
 
     Raises:
         ReadError: a file cannot be read, or names no packet.
         ConfigError: no table has such a version.
     """
-    files = [paths] if isinstance(paths, Path) else paths
+    files = paths if isinstance(paths, Sequence) else [paths]
     return stacked([_parsed(_lines(path), str(path), max_version) for path in files], max_version)
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: File) -> list[str]:
     with Unpacked(path) as stream:
         data = stream.read(LARGEST_TABLE + 1)
     if len(data) > LARGEST_TABLE:

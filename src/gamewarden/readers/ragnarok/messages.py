@@ -1,12 +1,12 @@
 """Any source of decoded client messages, by its name: a packetstream or a capture, a file or standard input."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from gamewarden.errors import ReadError
 from gamewarden.readers.byte_sources import Origin, peeked
 from gamewarden.readers.captures.blocks import looks_like_capture
+from gamewarden.readers.places import File
 from gamewarden.readers.ragnarok.message_table import (
     TAG,
     MessageTable,
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from gamewarden.readers.ragnarok.captures import MessageCapture
     from gamewarden.readers.ragnarok.streams import MessageFile
 
-Tables: TypeAlias = MessageTable | Path | Sequence[Path] | None  # files lie on top of each other, the last uppermost
+Tables: TypeAlias = MessageTable | File | Sequence[File] | None  # files lie on top of each other, the last uppermost
 _LOOKED_AT = 1 << 16
 
 
 def open_messages(
-    source: str | Path,
+    source: str | File,
     db: Tables = None,
     server_ports: Sequence[int] = (),
     *,
@@ -42,7 +42,7 @@ def open_messages(
         ConfigError: a capture without a port, or a version the table does not have.
     """
     table = message_table(db, version)
-    origin = Origin(str(source))
+    origin = Origin(source)
     head = origin.head()
     if not head:
         raise ReadError(f"{origin.name}: is empty; a packetstream or a capture has bytes")
@@ -64,24 +64,24 @@ def message_table(db: Tables, version: int | None = None) -> MessageTable:
     return read_packet_db(db, version) if db else thesis_profile()
 
 
-def is_message_table(path: Path) -> bool:
+def is_message_table(path: File) -> bool:
     """Whether a file is a message table, maybe an empty one, and not a packetstream or a capture."""
     return path.is_file() and any(
         looks(_beginning(path)) for looks in (looks_like_packet_table, looks_like_empty_table)
     )
 
 
-def holds_messages(path: Path) -> bool:
+def holds_messages(path: File) -> bool:
     """Whether a file can be a packetstream or a capture: it is not empty, and not text."""
     return looks_like_bytes(_beginning(path))
 
 
-def is_packetstream(path: Path) -> bool:
+def is_packetstream(path: File) -> bool:
     """Whether a file begins with the time tag of a packetstream; a stream without tags is not told from other bytes."""
     return path.is_file() and _beginning(path).startswith(TAG)
 
 
-def _refuse_text(path: Path) -> None:
+def _refuse_text(path: File) -> None:
     head = _beginning(path)
     if looks_like_packet_table(head):
         raise ReadError(
@@ -95,6 +95,6 @@ def _refuse_text(path: Path) -> None:
         )
 
 
-def _beginning(path: Path) -> bytes:
-    with Origin(str(path)).opened() as source:
+def _beginning(path: File) -> bytes:
+    with Origin(path).opened() as source:
         return peeked(source, _LOOKED_AT)[0]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gamewarden.errors import GamewardenError, ModelError
 from gamewarden.store.models import stored
-from gamewarden.store.results import load_results, results_path, save_results
+from gamewarden.store.evaluations import load_results, results_path, save_results
 
 MODEL = "account-day@0123456789ab"
 ROW = {"split": "farm", "detector": "account-day", "unit": "actor", "auc": 0.9, "tpr_at_1pct": None, "tied": 0.0}

@@ -1,0 +1,151 @@
+"""Commands of a workspace: `init`, `run`, `status`."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gamewarden.cli import options
+from gamewarden.cli.home import here
+from gamewarden.cli.show import complain, hand_over, lay_out, progress, say, tell
+from gamewarden.core.extras import need
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gamewarden.workspace.place import Workspace
+    from gamewarden.workspace.running import Step
+
+_SECOND = 1_000_000
+
+
+@click.command
+@click.argument("directory", type=options.FILE, default=".", metavar="[DIR]")
+@click.option(
+    "--from",
+    "preset",
+    metavar="PRESET",
+    help="demo makes a synthetic game to run on; the name of a mapping that we ship says how logs are read.",
+)
+def init(directory: Path, preset: str | None) -> None:
+    """Make a workspace: settings, and places for events, results and models.
+
+    Inside it (or with --workspace DIR, or GAMEWARDEN_WORKSPACE) every command knows lake, models, labels and time zone.
+    """
+    from gamewarden.workspace.setting_up import DEMO, set_up
+
+    if preset == DEMO:
+        need("init --from demo", "sklearn")
+    with progress("setting up", 600 if preset == DEMO else None) as done:
+        made = set_up(directory, preset, done)
+    say(f"The workspace is {directory.absolute()}", *made.notes)
+    inside = "" if directory == Path() else f"cd {directory} && "
+    tell(f"Next: {inside}gamewarden run")
+
+
+@click.command
+@click.option("--once", is_flag=True, help="Do what there is to do, and end; so it is by default.")
+@click.option("--every", type=options.Span(), metavar="SPAN", help="Keep running, and look again this often.")
+@options.fresh
+@click.pass_context
+def run(ctx: click.Context, *, once: bool, every: int | None, fresh: bool) -> None:
+    """Take in what is new, measure, score, judge and maintain.
+
+    Each step does only what is missing, so it may be stopped and started at any time. What fails is told and does not
+    keep the rest from being done; the exit code is then 1.
+    """
+    if once and every is not None:
+        raise click.UsageError("--once ends after one run and --every never does; give one of them")
+    if every is None:
+        ctx.exit(1 if _run(here(), fresh=fresh) else 0)
+    _keep_running(every, fresh=fresh)
+
+
+def _run(workspace: "Workspace", *, fresh: bool = False) -> int:
+    from gamewarden.notices import now
+    from gamewarden.workspace.running import Run
+
+    return Run(workspace, now(), _tell, progress, fresh=fresh).run()
+
+
+def _tell(step: "Step") -> None:
+    line = f"{step.step:<8} {step.what:<12} {step.says}"
+    if step.failed:
+        complain(f"gamewarden: {step.step} {step.what}: {step.says}".replace(" : ", ": "))
+    else:
+        tell(f"{line}  ({step.seconds:.1f} s)")
+
+
+def _keep_running(every: int, *, fresh: bool) -> None:
+    """Run, wait, and again, until somebody asks to stop; then the step in hand is finished first."""
+    import signal
+    from threading import Event
+
+    from gamewarden.errors import GamewardenError
+
+    asked = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: asked.set())
+    workspace = here()
+    while not asked.is_set():
+        try:
+            _run(workspace, fresh=fresh)
+        except GamewardenError as error:
+            complain(f"gamewarden: {error}; trying again later")
+        fresh = False
+        asked.wait(every / _SECOND)
+    say("stopped")
+
+
+@click.command
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def status(*, as_json: bool) -> None:
+    """Say how the workspace stands, and what to do next.
+
+    For each source its last event, how far behind it is, and what was wrong in it; for each detector its model, and
+    whether it is blind here; the days that were judged, and those that are missing.
+    """
+    from gamewarden.notices import now
+    from gamewarden.workspace.status import status as look
+
+    found = look(here(), now())
+    if as_json:
+        from gamewarden.tables import json_text
+
+        parts = {
+            name: json.loads(json_text(_seconds(getattr(found, name)))) for name in ("sources", "detectors", "days")
+        }
+        hand_over(json.dumps({**parts, "next": list(found.next_steps)}, ensure_ascii=False, indent=1) + "\n")
+        return
+    lay_out(_readable(found.sources), "Sources")
+    lay_out(_readable(found.detectors), "Detectors")
+    lay_out(_readable(found.days.tail(14)), "Days")
+    tell("", *(f"Next: {line}" for line in found.next_steps or ("nothing is left to do",)))
+
+
+def _seconds(frame: "pl.DataFrame") -> "pl.DataFrame":
+    """Lengths of time as seconds, for machines."""
+    import polars as pl
+
+    return frame.with_columns(pl.selectors.duration().dt.total_seconds())
+
+
+def _readable(frame: "pl.DataFrame") -> "pl.DataFrame":
+    """Lengths of time in words, for people; a column that says nothing is left out."""
+    import polars as pl
+
+    lengths = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Duration)]
+    told = frame.with_columns(
+        pl.col(name).map_elements(_words, return_dtype=pl.String, skip_nulls=True).alias(name) for name in lengths
+    )
+    silent = [name for name in told.columns if name == "says" and not told["says"].str.len_chars().sum()]
+    return told.drop(silent)
+
+
+def _words(length: timedelta) -> str:
+    if length.days:
+        return f"{length.days} days" if length.days > 1 else "1 day"
+    minutes = int(length.total_seconds() // 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"  # noqa: PLR2004  an hour

@@ -1,0 +1,213 @@
+"""Which rows of a source a lake has already: by the source's content, by its name and by each row's seq and values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gamewarden.contracts import Content, LogSource
+from gamewarden.errors import ReadError
+from gamewarden.store.lake_parts import SCHEMA, open_part, part_batches
+from gamewarden.store.manifest import Known, Manifest, Part
+from gamewarden.tables import EVENTS
+
+
+@dataclass(frozen=True)
+class Added:
+    """What reading one source into a lake came to."""
+
+    name: str
+    new: int
+    known: int  # rows that were there already
+    days: tuple[str, ...]
+    note: str | None = None
+    last: int | None = None  # the latest of the new rows, in microseconds
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        span = f" over {len(self.days)} day{'' if len(self.days) == 1 else 's'}" if self.days else ""
+        note = f"; {self.note}" if self.note else ""
+        return f"{self.name}: {self.new:,} new rows{span}, {self.known:,} already there{note}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done with a source, seen what the lake already has."""
+
+    content: Content
+    place: int | None = None  # among the known sources, if it is one of them
+    replaces: bool = False  # its old rows go
+    after_seq: int | None = None  # its rows up to this place are there
+    nothing_new: Added | None = None
+    note: str | None = None
+
+    def after(self, known: Manifest, parts: tuple[Part, ...], source: LogSource, kinds: Mapping[str, int]) -> Manifest:
+        """The manifest once the rows are there."""
+        ends = [part.last_seq for part in parts if part.last_seq is not None]
+        before = [self.after_seq] if self.after_seq is not None else []
+        entry = Known(
+            source.name,
+            self.content.digest,
+            self.content.size,
+            self.content.ends_with_newline,
+            source.recipe,
+            source.own_seq,
+            tuple(sorted(source.columns)),
+            sum(part.rows for part in parts),
+            max([*ends, *before], default=None),
+            earlier=()
+            if self.place is None
+            else (*known.sources[self.place].earlier, known.sources[self.place].digest),
+            kinds=kinds,
+        )
+        if self.place is None or self.replaces:
+            return known.with_source(entry, parts, instead_of=self.place)
+        return known.with_more(self.place, entry, parts)
+
+
+def plan_for(known: Manifest, source: LogSource, content: Content) -> Plan:
+    """Whether a source is known, grown or new.
+
+    Raises:
+        ReadError: it was read before with another mapping.
+    """
+    for one in known.sources:
+        if content.digest in (one.digest, *one.earlier) and content.size:
+            return Plan(content, nothing_new=_already_there(one, source))
+    grown = [
+        (one.size, place)
+        for place, one in enumerate(known.sources)
+        if content.beginnings.get(one.size) == one.digest and one.size < content.size
+    ]
+    if grown:
+        _, place = max(grown)
+        return _grown(place, known.sources[place], source, content)
+    named = any(one.name == source.name for one in known.sources)
+    note = "other content under a known name: kept beside it" if named and not source.own_seq else None
+    return Plan(content, note=note)
+
+
+def _already_there(one: Known, source: LogSource) -> Added:
+    if one.recipe != source.recipe:
+        raise _other_recipe(source)
+    note = f"it is {one.name} under another name" if one.name != source.name else "it has not changed"
+    return Added(source.name, 0, one.rows, (), note)
+
+
+def _grown(place: int, one: Known, source: LogSource, content: Content) -> Plan:
+    if one.recipe != source.recipe:
+        raise _other_recipe(source)
+    if not one.ends_with_newline:
+        return Plan(content, place, replaces=True, note="its last line had been cut; its rows were read anew")
+    note = f"it is {one.name}, grown" if one.name != source.name else None
+    return Plan(content, place, after_seq=None if source.own_seq else one.last_seq, note=note)
+
+
+def _other_recipe(source: LogSource) -> ReadError:
+    return ReadError(
+        f"{source.name}: is in the lake already, read with another mapping or zone; read it into a new lake, "
+        "since its rows would count twice here"
+    )
+
+
+class RowFilter:
+    """Tells the new rows of a source from those the lake has."""
+
+    def __init__(self, directory: Path, known: Manifest, plan: Plan, source: LogSource) -> None:
+        self.skipped = 0
+        self.note: str | None = None
+        self._after = plan.after_seq
+        self._conflicts = 0
+        replaced = {plan.place} if plan.replaces else set()
+        mine = [place for place, one in enumerate(known.sources) if one.name == source.name or place == plan.place]
+        same = {place for place in mine if known.sources[place].own_seq} - replaced
+        self._parts = [part for part in known.parts if part.source in same] if source.own_seq else []
+        self._directory = directory
+        self._loaded: dict[str, pl.DataFrame] = {}
+        self._touching: list[Part] = []
+        self._old: _Rows | None = None
+
+    def new_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that are not in the lake."""
+        new = self._mask(batch)
+        if new is None:
+            return batch
+        kept = batch.filter(pa.array(new))
+        self.skipped += batch.num_rows - kept.num_rows
+        return kept
+
+    def _mask(self, batch: pa.RecordBatch) -> npt.NDArray[np.bool_] | None:
+        if self._after is not None:
+            return np.asarray(batch.column("seq").to_numpy() > self._after)
+        old = self._old_rows(batch)
+        if old is None:
+            return None
+        taken, there = old.has(_fingerprints(batch))
+        self._conflicts += int((taken & ~there).sum())
+        if self._conflicts:
+            self.note = f"{self._conflicts:,} rows share their seq with rows of other values: both are kept"
+        return ~there
+
+    def _old_rows(self, batch: pa.RecordBatch) -> "_Rows | None":
+        span = pc.min_max(batch.column("seq")).as_py()
+        if span["min"] is None:
+            return None
+        touching = [
+            part
+            for part in self._parts
+            if part.first_seq is not None
+            and part.last_seq is not None
+            and part.first_seq <= span["max"]
+            and part.last_seq >= span["min"]
+        ]
+        if not touching:
+            return None
+        if touching != self._touching:  # in a source without any order every batch touches all parts: the same ones
+            self._touching, self._old = touching, _Rows(pl.concat([self._load(part) for part in touching]))
+        return self._old
+
+    def _load(self, part: Part) -> pl.DataFrame:
+        # 16 bytes a row, twice, of a source that comes again under its name with other content; nothing otherwise.
+        if part.file not in self._loaded:
+            batches = part_batches(open_part(self._directory / part.file, SCHEMA.names), SCHEMA.names)
+            frames = [_fingerprints(batch).drop_nulls() for batch in batches]
+            self._loaded[part.file] = pl.concat(frames)
+        return self._loaded[part.file]
+
+
+class _Rows:
+    """Rows of a lake by seq and fingerprint, to be looked up."""
+
+    def __init__(self, rows: pl.DataFrame) -> None:
+        ordered = rows.unique().sort("seq", "row")
+        self._seq, self._row = ordered["seq"].to_numpy(), ordered["row"].to_numpy()
+
+    def has(self, rows: pl.DataFrame) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Of each row, whether its seq is there, and whether it is there with all its values."""
+        given = rows["seq"].is_not_null().to_numpy()
+        seq, row = rows["seq"].fill_null(0).to_numpy(), rows["row"].to_numpy()
+        first, end = np.searchsorted(self._seq, seq, "left"), np.searchsorted(self._seq, seq, "right")
+        taken = given & (end > first)
+        there = np.zeros(len(seq), np.bool_)
+        for step in range(int((end - first).max(initial=0))):  # rows of one seq: as many as there were versions of it
+            place = np.minimum(first + step, len(self._row) - 1)
+            there |= taken & (first + step < end) & (self._row[place] == row)
+        return taken, there
+
+
+def _fingerprints(batch: pa.RecordBatch) -> pl.DataFrame:
+    """A row's seq and a hash of all its values, the same for the same values within this process."""
+    texts = {name: _plain(batch.column(name)) for name in batch.schema.names}
+    frame = pl.DataFrame(pl.from_arrow(pa.table(texts))).select(list(EVENTS.columns))
+    return pl.DataFrame({"seq": frame["seq"], "row": frame.hash_rows()})
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(pa.large_string()) if pa.types.is_string(column.type) else column

@@ -1,0 +1,280 @@
+"""One table of results at rest: Parquet files, each made of something that it names, each replaced as a whole.
+
+A small index names the files that count; whatever it does not name is not there. Rows are sorted by actor and lie in
+short row groups, so that one actor's rows are found without reading the others'. Processes may write at the same time:
+each change of the index is made alone, and adds to what the others have written.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gamewarden.core.files import hold, make_directory, unwritable, whole_file, write_text
+from gamewarden.errors import ReadError, TableError, WriteError
+from gamewarden.learning.validation import Count, Moment, misfit
+from gamewarden.tables import PARQUET_FAULTS, Schema, check, first_line, parquet_batches
+
+INDEX = "index.json"
+FORMAT = 1
+LARGEST = 64 << 20  # bytes of an index: some hundred thousand partitions
+ROW_GROUP = 8_192  # rows that are read to find one actor's
+_LOCK = ".lock"
+_NAME = re.compile(r"[a-z]+=[0-9A-Za-z][0-9A-Za-z.@_+-]{0,120}")
+_FILE = re.compile(rf"(?P<name>{_NAME.pattern})/[0-9a-f]{{16}}\.parquet")
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One file of a table, and what it was made of."""
+
+    file: str  # `<name>/<digest>.parquet`
+    rows: Count
+    since: Moment  # microseconds: it is about [since, until)
+    until: Moment
+    came_from: str  # a digest of all that its rows depend on: the same digest, the same rows
+    sha256: str  # of the file
+    about: Mapping[str, Any] = field(default_factory=dict)  # what else is known of it
+
+    @property
+    def name(self) -> str:
+        """By which it is asked for, such as `day=2026-03-01`."""
+        return self.file.partition("/")[0]
+
+
+@dataclass(frozen=True)
+class _Index:
+    partitions: tuple[Partition, ...] = ()
+
+
+class Partitions:
+    """The partitions of one table in a directory of their own, made with the first of them."""
+
+    def __init__(self, directory: Path, schema: Schema) -> None:
+        self.directory = directory
+        self.schema = schema
+
+    def all(self) -> dict[str, Partition]:
+        """Every partition by its name, the earliest first.
+
+        Raises:
+            ReadError: the index is damaged.
+        """
+        found = sorted(self._load().partitions, key=lambda one: (one.since, one.file))
+        return {one.name: one for one in found}
+
+    def within(self, since: int, until: int) -> list[Partition]:
+        """The partitions that are about a part of [since, until) in microseconds."""
+        return [one for one in self.all().values() if one.since < until and one.until > since]
+
+    def still_holds(self, there: Partition | None, came_from: str) -> bool:
+        """Whether what is there was made of just this, and its file is there too."""
+        return there is not None and there.came_from == came_from and (self.directory / there.file).is_file()
+
+    def put(
+        self,
+        name: str,
+        frame: pl.DataFrame,
+        *,
+        came_from: str,
+        since: int,
+        until: int,
+        about: Mapping[str, Any] | None = None,
+    ) -> Partition:
+        """Write a partition in the place of the one of its name, whole or not at all.
+
+        Raises:
+            TableError: the rows are none of this table.
+            WriteError: the directory cannot be written.
+        """
+        rows = check(frame, self.schema, str(self.directory))
+        if not _NAME.fullmatch(name):
+            raise WriteError(f"{self.directory}: {name!r} names no partition")
+        with self._alone():
+            file = f"{name}/{hashlib.sha256(came_from.encode()).hexdigest()[:16]}.parquet"
+            with whole_file(self.directory / file) as draft:
+                digest = write_rows(_by_actor(rows), draft)
+            made = Partition(file, rows.height, since, until, came_from, digest, dict(about or {}))
+            others = [one for one in self._load().partitions if one.name != name]
+            self._save(_Index((*others, made)))
+            self._sweep(name, {file})
+        return made
+
+    def drop(self, names: Collection[str]) -> None:
+        """Take partitions away.
+
+        Raises:
+            WriteError: the directory cannot be written.
+        """
+        with self._alone():
+            kept = [one for one in self._load().partitions if one.name not in names]
+            self._save(_Index(tuple(kept)))
+            for name in names:
+                self._sweep(name, set())
+
+    def read(
+        self,
+        partition: Partition,
+        columns: Sequence[str] | None = None,
+        actors: Collection[str] | None = None,
+    ) -> pl.DataFrame:
+        """The rows of a partition, of these actors only or of all.
+
+        Raises:
+            ReadError: its file is missing, damaged, or not what this table holds.
+        """
+        return read_rows(self.directory / partition.file, columns, actors)
+
+    def table(
+        self,
+        partitions: Sequence[Partition] | None = None,
+        columns: Sequence[str] | None = None,
+        actors: Collection[str] | None = None,
+    ) -> pl.DataFrame:
+        """The rows of several partitions, or of all, one after the other; one replaced meanwhile is read as it is now.
+
+        Raises:
+            ReadError: a file is missing or damaged.
+        """
+        wanted = list(self.all().values()) if partitions is None else partitions
+        kinds = self.schema.columns
+        empty = pl.DataFrame(schema={name: kinds[name] for name in (columns or kinds) if name in kinds})
+        parts = [self._now(one, columns, actors) for one in wanted]
+        return pl.concat([empty, *parts], how="diagonal") if parts else empty
+
+    def _now(self, one: Partition, columns: Sequence[str] | None, actors: Collection[str] | None) -> pl.DataFrame:
+        try:
+            return self.read(one, columns, actors)
+        except ReadError:
+            newer = self.all().get(one.name)
+            if newer is None or newer.file == one.file:
+                raise
+            return self.read(newer, columns, actors)
+
+    def _load(self) -> _Index:
+        path = self.directory / INDEX
+        try:
+            if not path.exists():
+                return _Index()
+            if path.stat().st_size > LARGEST:
+                raise ReadError(f"{path}: is too large to be an index of results (at most {LARGEST:,} bytes)")
+            values = json.loads(path.read_bytes())
+        except OSError as error:
+            raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
+        except (ValueError, RecursionError) as error:
+            raise _damaged(path, "it is not JSON") from error
+        return _index_of(values, path)
+
+    def _save(self, index: _Index) -> None:
+        ordered = sorted(index.partitions, key=lambda one: (one.since, one.file))
+        values = {"format": FORMAT, "partitions": [asdict(one) for one in ordered]}
+        write_text(self.directory / INDEX, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+    def _sweep(self, name: str, kept: set[str]) -> None:
+        """Remove the files of a partition that no longer count; all are named while the index is ours alone."""
+        place = self.directory / name
+        for path in place.glob("*.parquet") if place.is_dir() else ():
+            if f"{name}/{path.name}" not in kept:
+                path.unlink(missing_ok=True)
+        if not kept and place.is_dir() and not any(place.iterdir()):
+            place.rmdir()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        try:
+            make_directory(self.directory)
+            with (self.directory / _LOCK).open("a") as lock:
+                hold(lock.fileno())
+                yield
+        except OSError as error:
+            raise unwritable(self.directory, error) from error
+
+
+def _by_actor(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.sort("actor", maintain_order=True) if "actor" in rows.columns else rows
+
+
+def write_rows(rows: pl.DataFrame, draft: Path) -> str:
+    """Write rows as Parquet in short row groups; the SHA-256 of the file.
+
+    Raises:
+        OSError: the disk is full, or fails otherwise.
+    """
+    table = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
+    try:
+        pq.write_table(table, draft, row_group_size=ROW_GROUP, compression="zstd", write_statistics=True)
+    except pa.ArrowException as error:
+        raise OSError(None, first_line(error), str(draft)) from error
+    return file_digest(draft)
+
+
+def read_rows(path: Path, columns: Sequence[str] | None = None, actors: Collection[str] | None = None) -> pl.DataFrame:
+    """The rows of a file of results, of these actors only or of all; only row groups that may hold them are read.
+
+    Raises:
+        ReadError: the file is missing or damaged.
+    """
+    try:
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            names = list(columns or file.schema_arrow.names)
+            wanted = list(dict.fromkeys([*names, "actor"])) if actors is not None else names
+            groups = None if actors is None else groups_of(file, sorted(set(actors)))
+            batches = list(parquet_batches(file, wanted, groups))
+            schema = pa.schema([file.schema_arrow.field(name) for name in wanted])
+        frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches, schema)))
+    except FileNotFoundError as error:
+        raise ReadError(f"{path}: is missing from the results; compute it anew with --fresh") from error
+    except ReadError as error:
+        raise ReadError(f"{path}: {error}; compute it anew with --fresh") from error
+    except (*PARQUET_FAULTS, TableError) as error:
+        raise ReadError(f"{path}: is damaged ({first_line(error)}); compute it anew with --fresh") from error
+    if actors is None:
+        return frame
+    return frame.filter(pl.col("actor").is_in(list(actors))).select(names)
+
+
+def groups_of(file: pq.ParquetFile, actors: Sequence[str]) -> list[int]:
+    """The row groups whose actors lie around one of these, which are sorted."""
+    from bisect import bisect_left
+
+    place = file.schema_arrow.get_field_index("actor")
+    found = []
+    for group in range(file.num_row_groups):
+        told = file.metadata.row_group(group).column(place).statistics
+        if told is None or not told.has_min_max:
+            found.append(group)
+            continue
+        first = bisect_left(actors, str(told.min))
+        if first < len(actors) and actors[first] <= str(told.max):
+            found.append(group)
+    return found
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _index_of(values: Any, path: Path) -> _Index:  # noqa: ANN401  whatever JSON holds
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise _damaged(path, f"its format is not {FORMAT}")
+    if wrong := misfit(_Index, {name: part for name, part in values.items() if name != "format"}, "it"):
+        raise _damaged(path, wrong)
+    made = tuple(Partition(**one) for one in values["partitions"])
+    strange = [one for one in made if not _FILE.fullmatch(one.file) or one.since > one.until]
+    if strange or len({one.name for one in made}) < len(made):
+        raise _damaged(path, "it names a file that is no partition")
+    return _Index(made)
+
+
+def _damaged(path: Path, why: str) -> ReadError:
+    return ReadError(f"{path}: {why}; it was not written by this version of gamewarden, or has been damaged")

@@ -1,0 +1,224 @@
+"""Verdicts at rest: a sealed bundle of tables per day, and a log of seals in which every line is bound to all before.
+
+A seal names every file of its day with its SHA-256, so that a changed byte, a removed row and a removed day show. A day
+that is judged again gets a bundle and a seal of its own beside the earlier ones: what a verdict rested on stays.
+"""
+
+import json
+import shutil
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from gamewarden.core.files import hold, make_directory, sync, sync_name, unwritable, write_text
+from gamewarden.errors import VerdictError
+from gamewarden.learning.validation import Count, Moment, misfit
+from gamewarden.store.append_log import AppendLog
+from gamewarden.store.partitions import file_digest, read_rows, write_rows
+from gamewarden.store.sealed import sha256
+
+LOG = "seals.jsonl"
+HEAD = "head.json"
+FACTS = "day.json"
+_LOCK = ".lock"
+_DRAFT = ".draft"
+_TABLE = ".parquet"
+
+
+@dataclass(frozen=True)
+class DaySeal:
+    """What was sealed of one day."""
+
+    day: str  # such as day=2026-03-01
+    bundle: str  # its directory
+    since: Moment
+    until: Moment
+    verdicts: Count
+    kept: Count  # of them with all they rest on
+    content: str  # what names the events and files that were judged
+    rules: str  # what names models, fusion and rules
+    files: Mapping[str, str]  # name -> SHA-256
+    at: str  # when it was judged
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """All there is to keep of the verdicts of a day."""
+
+    tables: Mapping[str, pl.DataFrame]
+    facts: Mapping[str, Any]  # JSON values that hold for all of them
+
+
+class VerdictDays:
+    """The sealed days of a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def seals(self) -> list[DaySeal]:
+        """Every seal, the first one first.
+
+        Raises:
+            VerdictError: the log was edited, cut or damaged.
+        """
+        if not (self.directory / LOG).exists():
+            self._refuse_lost_log(())
+            return []
+        records = AppendLog(self.directory / LOG, VerdictError, called="log of seals").records
+        self._refuse_lost_log(records)
+        return [self._seal(record) for record in records if "day" in record]
+
+    def current(self) -> dict[str, DaySeal]:
+        """The latest seal of each day, the earliest day first."""
+        latest = {seal.day: seal for seal in self.seals()}
+        return dict(sorted(latest.items(), key=lambda one: (one[1].since, one[0])))
+
+    def seal(
+        self, day: str, bundle: Bundle, *, since: int, until: int, content: str, rules: str, kept: int, at: str
+    ) -> DaySeal:
+        """Keep a day and seal it; both are on the disk before this returns, or neither counts.
+
+        Raises:
+            VerdictError: the log was edited or damaged.
+            WriteError: the directory cannot be written.
+        """
+        with self._alone():
+            known = {one.bundle for one in self.seals()}
+            self._sweep(day, known)
+            draft = self.directory / day / _DRAFT
+            files = _write(bundle, draft)
+            name = f"{day}/{sha256({**files, 'at': at})[:16]}"
+            draft.rename(self.directory / name)
+            sync_name(self.directory / name)
+            height = bundle.tables["verdicts"].height
+            made = DaySeal(day, name, since, until, height, kept, content, rules, files, at)
+            log = AppendLog(self.directory / LOG, VerdictError, called="log of seals")
+            log.append(asdict(made))
+            self._remember(len(log.records), asdict(made))
+        return made
+
+    def drop(self, days: Collection[str], because: str, at: str) -> None:
+        """Take days away for good; that they were there, and why they went, stays in the log.
+
+        Raises:
+            WriteError: the directory cannot be written.
+        """
+        with self._alone():
+            log = AppendLog(self.directory / LOG, VerdictError, called="log of seals")
+            for day in sorted(days):
+                log.append({"dropped": day, "because": because, "at": at})
+                self._remember(len(log.records), {"dropped": day, "because": because, "at": at})
+                shutil.rmtree(self.directory / day, ignore_errors=True)
+
+    def dropped(self) -> set[str]:
+        """The days that were taken away by retention, and not judged again since."""
+        gone: set[str] = set()
+        if (self.directory / LOG).exists():
+            for record in AppendLog(self.directory / LOG, VerdictError, called="log of seals").records:
+                gone = gone | {record["dropped"]} if "dropped" in record else gone - {record.get("day")}
+        return gone
+
+    def table(
+        self,
+        seal: DaySeal,
+        name: str = "verdicts",
+        columns: Sequence[str] | None = None,
+        actors: Collection[str] | None = None,
+    ) -> pl.DataFrame:
+        """A table of a day, of these actors or of all.
+
+        Raises:
+            ReadError: it is missing or damaged.
+        """
+        return read_rows(self.directory / seal.bundle / f"{name}{_TABLE}", columns, actors)
+
+    def tables(self, seal: DaySeal) -> list[str]:
+        """The tables of a day."""
+        return sorted(name.removesuffix(_TABLE) for name in seal.files if name.endswith(_TABLE))
+
+    def facts(self, seal: DaySeal) -> dict[str, Any]:
+        """What holds for all verdicts of a day.
+
+        Raises:
+            VerdictError: the file is missing or damaged.
+        """
+        path = self.directory / seal.bundle / FACTS
+        try:
+            values = json.loads(path.read_bytes())
+        except OSError as error:
+            raise VerdictError(f"{path}: cannot be read ({error.strerror or error})") from error
+        except (ValueError, RecursionError) as error:
+            raise VerdictError(f"{path}: is not JSON, so it was changed or damaged") from error
+        if not isinstance(values, dict):
+            raise VerdictError(f"{path}: is no object, so it was changed or damaged")
+        return values
+
+    def faults(self, seal: DaySeal) -> Iterator[str]:
+        """What is not as it was sealed."""
+        place = self.directory / seal.bundle
+        if not place.is_dir():
+            yield f"{seal.day}: the day is gone ({seal.verdicts:,} verdicts were sealed)"
+            return
+        for name, wanted in sorted(seal.files.items()):
+            path = place / name
+            if not path.is_file():
+                yield f"{seal.day}: {name} is gone"
+            elif file_digest(path) != wanted:
+                yield f"{seal.day}: {name} is not what was sealed"
+        for path in sorted(place.iterdir()):
+            if path.name not in seal.files:
+                yield f"{seal.day}: {path.name} was added after it was sealed"
+
+    def _seal(self, record: Mapping[str, Any]) -> DaySeal:
+        if wrong := misfit(DaySeal, dict(record), "a seal"):
+            raise VerdictError(f"{self.directory / LOG}: {wrong}; put a copy of it back")
+        return DaySeal(**record)
+
+    def _remember(self, seals: int, last: Mapping[str, Any]) -> None:
+        values = {"seals": seals, "last": sha256(dict(last))}
+        write_text(self.directory / HEAD, json.dumps(values, sort_keys=True) + "\n")
+
+    def _refuse_lost_log(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """A log that was cut at its end is whole in itself; the head remembers how far it went."""
+        path = self.directory / HEAD
+        try:
+            head = json.loads(path.read_bytes()) if path.exists() else {"seals": 0}
+            seals = int(head["seals"])
+            fits = not seals or (len(records) >= seals and sha256(dict(records[seals - 1])) == head["last"])
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise VerdictError(f"{path}: cannot be read, so nobody knows whether seals are missing") from error
+        if not fits:
+            raise VerdictError(f"{self.directory / LOG}: seals are missing that were there; put a copy of it back")
+
+    def _sweep(self, day: str, known: Collection[str]) -> None:
+        """Remove what a crash has left of a day: whatever no seal names."""
+        place = self.directory / day
+        make_directory(place)
+        for path in place.iterdir():
+            if f"{day}/{path.name}" not in known and path.is_dir():
+                shutil.rmtree(path)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        try:
+            make_directory(self.directory)
+            with (self.directory / _LOCK).open("a") as lock:
+                hold(lock.fileno())
+                yield
+        except OSError as error:
+            raise unwritable(self.directory, error) from error
+
+
+def _write(bundle: Bundle, draft: Path) -> dict[str, str]:
+    """Write a bundle; the digest of each of its files."""
+    make_directory(draft)
+    for name, table in bundle.tables.items():
+        path = draft / f"{name}{_TABLE}"
+        write_rows(table, path)
+        sync(path)
+    write_text(draft / FACTS, json.dumps(bundle.facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    return {path.name: file_digest(path) for path in sorted(draft.iterdir())}

@@ -1,0 +1,247 @@
+"""Questions to a workspace: lists, stories, scores and verdicts from what rests, computing only what is missing."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from gamewarden.contracts import EventStream, Feature, Model, Progress, no_progress
+from gamewarden.core.durations import from_micros
+from gamewarden.errors import ModelError, ReadError
+from gamewarden.features.addresses import addresses_by_period
+from gamewarden.pipeline.judging import Judgement
+from gamewarden.pipeline.listing import (
+    Explanation,
+    ListInput,
+    RankOptions,
+    TrendOptions,
+    activity_of,
+    count_trend,
+    event_story,
+    list_accounts,
+    refuse_bad_conditions,
+    zones_of,
+)
+from gamewarden.pipeline.measuring import feature_of, least_measured
+from gamewarden.pipeline.models import days_of, event_model
+from gamewarden.pipeline.scoring import doubted
+from gamewarden.presentation.judgement import judgement_in_short
+from gamewarden.presentation.ranking import Ranked
+from gamewarden.store.source import LakeSource
+from gamewarden.store.verdict_days import DaySeal
+from gamewarden.streams import only
+from gamewarden.tables import VERDICTS, Table
+from gamewarden.verdicts.chunks import prior_of
+from gamewarden.verdicts.meeting import said_once, whole_enough
+from gamewarden.verdicts.prevalence import Prevalence, at_share
+from gamewarden.verdicts.ranking import highest_period, suspects
+from gamewarden.verdicts.saying import Said, unsure
+from gamewarden.workspace.days import EVER, Window
+from gamewarden.workspace.judged import JudgedDays
+from gamewarden.workspace.place import Workspace
+from gamewarden.workspace.rest import recipe_of
+from gamewarden.workspace.scored import Scored
+
+
+@dataclass(frozen=True)
+class Question:
+    """How something is asked: of which time, and whether what rests may answer."""
+
+    window: Window = EVER
+    fresh: bool = False
+    progress: Progress = no_progress
+
+
+@dataclass(frozen=True)
+class Found:
+    """The verdicts of a time, and who gave them."""
+
+    judged: JudgedDays
+    verdicts: pl.DataFrame  # VERDICTS, with the operating point and, where it is kept, the verdict's id
+
+    @property
+    def judgement(self) -> Judgement:
+        """The same as a judgement, without what it rests on."""
+        court, nothing = self.judged.court, pl.DataFrame()
+        rows = self.verdicts.select(list(VERDICTS.columns))
+        notes = (*court.notes, Prevalence.of(self.judged.config).sentence)
+        kept = court.models, notes, self.judged.caveats, court.fusion, court.rules
+        return Judgement(rows, nothing, {}, nothing, *kept)
+
+    def most_suspect(self, most: int | None = None) -> pl.DataFrame:
+        """Those to look at first."""
+        short = judgement_in_short(self.judgement, most)
+        ids = self.verdicts.select("actor", "since", "until", "verdict")
+        return short.join(ids, on=["actor", "since", "until"], how="left", maintain_order="left")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A workspace that is asked."""
+
+    workspace: Workspace
+    question: Question = Question()
+
+    def rank(self, wishes: RankOptions, *, everybody: bool = False) -> Ranked:
+        """The accounts to look at, highest first; of the others only their scores are read, unless all are wanted.
+
+        Raises:
+            ConfigError: a condition names no column, or a value that the column cannot have.
+            ModelError: no model of events can judge the lake.
+        """
+        model = event_model(self.workspace.models, wishes.detector)
+        refuse_bad_conditions(wishes, self.workspace.run_options)
+        scored = self._ready([model], self._beside(model, wishes))
+        days = scored.days
+        wishes.facts.refuse_unknown(str(self.workspace.lake), days.events.columns, days.events.shows)
+        scores = self._said(scored, model).scores
+        shown = at_share(scores, prior_of(model.card), wishes.prevalence.bots)
+        some = None if everybody else suspects(shown, wishes.probability)
+        ranked = self._listed(scored, model, wishes, scores, some)
+        return ranked if some is None or ranked.frame.height else self._listed(scored, model, wishes, scores, None)
+
+    def explain(self, actor: str, detector: str | None, prevalence: Prevalence) -> Explanation:
+        """What one actor did, and why it scores as it does.
+
+        Raises:
+            ReadError: nothing rests of this actor.
+            ModelError: no model can judge what is here.
+        """
+        models = self.workspace.models_in_force()
+        asked = [one for one in models if detector is None or one.card.detector == detector]
+        if not asked:
+            raise ModelError(f"{self.workspace.models}: there is no model{f' of {detector!r}' if detector else ' yet'}")
+        scored = self._ready(asked)
+        for model in asked:
+            rows = scored.rows(model, scored.measured(model, self.question.window), [actor])
+            if rows.height:
+                return self._story(actor, scored, model, rows, prevalence)
+        raise ReadError(f"{self.workspace.root}: nothing rests of {actor!r}; `gamewarden run` takes in what is new")
+
+    def score(self, prevalence: Prevalence) -> Table:
+        """SCORES of every model in force.
+
+        Raises:
+            ModelError: no model can judge what is here.
+        """
+        scored = self._ready(self.workspace.models_in_force())
+        refusals = scored.refusals()
+        able = [model for model in scored.models if model.card.id not in refusals]
+        if not able:
+            raise ModelError("; ".join(refusals.values()))
+        parts = [at_share(self._scores(scored, model), prior_of(model.card), prevalence.bots) for model in able]
+        scores = pl.concat(parts).sort("actor", "since", "detector")
+        told = said_once({model.card.id: scored.caveats(model, self.question.window) for model in able})
+        notes = (*doubted(self.workspace.models, able, scores), *refusals.values(), *told, *unsure(scores))
+        return Table(scores, (*notes, prevalence.sentence))
+
+    def judge(self) -> "tuple[Found, list[DaySeal]]":
+        """VERDICTS by the rules in force, those that are missing judged and sealed; and the seals that are new.
+
+        Raises:
+            ModelError: no model can judge what is here.
+        """
+        self._ready(self.workspace.models_in_force())
+        judged, question = self.workspace.judged(), self.question
+        new = judged.judge(question.window, by_these_rules=True, fresh=question.fresh, progress=question.progress)
+        return Found(judged, judged.verdicts(question.window)), new
+
+    def trend(self, wishes: TrendOptions) -> Table:
+        """How many accounts look like bots, by day or by main zone.
+
+        Raises:
+            ModelError: no model of events can judge the lake.
+        """
+        model, run = event_model(self.workspace.models, wishes.detector), self.workspace.run_options
+        zones = zones_of(model, wishes, run)
+        scored = self._ready([model], [zones] if wishes.by == "zone" else [])
+        said = self._said(scored, model)
+        places = self._resting(scored, zones, None) if wishes.by == "zone" else None
+        nothing = pl.DataFrame()  # no fusion asks how somebody played
+        return count_trend(said, nothing, places, self.workspace.models, wishes, run=run)
+
+    def _said(self, scored: Scored, model: Model, actors: Collection[str] | None = None) -> Said:
+        """What a model says.
+
+        Raises:
+            ModelError: it cannot judge what is here.
+        """
+        refusal = scored.refusals().get(model.card.id)
+        if refusal is not None:
+            raise ModelError(f"{self.workspace.root}: {refusal}")
+        return Said(model, self._scores(scored, model, actors), scored.caveats(model, self.question.window))
+
+    def _beside(self, model: Model, wishes: RankOptions) -> list[Feature]:
+        days = days_of(model, self.workspace.models).recipe
+        return [days, activity_of(days, wishes)]
+
+    def _ready(self, models: Sequence[Model], more: Sequence[Feature] = ()) -> Scored:
+        """Measure and score what is missing for these models."""
+        question = self.question
+        scored = replace(self.workspace.scored(), models=tuple(models))
+        features = [feature_of(model.feature) for model in models]
+        of_events = [one for one in (*features, *more) if one.input == "events"]
+        if of_events:
+            once = {repr(recipe_of(one)): one for one in of_events}
+            scored.days.measure(list(once.values()), question.window, fresh=question.fresh, progress=question.progress)
+        scored.parts.measure([one for one in features if one.input not in {"events", "scores"}], fresh=question.fresh)
+        scored.score(question.window, fresh=question.fresh)
+        return scored
+
+    def _scores(self, scored: Scored, model: Model, actors: Collection[str] | None = None) -> pl.DataFrame:
+        partitions = scored.partitions(model, self.question.window)
+        told = scored.table(model).table(partitions, actors=actors)
+        return whole_enough(told, least_measured(model, scored.limits))
+
+    def _listed(
+        self, scored: Scored, model: Model, wishes: RankOptions, scores: pl.DataFrame, actors: Sequence[str] | None
+    ) -> Ranked:
+        window, days = self.question.window, days_of(model, self.workspace.models)
+        activity = activity_of(days.recipe, wishes)
+        found = ListInput(
+            model=model,
+            days=days,
+            rows=scored.rows(model, scored.measured(model, window), actors),
+            scores=scores if actors is None else scores.filter(pl.col("actor").is_in(actors)),
+            played=self._resting(scored, days.recipe, actors),
+            places=self._resting(scored, activity, actors),
+            addresses=addresses_by_period(scored.days.events, activity.clock) if wishes.facts.sharing else None,
+            newest=from_micros(max((one.until for one in scored.partitions(model, window)), default=0)),
+            caveats=scored.caveats(model, window),
+            again=days.again(LakeSource(self.workspace.lake), self.workspace.models),
+        )
+        return list_accounts(found, self.workspace.models, wishes, self.workspace.run_options)
+
+    def _resting(self, scored: Scored, feature: Feature, actors: Sequence[str] | None) -> pl.DataFrame:
+        """FEATURES of a feature that no model need look at, with the share that is covered of each row's time."""
+        table = scored.rest.features(recipe_of(feature))
+        frame = table.table(scored.days.partitions(feature, self.question.window), actors=actors)
+        return frame.with_columns(scored.view.coverage.of(frame))
+
+    def _story(
+        self, actor: str, scored: Scored, model: Model, rows: pl.DataFrame, prevalence: Prevalence
+    ) -> Explanation:
+        said, feature = self._said(scored, model, [actor]), feature_of(model.feature)
+        if feature.input == "events":
+            days = days_of(model, self.workspace.models)
+            return event_story(
+                actor,
+                said,
+                rows=rows,
+                days=days,
+                alone=self._alone(scored, feature, actor),
+                models=self.workspace.models,
+                prevalence=prevalence,
+                again=days.again(LakeSource(self.workspace.lake), self.workspace.models) if days.model is model else "",
+            )
+        scores = said.at(prevalence)
+        period = highest_period(rows, scores) if rows["since"].null_count() == 0 else rows
+        caveats = (*doubted(self.workspace.models, [model], scores), *said.caveats)
+        nothing = pl.DataFrame()
+        return Explanation(actor, model, scores, model.explain(period), period, nothing, prevalence, caveats=caveats)
+
+    @staticmethod
+    def _alone(scored: Scored, feature: Feature, actor: str) -> EventStream:
+        """The events of one actor; by a lake that was compacted only what holds them is read."""
+        events = scored.days.events
+        return events.of([actor]) if feature.entity == "actor" else only(events, feature.entity, actor)

@@ -1,0 +1,180 @@
+"""The lake by period: each is measured once, for all who want it in one reading, and again when its events change."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, partial
+
+import polars as pl
+
+from gamewarden.contracts import Feature, Fingerprint, Fold, Progress, no_progress, sight_of
+from gamewarden.core.clock import Clock, Period
+from gamewarden.core.durations import DAY, from_micros, parse_zone, to_micros
+from gamewarden.features.folding import feed_together
+from gamewarden.features.kinds import KindFold
+from gamewarden.store.lake import Lake
+from gamewarden.store.lake_events import LakeEvents
+from gamewarden.store.partitions import Partition, Partitions
+from gamewarden.store.source import LakeSource
+from gamewarden.store.stretches import Stretches, content_of
+from gamewarden.workspace.rest import Rest, came_from, recipe_of
+
+Window = tuple[datetime | None, datetime | None]  # [since, until), either end open
+EVER: Window = (None, None)
+
+
+def day_name(period: Period, clock: Clock) -> str:
+    """The partition of a period, by the date on which it begins where its clock hangs."""
+    return f"day={period.since.astimezone(parse_zone(clock.time_zone)):%Y-%m-%d}"
+
+
+def by_days(clock: Clock) -> Clock:
+    """The same clock, of whole days at least."""
+    return clock if clock.every % DAY == 0 else Clock(DAY, clock.time_zone)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A table that a period is to be measured for."""
+
+    table: Partitions
+    came_from: str
+    fold: Callable[[], Fold]
+
+    def holds_in(self, there: Partition | None) -> bool:
+        """Whether just this is there already."""
+        return self.table.still_holds(there, self.came_from)
+
+
+@dataclass(frozen=True)
+class LakeDays:
+    """A lake as it was when this was made, cut into periods that are over, and what was measured of each."""
+
+    lake: Lake
+    rest: Rest
+    now: datetime
+    time_zone: str = "UTC"  # of the days of features that have no clock of their own
+
+    @cached_property
+    def events(self) -> LakeEvents:
+        """All events.
+
+        Raises:
+            ReadError: there is no lake, or its manifest is damaged.
+        """
+        return self.lake.events()
+
+    @cached_property
+    def stretches(self) -> Stretches:
+        """When there are events; never, where there is no lake yet."""
+        return self.events.stretches if Lake.is_at(self.lake.directory) else Stretches(())
+
+    def lake_fingerprint(self) -> Fingerprint:
+        """What the lake holds."""
+        return LakeSource(self.lake.directory).fingerprint()
+
+    def clock_of(self, feature: Feature) -> Clock:
+        """By which clock a feature's rows are kept: its own, of whole days at least.
+
+        What a feature without one measures across midnight, such as chunks of play, begins anew with every day.
+        """
+        own = feature.divides.clock
+        return Clock(DAY, feature.time_zone or self.time_zone) if own is None else by_days(own)
+
+    @cached_property
+    def horizon(self) -> datetime:
+        """Up to when periods are over: by the clock on the wall, or because later events are there."""
+        return max([self.now, *(from_micros(last) for _, last in self.stretches)])
+
+    def periods(self, clock: Clock, window: Window = EVER) -> list[Period]:
+        """The periods with events that are over and touch the window."""
+        since, until = window
+        return [
+            period
+            for period in clock.over(self.stretches, self.horizon)
+            if (since is None or period.until > since) and (until is None or period.since < until)
+        ]
+
+    def content(self, period: Period) -> str | None:
+        """What names the events of a period."""
+        return content_of(self.stretches, period)
+
+    def measure(
+        self,
+        features: Sequence[Feature],
+        window: Window = EVER,
+        *,
+        fresh: bool = False,
+        progress: Progress = no_progress,
+    ) -> set[str]:
+        """Measure what is missing of these features, and of their kinds; the days that had to be read for it.
+
+        Raises:
+            ReadError: a part of the lake is missing or damaged.
+            WriteError: the results cannot be written.
+        """
+        read: set[str] = set()
+        counted = {one.learned.clock for one in features if one.learned is not None}
+        for clock in dict.fromkeys((*map(self.clock_of, features), *map(by_days, counted))):
+            mine = [one for one in features if self.clock_of(one) == clock]
+            kinds = [one for one in counted if by_days(one) == clock]
+            resting = {one.directory: one.all() for one in self._tables(mine, kinds)}
+            for period in self.periods(clock, window):
+                name, asked = day_name(period, clock), list(self._wanted(period, mine, kinds))
+                due = [
+                    one
+                    for one in asked
+                    if fresh or not one.table.still_holds(resting[one.table.directory].get(name), one.came_from)
+                ]
+                self._measure(period, name, due, progress)
+                read |= {name} if due else set()
+        return read
+
+    def partitions(self, feature: Feature, window: Window = EVER) -> list[Partition]:
+        """What rests of a feature and is still true, period by period."""
+        clock = self.clock_of(feature)
+        wanted = {day_name(one, clock): self._of_rows(feature, one) for one in self.periods(clock, window)}
+        table = self.rest.features(recipe_of(feature)).all()
+        return [one for name, one in table.items() if wanted.get(name) == one.came_from]
+
+    def missing(self, feature: Feature, window: Window = EVER) -> list[Period]:
+        """The periods of which nothing true rests."""
+        clock, there = self.clock_of(feature), {one.name for one in self.partitions(feature, window)}
+        return [one for one in self.periods(clock, window) if day_name(one, clock) not in there]
+
+    def kinds(self, clock: Clock) -> pl.DataFrame:
+        """How many events of each kind there were in each period of a clock, as far as they were counted."""
+        days = by_days(clock)
+        table = self.rest.kinds(clock)
+        wanted = {day_name(one, days): self._of_kinds(one) for one in self.periods(days)}
+        return table.table([one for name, one in table.all().items() if wanted.get(name) == one.came_from])
+
+    def _tables(self, features: Sequence[Feature], clocks: Sequence[Clock]) -> Iterator[Partitions]:
+        yield from (self.rest.features(recipe_of(one)) for one in features)
+        yield from map(self.rest.kinds, clocks)
+
+    def _wanted(self, period: Period, features: Sequence[Feature], clocks: Sequence[Clock]) -> Iterator[_Wanted]:
+        sight = sight_of("events", self.events)
+        for one in features:
+            yield _Wanted(self.rest.features(recipe_of(one)), self._of_rows(one, period), partial(one.fold, sight))
+        for clock in clocks:
+            yield _Wanted(self.rest.kinds(clock), self._of_kinds(period), partial(KindFold, clock))
+
+    def _of_rows(self, feature: Feature, period: Period) -> str:
+        """Rows depend on the events, on the columns that there are, and on the kinds that can be shown at all."""
+        known = () if feature.learned is None else feature.learned.kinds or ()
+        shown = sorted(set(known) & self.events.shows.keys())
+        return came_from(self.content(period), sorted(self.events.columns), shown)
+
+    def _of_kinds(self, period: Period) -> str:
+        return came_from(self.content(period))
+
+    def _measure(self, period: Period, name: str, wanted: Sequence[_Wanted], progress: Progress) -> None:
+        if not wanted:
+            return
+        since, until = to_micros(period.since), to_micros(period.until)
+        folds = [one.fold() for one in wanted]
+        feed_together(folds, self.events.between(since, until), progress)
+        for one, fold in zip(wanted, folds, strict=True):
+            told = {"notes": list(fold.notes().sentences())}
+            one.table.put(name, fold.frame(), came_from=one.came_from, since=since, until=until, about=told)

@@ -1,0 +1,174 @@
+"""Taking in: what is new, grown or rotated of every source, each file read once, whatever happens between."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gamewarden.config import SourceSettings
+from gamewarden.contracts import Progress, Source, no_progress
+from gamewarden.core.durations import parse_span, to_micros
+from gamewarden.errors import GamewardenError
+from gamewarden.pipeline.measuring import read
+from gamewarden.readers.arrivals import TO_READ, Arrival, arrivals
+from gamewarden.readers.places import Place, places
+from gamewarden.workspace.parts import FilePart, SourceState
+from gamewarden.workspace.place import Workspace
+
+_AT_ONCE_SETTLED = ("", "0s")
+_AT_ONCE = 256  # files between two writings of what is known
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What came of looking at one source."""
+
+    source: str
+    files: int = 0  # that were read
+    rows: int = 0  # that are new
+    unsettled: int = 0  # files that are still being written
+    notes: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        if self.failed:
+            return "; ".join(self.failed)
+        waiting = f", {self.unsettled} still being written" if self.unsettled else ""
+        if not self.files:
+            return f"nothing new{waiting}"
+        return f"{self.files:,} {'file' if self.files == 1 else 'files'}, {self.rows:,} new rows{waiting}"
+
+
+def take_in(workspace: Workspace, source: SourceSettings, at: datetime, progress: Progress = no_progress) -> Taken:
+    """Read what is new of one source; a file that cannot be read is named, and the others are read."""
+    try:
+        found = list(places(source.locator, workspace.root))
+        state = workspace.states.load(source.name)
+    except GamewardenError as error:
+        return Taken(source.name, failed=(str(error),))
+    intake = _Intake(workspace, source, at, progress, state)
+    try:
+        intake.look_at(found)
+    finally:
+        intake.save()
+    return intake.taken()
+
+
+class _Intake:
+    """One look at a source."""
+
+    def __init__(
+        self, workspace: Workspace, source: SourceSettings, at: datetime, progress: Progress, state: SourceState
+    ) -> None:
+        self._workspace, self._source, self._at, self._progress = workspace, source, at, progress
+        self._known = state.known
+        self._parts = {_key(one): one for one in state.files}
+        self._unsaved = 0
+        self._files = self._rows = self._unsettled = 0
+        self._notes: list[str] = []
+        self._failed: list[str] = []
+
+    def taken(self) -> Taken:
+        """What came of it."""
+        told = tuple(self._notes), tuple(self._failed)
+        return Taken(self._source.name, self._files, self._rows, self._unsettled, *told)
+
+    def look_at(self, found: Sequence[Place]) -> None:
+        """Take in what has to be read of the files that there are."""
+        is_log = "events" in self._kinds(found)
+        settled = 0 if is_log or self._source.settled in _AT_ONCE_SETTLED else parse_span(self._source.settled)
+        for arrival in arrivals(found, self._known, to_micros(self._at), settled, by_content=not is_log):
+            try:
+                self._take(arrival)
+            except GamewardenError as error:
+                self._fail(arrival.name, str(error))
+
+    def _take(self, arrival: Arrival) -> None:
+        if arrival.state == "failed":
+            self._fail(arrival.name, arrival.why)
+            return
+        self._unsettled += arrival.state == "unsettled"
+        if arrival.state in TO_READ and arrival.place is not None:
+            self._read(arrival, arrival.place)
+        elif arrival.state == "rotated":
+            self._rename(arrival)
+        self._remember(arrival)
+
+    def _read(self, arrival: Arrival, place: Place) -> None:
+        source = self._workspace.open(self._source, place)
+        kinds = self._kinds_of(source)
+        if "events" in kinds:
+            self._into_lake(place, source)
+        else:
+            self._files += 1
+            if arrival.state == "grown":  # what was taken in before is part of it
+                self._parts = {key: one for key, one in self._parts.items() if one.name != place.name}
+            looks = place.size or 0, place.mtime or 0
+            self._keep(FilePart(place.name, arrival.digest, kinds, to_micros(self._at), *looks))
+
+    def _into_lake(self, place: Place, source: Source) -> None:
+        told = read(source, self._workspace.lake, self._progress)
+        row = told.frame.row(0, named=True)
+        if row["new"]:
+            self._files += 1
+            self._rows += row["new"]
+        self._notes += [f"{place.name}: {line}" for line in told.notes]
+        before = self._parts.get(place.name)
+        known = [] if before is None or before.last is None else [before.last]
+        last = max(known if row["last"] is None else [*known, to_micros(row["last"])], default=None)
+        rows = row["new"] + row["already_there"]
+        notes = tuple(told.notes)
+        self._keep(FilePart(place.name, "", ("events",), to_micros(self._at), rows=rows, last=last, notes=notes))
+
+    def _rename(self, arrival: Arrival) -> None:
+        """A file that is known under another name is found under its new one from now on."""
+        known = self._parts.get(arrival.digest) if arrival.digest else None
+        if known is not None and arrival.place is not None:
+            size, changed = arrival.place.size or 0, arrival.place.mtime or 0
+            self._keep(replace(known, name=arrival.name, size=size, changed=changed))
+
+    def _fail(self, name: str, why: str) -> None:
+        self._failed.append(why)
+        before = self._parts.get(name)
+        tried = FilePart(name, "", (), to_micros(self._at)) if before is None else before
+        self._keep(replace(tried, error=why))
+
+    def _kinds(self, found: Sequence[Place]) -> tuple[str, ...]:
+        """What a source is read as: by its settings, else by the first of its files that can be opened."""
+        if self._source.kind:
+            return (self._source.kind,)
+        for place in found:
+            with suppress(GamewardenError):
+                return self._kinds_of(self._workspace.open(self._source, place))
+        return ()
+
+    def _kinds_of(self, source: Source) -> tuple[str, ...]:
+        """What a file is read as: what the settings say, else all that it surely holds, else the likeliest."""
+        if self._source.kind:
+            return (self._source.kind,)
+        return tuple(source.kinds) if source.sure else tuple(source.kinds[:1])
+
+    def _keep(self, part: FilePart) -> None:
+        self._parts.pop(part.name, None)  # what kept it from being taken in
+        self._parts[_key(part)] = part
+        self._unsaved += 1
+
+    def _remember(self, arrival: Arrival) -> None:
+        if arrival.note is None:
+            return
+        self._known = self._known.after(arrival)
+        self._unsaved += 1
+        if self._unsaved >= _AT_ONCE:
+            self.save()
+
+    def save(self) -> None:
+        """Let what is known reach the disk; what a crash takes of it is looked at again."""
+        if self._unsaved:
+            self._workspace.states.save(self._source.name, SourceState(tuple(self._parts.values()), self._known))
+            self._unsaved = 0
+
+
+def _key(part: FilePart) -> str:
+    """A log is one file under its name; any other content is one file, whatever came under that name since."""
+    return part.digest or part.name

@@ -1,0 +1,243 @@
+"""A workspace: one directory that knows its sources, lake, results, models, labels and time zone."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+from gamewarden.config import FILE_NAME, Config, SourceSettings, load_config
+from gamewarden.contracts import Feature, Model, Source, StreamKind, canonical_json, digest
+from gamewarden.core.files import hold_alone, make_directory, unwritable
+from gamewarden.core.time_ranges import TimeRange
+from gamewarden.errors import ConfigError, ModelError, ReadError
+from gamewarden.features.activity import Activity
+from gamewarden.notices import now
+from gamewarden.pipeline.measuring import RunOptions, feature_of, limits_of
+from gamewarden.pipeline.models import days_of, load_models, together
+from gamewarden.readers import open as open_source
+from gamewarden.readers.places import Place, places
+from gamewarden.readers.together import KnownAs
+from gamewarden.requests import reading_of_source
+from gamewarden.store.lake import Lake
+from gamewarden.store.source import LakeSource
+from gamewarden.store.verdict_days import VerdictDays
+from gamewarden.workspace.days import LakeDays, Window
+from gamewarden.workspace.judged import JudgedDays
+from gamewarden.workspace.parts import FilePart, GoneError, Part, Parts, SourceStates, validities
+from gamewarden.workspace.rest import Rest
+from gamewarden.workspace.scored import Scored
+
+VARIABLE = "GAMEWARDEN_WORKSPACE"
+_RUNNING = ".run.lock"
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A directory with a warden.toml that says [workspace]; all its places are relative to it."""
+
+    root: Path
+    config: Config
+
+    @classmethod
+    def at(cls, root: Path, config: Path | None = None) -> "Workspace":
+        """The workspace of a directory, by its own settings or by others.
+
+        Raises:
+            ConfigError: there is none, or its settings cannot be followed.
+        """
+        path = root / FILE_NAME
+        if not path.is_file():
+            raise ConfigError(f"{root}: is no workspace (it has no {FILE_NAME}); `gamewarden init {root}` makes one")
+        return cls(root, load_config(config or path))
+
+    @classmethod
+    def found(
+        cls, named: str | None = None, here: Path | None = None, config: Path | None = None
+    ) -> "Workspace | None":
+        """The workspace that was named, or that the environment names, or in which somebody stands; None without one.
+
+        Raises:
+            ConfigError: the one named is none, or its settings cannot be followed.
+        """
+        if named or os.environ.get(VARIABLE):
+            return cls.at(Path(named or os.environ[VARIABLE]), config)
+        start = (here or Path()).absolute()
+        for root in (start, *start.parents):
+            if (root / FILE_NAME).is_file():
+                settings = load_config(root / FILE_NAME)
+                if settings.is_workspace:
+                    return cls(_short(root, start), settings if config is None else load_config(config))
+        return None
+
+    @property
+    def lake(self) -> Path:
+        """Where events are."""
+        return self.root / self.config.workspace.lake
+
+    @property
+    def results(self) -> Path:
+        """Where results rest."""
+        return self.root / self.config.workspace.results
+
+    @property
+    def models(self) -> Path:
+        """Where models are."""
+        return self.root / self.config.workspace.models
+
+    @property
+    def labels(self) -> Path | None:
+        """Who is known."""
+        return self.root / self.config.workspace.labels if self.config.workspace.labels else None
+
+    @property
+    def profiles(self) -> Path | None:
+        """What is known beside the events."""
+        return self.root / self.config.workspace.profiles if self.config.workspace.profiles else None
+
+    @property
+    def states(self) -> SourceStates:
+        """What was taken in, source by source."""
+        return SourceStates(self.results / "sources")
+
+    @property
+    def verdicts(self) -> VerdictDays:
+        """The verdicts that were sealed."""
+        return VerdictDays(self.results / "verdicts")
+
+    @property
+    def run_options(self) -> RunOptions:
+        """What runs here go by."""
+        return RunOptions(self.config.read.time_zone or None, limits_of(self.config))
+
+    def open(self, source: SourceSettings, place: object) -> Source:
+        """One place of a source.
+
+        Raises:
+            ReadError: it cannot be read.
+            ConfigError: there is no such reader, or a way of reading it is none.
+        """
+        return open_source(place, reading_of_source(source, self.config, self.root), source.reader or None)  # type: ignore[arg-type]
+
+    def models_in_force(self) -> tuple[Model, ...]:
+        """The model of each detector, those that see most first; none before one was fitted.
+
+        Raises:
+            ModelError: a model is damaged.
+        """
+        return tuple(load_models(self.models)) if any(self.models.glob("*@*.json")) else ()
+
+    def features(self, models: tuple[Model, ...]) -> list[Feature]:
+        """What the models look at, and what lists show beside it."""
+        found = {repr(model.feature): feature_of(model.feature) for model in models}
+        of_events = [model for model in models if found[repr(model.feature)].input == "events"]
+        for model in of_events[:1]:
+            days = days_of(model, self.models).recipe
+            beside: list[Feature] = [days, Activity(every=days.every, by=days.by, time_zone=days.time_zone)]
+            for feature in beside:
+                if feature not in found.values():
+                    found[repr(feature)] = feature
+        return list(found.values())
+
+    def days(self, at: datetime | None = None) -> LakeDays:
+        """The lake as it is now, by period."""
+        return LakeDays(Lake(self.lake), Rest(self.results), at or now(), self.config.read.time_zone or "UTC")
+
+    def parts(self) -> Parts:
+        """The files that stay where they are.
+
+        Raises:
+            ReadError: what is known of a source is damaged.
+        """
+        found = tuple(part for source in self.config.sources for part in self._parts_of(source))
+        return Parts(Rest(self.results), found, self.run_options)
+
+    def scored(self, at: datetime | None = None) -> Scored:
+        """The models in force before all that was measured.
+
+        Raises:
+            ModelError: there is no model, or one is damaged.
+        """
+        models = self.models_in_force()
+        if not models:
+            raise ModelError(
+                f"{self.models}: there is no model yet; fit one, such as `gamewarden fit account-day --labels FILE`"
+            )
+        return Scored(self.days(at), self.parts(), models, self.run_options.limits)
+
+    def judged(self, at: datetime | None = None) -> JudgedDays:
+        """The verdicts."""
+        scored = self.scored(at)
+        return JudgedDays(scored, self.verdicts, self.models, self.config, self.run_options, scored.days.now)
+
+    def window(self, asked: TimeRange) -> Window:
+        """The time that somebody asks about; `last` is counted back from the newest event."""
+        span = Lake(self.lake).span if asked.needs_newest and Lake.is_at(self.lake) else None
+        counted = asked.counted_back(None if span is None else span[1])
+        return counted.since, counted.until
+
+    def together(self, shelf: Path) -> Source:
+        """All that the workspace has, as one source for the models of a directory.
+
+        Raises:
+            ReadError: a file is gone.
+        """
+        lake = [LakeSource(self.lake)] if Lake.is_at(self.lake) else []
+        return together([*lake, *(part.opened() for part in self.parts().parts)], shelf)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Be the only run of this workspace; whoever dies lets go.
+
+        Raises:
+            WriteError: another one is at work.
+        """
+        try:
+            make_directory(self.results)
+            with (self.results / _RUNNING).open("a") as lock:
+                hold_alone(lock.fileno(), self.root, "running this workspace")
+                yield
+        except OSError as error:
+            raise unwritable(self.results, error) from error
+
+    def _parts_of(self, source: SourceSettings) -> Iterator[Part]:
+        reading = self._reading_of(source)
+        taken = sorted(self.states.load(source.name).files, key=lambda one: one.taken)
+        files = [one for one in taken if one.digest and not one.error]
+        for file, valid in zip(files, validities(files), strict=True):
+            yield Part(source.name, file, reading, partial(self._open_as, source, file), valid)
+
+    def _open_as(self, source: SourceSettings, file: FilePart) -> Source:
+        """A file that was taken in, as what it was taken in.
+
+        Raises:
+            GoneError: there is another one, or none, in its place.
+        """
+        looks = [(one.size, one.mtime) for one in _places_of(file.name)]
+        if looks != [(file.size, file.changed)]:
+            raise GoneError(f"{file.name}: is not the file any more that was taken in")
+        kinds = cast("tuple[StreamKind, ...]", file.kinds)
+        return KnownAs(self.open(source, file.name), kinds)
+
+    def _reading_of(self, source: SourceSettings) -> str:
+        """A digest of how files of a source are read: its settings, and the files that they name."""
+        files = [self.root / name for name in (source.map, source.accounts, *source.packet_db) if name]
+        content = [digest(path.read_bytes()) if path.is_file() else str(path) for path in files]
+        options = [source.map, source.time_zone, source.kind, source.reader, list(source.server_ports)]
+        more = [source.include_empty, source.max_bad_share, source.keep_truncated, source.packet_version, source.strict]
+        return digest(canonical_json([*options, *more, content]))
+
+
+def _places_of(name: str) -> list[Place]:
+    try:
+        return list(places(name))
+    except ReadError:
+        return []
+
+
+def _short(root: Path, start: Path) -> Path:
+    """The directory as somebody who stands in it would write it."""
+    return Path() if root == start else root

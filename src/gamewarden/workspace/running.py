@@ -1,0 +1,150 @@
+"""One run: take in, measure, score, judge, maintain. Whatever was done before is not done again."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from time import monotonic
+
+from gamewarden.config import SourceSettings
+from gamewarden.contracts import Progress, no_progress
+from gamewarden.core.text import counted
+from gamewarden.errors import GamewardenError
+from gamewarden.pipeline import maintaining
+from gamewarden.store.lake import Lake
+from gamewarden.workspace.intake import take_in
+from gamewarden.workspace.place import Workspace
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one step did, in a line."""
+
+    step: str
+    what: str
+    says: str
+    seconds: float
+    failed: bool = False
+
+
+Watching = Callable[[str], AbstractContextManager[Progress]]  # a progress bar under a title
+
+
+def nobody(_title: str) -> AbstractContextManager[Progress]:
+    """Nobody is watching."""
+    return nullcontext(no_progress)
+
+
+class _FailedError(Exception):
+    """A step that ended, and has something to report that did not work."""
+
+
+@dataclass
+class Run:
+    """A run of a workspace; what fails is told, and does not keep the rest from being done."""
+
+    workspace: Workspace
+    at: datetime
+    tell: Callable[[Step], None]
+    watching: Watching = nobody
+    fresh: bool = False
+    failed: int = field(default=0, init=False)
+
+    def run(self) -> int:
+        """Do all steps; how many failed.
+
+        Raises:
+            WriteError: another process runs this workspace.
+        """
+        with self.workspace.running():
+            for source in self.workspace.config.sources:
+                self._do("take in", source.name, partial(self._take_in, source))
+            if self._can_judge():
+                self._do("measure", "lake", self._measure)
+                self._do("measure", "files", self._measure_files)
+                self._do("score", "", self._score)
+                self._do("judge", "", self._judge)
+                self._do("maintain", "", self._maintain)
+        return self.failed
+
+    def _do(self, step: str, what: str, work: Callable[[Progress], str]) -> None:
+        begun, failed = monotonic(), False
+        try:
+            with self.watching(f"{step} {what}".strip()) as progress:
+                says = work(progress)
+        except (GamewardenError, _FailedError) as error:
+            says, failed = str(error), True
+            self.failed += 1
+        if says:
+            self.tell(Step(step, what, says, monotonic() - begun, failed))
+
+    def _can_judge(self) -> bool:
+        """Whether there is a model; without one there is nothing to measure for."""
+        try:
+            if self.workspace.models_in_force():
+                return True
+            says, failed = "there is no model yet; `gamewarden fit DETECTOR` learns one from labelled accounts", False
+        except GamewardenError as error:
+            says, failed = str(error), True
+            self.failed += 1
+        self.tell(Step("models", "", says, 0.0, failed))
+        return False
+
+    def _take_in(self, source: SourceSettings, progress: Progress) -> str:
+        taken = take_in(self.workspace, source, self.at, progress)
+        if taken.failed:
+            raise _FailedError(str(taken))
+        return str(taken)
+
+    def _measure(self, progress: Progress) -> str:
+        if not Lake.is_at(self.workspace.lake):
+            return ""
+        features = self.workspace.features(self.workspace.models_in_force())
+        of_events = [one for one in features if one.input == "events"]
+        days = self.workspace.days(self.at)
+        written = days.measure(of_events, fresh=self.fresh, progress=progress)
+        return _told(len(written), "day", "measured", counted(len(of_events), "feature"))
+
+    def _measure_files(self, progress: Progress) -> str:
+        features = self.workspace.features(self.workspace.models_in_force())
+        others = [one for one in features if one.input not in {"events", "scores"}]
+        parts = self.workspace.parts()
+        if not parts.parts:
+            return ""
+        written, failed = parts.measure(others, fresh=self.fresh, progress=progress)
+        if failed:
+            raise _FailedError("; ".join(failed))
+        return _told(written, "file", "measured")
+
+    def _score(self, progress: Progress) -> str:
+        scored = self.workspace.scored(self.at)
+        written = scored.score(fresh=self.fresh, progress=progress)
+        return _told(len(written), "part", "scored", counted(len(scored.models), "model"))
+
+    def _judge(self, progress: Progress) -> str:
+        judged = self.workspace.judged(self.at)
+        seals = judged.judge(fresh=self.fresh, progress=progress)
+        if not seals:
+            return "nothing new"
+        verdicts, kept = sum(one.verdicts for one in seals), sum(one.kept for one in seals)
+        return f"{counted(len(seals), 'day')}: {verdicts:,} verdicts, {kept:,} of them to watch or to act on"
+
+    def _maintain(self, _progress: Progress) -> str:
+        if not Lake.is_at(self.workspace.lake):
+            return ""
+        task = maintaining.MaintenanceOptions(
+            self.workspace.lake,
+            self.workspace.models,
+            self.workspace.labels,
+            time_zone=self.workspace.config.read.time_zone or None,
+            config=self.workspace.config,
+        )
+        done = maintaining.maintain(task)
+        return f"{counted(done.new, 'period')} looked at" if done.new else "nothing new"
+
+
+def _told(written: int, what: str, done: str, by: str = "") -> str:
+    if not written:
+        return "nothing new"
+    return f"{counted(written, what)} {done}" + (f" for {by}" if by else "")
