@@ -70,7 +70,7 @@ def read(
     added = []
     for source in sources:
         with progress(f"reading {source.name}") as done:
-            told = pipeline.read(options.opened(source, asked, reader), lake, done)
+            told = pipeline.read(options.opened(source, asked, reader), lake, done, current().privacy)
         say(*(f"{source}: {line}" for line in told.notes))
         added.append(told.frame)
     present.table(one_under_the_other(added))

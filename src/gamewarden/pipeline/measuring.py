@@ -10,7 +10,7 @@ from typing import Any, cast
 import polars as pl
 
 from gamewarden import detectors, features
-from gamewarden.config import Config
+from gamewarden.config import Config, Privacy
 from gamewarden.contracts import (
     Bounds,
     EventStream,
@@ -36,6 +36,7 @@ from gamewarden.readers.label_folders import messages_in_short, named_after_file
 from gamewarden.readers.linting import lint_source
 from gamewarden.readers.logs.lint import DETECTOR, FEATURE, Lint, Needs
 from gamewarden.readers.logs.operator_tables import read_vocabulary
+from gamewarden.store.hashed_log import HashedLog
 from gamewarden.store.lake import Lake
 from gamewarden.streams import Unquestioned, WatchedEvents, WatchedLog, WatchedMessages, WatchedPackets, WatchedRows
 from gamewarden.tables import SESSIONS, Table, check
@@ -136,10 +137,18 @@ def input_of(detector: str) -> StreamKind:
     return "scores" if detectors.fuses(detector) else feature_class_of(detector).input
 
 
-def read(source: Source, lake: Path, progress: Progress = no_progress) -> Table:
-    """Take a log into a lake; one row of what came in, with what was wrong in it as notes."""
+def read(source: Source, lake: Path, progress: Progress = no_progress, privacy: Privacy | None = None) -> Table:
+    """Take a log into a lake; one row of what came in, with what was wrong in it as notes.
+
+    Identifiers that `privacy` names are hashed before the lake has them.
+
+    Raises:
+        ReadError: it cannot be read, or the lake has its rows in another shape.
+        ConfigError: identifiers are to be hashed, and there is no key.
+    """
     log = source.log()
-    added = Lake(lake).add(WatchedLog(log, progress))
+    hashed = HashedLog(log, privacy) if privacy is not None and privacy.columns else None
+    added = Lake(lake).add(WatchedLog(hashed or log, progress), key=hashed.key if hashed else "")
     notes = log.notes if added.new else ()
     row = {
         "source": source.name,

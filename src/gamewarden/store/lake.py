@@ -104,11 +104,12 @@ class Lake:
         """
         return self.events().shows
 
-    def add(self, source: LogSource) -> Added:
+    def add(self, source: LogSource, key: str = "") -> Added:
         """Take in the rows of a source that are not there yet: all of them, or after any failure none.
 
         A file is known again by its content, whatever its name, and adds nothing. A file that has grown adds its new
-        rows. Under a known name, a row is there already if a row with its seq and its values is.
+        rows. Under a known name, a row is there already if a row with its seq and its values is. `key` is a digest of
+        the key with which identifiers in the source were hashed.
 
         Raises:
             ReadError: the source cannot be read, or was read before with another mapping.
@@ -116,7 +117,8 @@ class Lake:
         """
         if "seq" not in source.columns:
             raise ReadError(f"{source.name}: its rows are not numbered; a lake could not know them again")
-        with self._writing() as known:
+        with self._writing() as unkeyed:
+            known = self._keyed(unkeyed, key)
             # A log may have been renamed before it grew: any source with rows can be its beginning.
             sizes = [one.size for one in known.sources if one.rows or one.name == source.name]
             plan = plan_for(known, source, source.content(sizes))
@@ -124,6 +126,15 @@ class Lake:
                 return plan.nothing_new
             with self._nothing_left_on_failure():
                 return self._take_in(source, known, plan)
+
+    def _keyed(self, known: Manifest, key: str) -> Manifest:
+        """The manifest with the key that its identifiers are hashed with from now on."""
+        if key and known.key and key != known.key:
+            raise ReadError(
+                f"{self.directory}: its identifiers were hashed with another key, so that equal ones would differ; set "
+                "the key that was used before, or read into a new lake"
+            )
+        return replace(known, key=key or known.key)
 
     def _take_in(self, source: LogSource, known: Manifest, plan: Plan) -> Added:
         filter_ = RowFilter(self.directory, known, plan, source)
