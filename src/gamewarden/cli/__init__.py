@@ -29,7 +29,7 @@ from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Start here": (worlds.demo, worlds.world),
-    "Game logs": (logs.lint, logs.read, lake.compact, logs.measure),
+    "Game logs": (logs.lint, logs.read, lake.compact, lake.delta, logs.measure),
     "Packets": (packets.watch, ragnarok.packets),
     "Finding bots": (models.fit, models.score, models.rank, models.explain),
     "Judging": (verdicts.judge, verdicts.budget, evidence.verify),

@@ -1,4 +1,4 @@
-"""Commands for a lake that is there already: `compact`."""
+"""Commands for a lake that is there already: `compact`, `delta`."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from gamewarden.cli import options
-from gamewarden.cli.show import Presentation, progress, say
+from gamewarden.cli.show import Presentation, progress, say, tell
 
 
 @click.command
@@ -29,3 +29,17 @@ def compact(*, lake: Path, before: datetime | None, present: Presentation) -> No
         told = pipeline.compact(lake, until, done)
     say(*told.notes)
     present.table(told.frame)
+
+
+@click.command
+@click.argument("lake", type=options.FILE, default="lake", metavar="[LAKE]")
+def delta(*, lake: Path) -> None:
+    """Let other systems read a lake as a Delta table.
+
+    From now on every change of the lake is also written to LAKE/_delta_log, so that Spark, Trino, DuckDB, Polars and
+    others can read it; only gamewarden may write to it. Remove that directory to end this. LAKE is ./lake where none is
+    named.
+    """
+    from gamewarden import pipeline
+
+    tell(pipeline.keep_delta_log(lake))

@@ -172,6 +172,17 @@ def compact(lake: Path, before: date | None = None, progress: Progress = no_prog
     return Table(pl.DataFrame(rows, schema={"day": pl.String, "parts": pl.Int64, "rows": pl.Int64}), notes)
 
 
+def keep_delta_log(lake: Path) -> str:
+    """Let the changes of a lake also be written as a Delta log; what there is to say of it.
+
+    Raises:
+        ReadError: there is no lake here, or its Delta log is damaged.
+        WriteError: it cannot be written.
+    """
+    last = Lake(lake).keep_delta_log()
+    return f"{lake} is a Delta table too, at version {last}; only gamewarden may write to it."
+
+
 def feature_recipe(name: str, options: Mapping[str, Any], config: Config, time_zone: str | None = None) -> Feature:
     """A feature's recipe from the command line's options, with warden.toml where they are silent."""
     recipe = features.load(name)
