@@ -2,12 +2,13 @@
 
 import os
 import re
+import secrets
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,18 +18,21 @@ from gamewarden.contracts import LogSource, Progress, no_progress
 from gamewarden.core.durations import to_micros
 from gamewarden.core.files import hold_alone, is_draft, make_directory, sweep_drafts, unwritable
 from gamewarden.errors import ReadError, WriteError
+from gamewarden.store import delta_log
 from gamewarden.store import manifest as manifests
-from gamewarden.store.known_rows import Added, Plan, RowFilter, plan_for
+from gamewarden.store.forgotten import Forgotten
+from gamewarden.store.known_rows import Added, GoneRows, Plan, RowFilter, plan_for
 from gamewarden.store.lake_compaction import compacted
 from gamewarden.store.lake_events import LakeEvents
 from gamewarden.store.lake_parts import SCHEMA, as_stored
-from gamewarden.store.lake_rewriting import Rewritten, rewritten
+from gamewarden.store.lake_rewriting import Rewritten, kinds_of, read_part, rewritten
 from gamewarden.store.lake_writing import DRAFTS, Writers, publish
 from gamewarden.store.manifest import MANIFEST, PART, Held, Known, Manifest, Part
 from gamewarden.store.stretches import Stretches
 from gamewarden.tables import first_line, kinds_in
 
 _LOCK = ".lock"
+_NEVER = -(1 << 62)
 DAY_NAME = re.compile(r"day=\d{4}-\d\d-\d\d")
 
 
@@ -39,6 +43,14 @@ class CompactedDay:
     day: str
     parts: int  # how many there were
     rows: int
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """What was removed from a lake, and in how many days."""
+
+    rows: int
+    days: int
 
 
 class Lake:
@@ -93,11 +105,12 @@ class Lake:
         """
         return self.events().shows
 
-    def add(self, source: LogSource) -> Added:
+    def add(self, source: LogSource, key: str = "") -> Added:
         """Take in the rows of a source that are not there yet: all of them, or after any failure none.
 
         A file is known again by its content, whatever its name, and adds nothing. A file that has grown adds its new
-        rows. Under a known name, a row is there already if a row with its seq and its values is.
+        rows. Under a known name, a row is there already if a row with its seq and its values is. `key` is a digest of
+        the key with which identifiers in the source were hashed.
 
         Raises:
             ReadError: the source cannot be read, or was read before with another mapping.
@@ -105,7 +118,8 @@ class Lake:
         """
         if "seq" not in source.columns:
             raise ReadError(f"{source.name}: its rows are not numbered; a lake could not know them again")
-        with self._writing() as known:
+        with self._writing() as unkeyed:
+            known = self._keyed(unkeyed, key)
             # A log may have been renamed before it grew: any source with rows can be its beginning.
             sizes = [one.size for one in known.sources if one.rows or one.name == source.name]
             plan = plan_for(known, source, source.content(sizes))
@@ -114,20 +128,30 @@ class Lake:
             with self._nothing_left_on_failure():
                 return self._take_in(source, known, plan)
 
+    def _keyed(self, known: Manifest, key: str) -> Manifest:
+        """The manifest with the key that its identifiers are hashed with from now on."""
+        if key and known.key and key != known.key:
+            raise ReadError(
+                f"{self.directory}: its identifiers were hashed with another key, so that equal ones would differ; set "
+                "the key that was used before, or read into a new lake"
+            )
+        return replace(known, key=key or known.key)
+
     def _take_in(self, source: LogSource, known: Manifest, plan: Plan) -> Added:
         filter_ = RowFilter(self.directory, known, plan, source)
+        gone = GoneRows(known)
         writers = Writers(self.directory, plan.content.digest[:12])
         try:
             have = [name for name in SCHEMA.names if name in source.columns]
             kinds = Counter(dict.fromkeys(sorted(source.promised), 0))
             for batch in source.batches(have):
-                new = filter_.new_rows(as_stored(batch))
+                new = filter_.new_rows(gone.left_out(as_stored(batch)))
                 kinds.update(kinds_in(new.column("kind")))
                 writers.write(new)
             parts = writers.publish(plan.place if plan.place is not None else len(known.sources))
             without = self._without_source(known, plan.place) if plan.place is not None and plan.replaces else ()
             after = plan.after(known, parts, source, dict(kinds))
-            manifests.save(replace(after, parts=(*after.parts, *without)), self.directory)
+            self._save(replace(after, parts=(*after.parts, *without)))
         except pa.ArrowException as error:
             raise WriteError(f"{self.directory}: rows cannot be written ({first_line(error)})") from error
         except OSError as error:
@@ -138,7 +162,8 @@ class Lake:
             self._sweep(manifests.load(self.directory))
         days = tuple(sorted({part.day for part in parts}))
         last = max((part.last for part in parts), default=None)
-        return Added(source.name, writers.rows, filter_.skipped, days, filter_.note or plan.note, last)
+        notes = [note for note in (filter_.note or plan.note, *gone.notes) if note]
+        return Added(source.name, writers.rows, filter_.skipped, days, "; ".join(notes) or None, last)
 
     def _without_source(self, known: Manifest, place: int) -> tuple[Part, ...]:
         """Compacted parts with rows of a source that is read anew, without these rows."""
@@ -170,8 +195,48 @@ class Lake:
         draft = self._draft(parts[0])
         one = compacted(self.directory, parts, draft, progress)
         publish(draft, self.directory / one.file)
-        self._save(manifests.load(self.directory).with_parts((one,), instead_of=parts))
+        self._replace(manifests.load(self.directory).with_parts((one,), instead_of=parts))
         return CompactedDay(one.day, len(parts), one.rows)
+
+    def drop_days(self, before: date) -> Dropped:
+        """Remove the rows of all days before this one, in UTC; their sources stay known, and bring none of them back.
+
+        Raises:
+            ReadError: there is no lake here, or a part is missing or damaged.
+            WriteError: the lake cannot be written, or another process is writing to it.
+        """
+        with self._changing() as known:
+            gone = [part for part in known.parts if part.day < before.isoformat()]
+            border = max(
+                to_micros(datetime(before.year, before.month, before.day, tzinfo=UTC)), known.dropped or _NEVER
+            )
+            removed = sum((kinds_of(self.directory, part) for part in gone), Counter())
+            left = known.with_parts((), instead_of=gone).without_rows(removed)
+            self._replace(replace(left, dropped=border))
+        return Dropped(removed.total(), len({part.day for part in gone}))
+
+    def forget(self, actor: str) -> Dropped:
+        """Remove the rows of an actor, and the actor's name where rows of others have it as `other` or `target`.
+
+        The lake keeps a keyed digest of the name, by which no log brings the actor back.
+
+        Raises:
+            ReadError: there is no lake here, or a part is missing or damaged.
+            WriteError: the lake cannot be written, or another process is writing to it.
+        """
+        with self._changing() as known:
+            salt = known.salt or secrets.token_hex(16)
+            digest = Forgotten(salt, frozenset()).digest(actor)
+            one = Forgotten(salt, frozenset({digest}))
+            named = [part for part in known.parts if self._names(part, one)]
+            done = [rewritten(self.directory, part, one.left_out, self._draft(part), digest) for part in named]
+            removed = sum((part.removed for part in done), Counter())
+            left = known.with_parts(self._published(done), instead_of=named).without_rows(removed)
+            self._replace(replace(left, salt=salt, forgotten=tuple(sorted({*known.forgotten, digest}))))
+        return Dropped(removed.total(), len({part.day for part in named}))
+
+    def _names(self, part: Part, forgotten: Forgotten) -> bool:
+        return any(forgotten.named_in(batch) for batch in read_part(self.directory, part, ("actor", "other", "target")))
 
     def _draft(self, part: Part) -> Path:
         (self.directory / DRAFTS).mkdir(exist_ok=True)
@@ -185,9 +250,24 @@ class Lake:
                 parts.append(one.part)
         return tuple(parts)
 
+    def keep_delta_log(self) -> int:
+        """Keep a Delta log from now on, so that other systems read the lake as a table; the number of its last commit.
+
+        Raises:
+            ReadError: there is no lake here, or its Delta log is damaged.
+            WriteError: the lake cannot be written, or another process is writing to it.
+        """
+        with self._changing() as known:
+            return delta_log.begin(self.directory, known)
+
     def _save(self, after: Manifest) -> None:
-        """Let this manifest be the one that counts, and remove the parts that nobody reads any more."""
+        """Let this manifest be the one that counts; the Delta log follows it, where there is one."""
         manifests.save(after, self.directory)
+        delta_log.follow(self.directory, after)
+
+    def _replace(self, after: Manifest) -> None:
+        """Let this manifest be the one that counts, and remove the parts that nobody reads any more."""
+        self._save(after)
         self._sweep(after)
 
     @contextmanager
@@ -209,6 +289,7 @@ class Lake:
                 if not self.is_at(self.directory):
                     manifests.save(Manifest(), self.directory)
                 known = manifests.load(self.directory)
+                delta_log.follow(self.directory, known)  # a crash may have left it behind
                 self._sweep(known)
                 yield known
         except OSError as error:
