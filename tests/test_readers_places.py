@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commands import run
 from gamewarden.errors import ReadError
 from gamewarden.readers.places import _fits, located, places
 
@@ -169,3 +170,19 @@ def test_a_pattern_with_any_depth_fits_what_some_pattern_without_fits(parts, pat
         by_hand = any(_fits(parts, [*pattern[:place], *["*"] * count, *pattern[place + 1 :]]) for count in range(5))
 
     assert _fits(parts, pattern) == by_hand
+
+
+@pytest.mark.parametrize(
+    "pattern", ["a\0*", "\0/*", "x" * 5_000 + "*", "[", "[!", "*" * 200, "a/" * 2_000 + "*", "\udc80*"]
+)
+def test_a_pattern_that_no_file_can_have_names_none(tmp_path, pattern):
+    assert list(places(pattern, tmp_path)) == []
+
+
+@pytest.mark.parametrize("pattern", ["x" * 5_000 + "*", "[", "\x1b[31m*"])
+def test_a_command_over_such_a_pattern_is_one_line(pattern):
+    told = run("lint", pattern)
+
+    assert told.returncode == 1
+    assert "Traceback" not in told.stderr
+    assert len(told.stderr.strip().splitlines()) == 1

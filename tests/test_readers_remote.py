@@ -397,6 +397,29 @@ def test_a_server_that_is_not_there_is_one_line(monkeypatch, locator):
     assert str(caught.value).startswith(f"{locator}: the server cannot be reached; ")
 
 
+def test_a_server_that_never_answers_is_one_line(monkeypatch):
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(50)
+        at(f"http://127.0.0.1:{silent.getsockname()[1]}", monkeypatch)
+        with pytest.raises(ReadError, match=r"s3://games/a\.csv: the server cannot be reached; "):
+            readers.open("s3://games/a.csv")
+
+
+@pytest.mark.parametrize("locator", ["gs://games/a.csv", "gs://games/*.csv"])
+def test_google_asks_for_credentials_in_one_line(monkeypatch, tmp_path, locator):
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
+    remote._gcs.cache_clear()
+
+    with pytest.raises(ReadError) as caught:
+        readers.open(locator)
+
+    assert str(caught.value) == (
+        f"{locator}: access is denied; give credentials that may read it: GOOGLE_APPLICATION_CREDENTIALS in the "
+        "environment"
+    )
+
+
 def cutting(endpoint, after):
     """A server between us and the store that cuts every answer after so many bytes of a body."""
     host, port = endpoint.removeprefix("http://").split(":")

@@ -36,11 +36,11 @@ class SourcePath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401  click's signature
         """A path, unless it names several files or one in a store."""
-        from gamewarden.readers.places import has_magic
+        from gamewarden.readers.places import has_magic, is_there
         from gamewarden.readers.remote import is_remote
 
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        several = isinstance(value, str) and (is_remote(value) or (has_magic(value) and not path.exists()))
+        several = isinstance(value, str) and (is_remote(value) or (has_magic(value) and not is_there(path)))
         return value if several else path
 
 

@@ -189,7 +189,7 @@ def located(locator: str, base: Path | None = None) -> File | list[Place]:
     if locator == str(STANDARD_INPUT):
         return STANDARD_INPUT
     path = (base or Path()) / locator
-    return _some(locator, base) if has_magic(locator) and not _is_there(path) else path
+    return _some(locator, base) if has_magic(locator) and not is_there(path) else path
 
 
 def _some(locator: str, base: Path | None) -> list[Place]:
@@ -280,7 +280,7 @@ class _Disk:
         try:
             with os.scandir(directory) as inside:
                 paths = [f"{directory.rstrip('/')}/{entry.name}" for entry in inside]
-        except OSError:
+        except (OSError, ValueError):
             return
         yield from (entry for entry in map(_entry, paths) if entry is not None)
 
@@ -308,7 +308,8 @@ def _entry(path: str) -> Entry | None:
     return Entry(path, seen) if stat.S_ISREG(found.st_mode) else None
 
 
-def _is_there(path: Path) -> bool:
+def is_there(path: Path) -> bool:
+    """Whether a file or a directory stands at a path; what no path can be is not there."""
     return _entry(str(path)) is not None
 
 

@@ -158,7 +158,7 @@ class RemoteFile:
             yield
         except FileNotFoundError as error:
             raise (moved(self) if self._tag is not None else self.missing()) from error
-        except (OSError, ValueError) as error:
+        except _faults() as error:
             raise (self.blamed(error) or explained(self.uri, error)) from error
 
     def blamed(self, error: BaseException | None) -> ReadError | None:
@@ -178,8 +178,10 @@ class RemoteFile:
                 return True
             with file_system(self.scheme, self.key).open_input_file(self.key) as file:
                 return _tag_of(file) != self._tag
-        except (OSError, ValueError, ReadError):
+        except ReadError:
             return False  # whatever hinders us now has hindered us before
+        except _faults():
+            return False
 
     def _refuse_changed(self) -> None:
         if self._look() != self.seen:
@@ -355,6 +357,8 @@ _MEANINGS = {
     "INVALID_ACCESS_KEY": _DENIED,
     "SIGNATURE_DOES_NOT_MATCH": _DENIED,
     "UNAUTHENTICATED": _DENIED,
+    "OAuth2 access token": _DENIED,
+    "credentials file": _DENIED,
     "HTTP status 403": _DENIED,
     "FORBIDDEN": _DENIED,
     "NETWORK_CONNECTION": _NO_SERVER,
@@ -389,8 +393,15 @@ def explaining(uri: str) -> Iterator[None]:
     """
     try:
         yield
-    except (OSError, ValueError) as error:
+    except _faults() as error:
         raise explained(uri, error) from error
+
+
+def _faults() -> tuple[type[Exception], ...]:
+    """What Arrow's file systems raise."""
+    import pyarrow as pa
+
+    return OSError, ValueError, pa.ArrowException
 
 
 def _tag_of(file: "pa.NativeFile") -> str | None:
