@@ -82,12 +82,12 @@ def together(rows: list[dict[str, Any]]) -> Table:
         "| {{{0}_all_caught:.0f}} % ({{{0}_all_lowest_caught:.0f}}–{{{0}_all_highest_caught:.0f}}) |"
     )
     return figures, (
-        "AUC {everybody_log_auc:.2f}, {everybody_packets_auc:.2f} and {everybody_messages_auc:.2f} alone, "
+        "AUC {everybody_log_auc:.2f}, {everybody_packets_auc:.2f} and {everybody_messages_auc:.2f} alone",
         "{everybody_all_auc:.3f} ({everybody_all_lowest_auc:.3f}–{everybody_all_highest_auc:.3f}) together",
         families.format("everybody").replace("| everybody |", "| all bots |"),
         *(families.format(name) for name in ("open", "macro", "paced", "clientless", "careful")),
-        "a fusion in which looking human excuses catches {everybody_excusing_caught:.0f} %, and combining without "
-        "labels {everybody_combined_caught:.0f} %",
+        "a fusion in which looking human excuses catches {everybody_excusing_caught:.0f} %",
+        "combining without labels {everybody_combined_caught:.0f} %",
     )
 
 
