@@ -4,8 +4,10 @@ import json
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
-from commands import done
+from commands import apart, done
+from gamewarden.lab.world.pcap import write_pcap
 from gamewarden.lab.world.traces import FAMILIES
 
 
@@ -49,6 +51,23 @@ def test_one_judgement_of_a_lake_packets_and_sessions_rests_on_all_of_them(place
     for document in documents:
         named = {model["id"].partition("@")[0] for model in document["verdict"]["models"]}
         assert named == {"account-day", "traffic", "session-angle"}
+
+
+def test_a_capture_beside_sessions_is_read_for_its_packets_alone(place, tmp_path):
+    packets = pl.read_parquet(place / "world" / "packets.parquet")
+    write_pcap(packets, tmp_path / "tap.pcap").write_csv(tmp_path / "accounts.csv")
+    tapped = place / "lake", tmp_path / "tap.pcap", place / "world" / "sessions"
+    ended = apart(
+        *("judge", *tapped, "--accounts", tmp_path / "accounts.csv", "--models", place / "models"),
+        *("--out", tmp_path / "tapped.parquet"),
+    )
+    done("judge", *sources(place), "--models", place / "models", "--out", tmp_path / "v.parquet")
+
+    assert ended.returncode == 0, ended.stderr
+    assert "tap.pcap is read for its packets alone" in ended.stderr.replace("\n", " ")
+    assert_frame_equal(
+        pl.read_parquet(tmp_path / "tapped.parquet"), pl.read_parquet(tmp_path / "v.parquet"), check_exact=True
+    )
 
 
 def test_bots_of_every_family_stand_before_people(place, tmp_path):
