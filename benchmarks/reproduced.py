@@ -69,7 +69,33 @@ def hilaire(rows: list[dict[str, Any]]) -> Table:
     )
 
 
-STUDIES: Mapping[str, Callable[[list[dict[str, Any]]], Table]] = {"cornelissen": cornelissen, "hilaire": hilaire}
+def together(rows: list[dict[str, Any]]) -> Table:
+    """What each trace catches alone, and all of them, of all bots and by family."""
+    figures: dict[str, Figure] = {}
+    for row in rows:
+        family, caught = row["family"].replace("all bots", "everybody"), row["figure"].startswith("caught")
+        times, kind = (100, "caught") if caught else (1, "auc")
+        for way in ("log", "packets", "messages", "all", "all_lowest", "all_highest", "excusing", "combined"):
+            figures[f"{family}_{way}_{kind}"] = times * row[way]
+    families = (
+        "| {0} | {{{0}_log_caught:.0f}} % | {{{0}_packets_caught:.0f}} % | {{{0}_messages_caught:.0f}} % "
+        "| {{{0}_all_caught:.0f}} % ({{{0}_all_lowest_caught:.0f}}–{{{0}_all_highest_caught:.0f}}) |"
+    )
+    return figures, (
+        "AUC {everybody_log_auc:.2f}, {everybody_packets_auc:.2f} and {everybody_messages_auc:.2f} alone",
+        "{everybody_all_auc:.3f} ({everybody_all_lowest_auc:.3f}–{everybody_all_highest_auc:.3f}) together",
+        families.format("everybody").replace("| everybody |", "| all bots |"),
+        *(families.format(name) for name in ("open", "macro", "paced", "clientless", "careful")),
+        "a fusion in which looking human excuses catches {everybody_excusing_caught:.0f} %",
+        "combining without labels {everybody_combined_caught:.0f} %",
+    )
+
+
+STUDIES: Mapping[str, Callable[[list[dict[str, Any]]], Table]] = {
+    "cornelissen": cornelissen,
+    "hilaire": hilaire,
+    "together": together,
+}
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ The people of a reference and fresh ones are drawn alike. Over many drawings at 
 have an FPR of 1 in 20, of all days as of short ones alone.
 """
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -153,6 +154,24 @@ def test_a_day_longer_than_any_humans_is_compared_with_the_longest():
 
     assert whole.fpr(np.array([9.0]), np.array([1000]))[0] == 1 / (whole.by_length[longest].humans + 1)
     assert whole.by_length[longest].humans >= 0.2 * whole.pooled.humans
+
+
+def test_days_that_come_back_from_a_file_rank_as_before():
+    draw = np.random.default_rng(6)
+    parts = {length: Reference.of(humans_of(draw, length)) for length in (1, 2, 4, 8, 16, 32)}
+    whole = Days(DAY, "UTC", parts[1], parts)
+    stored = json.loads(json.dumps(dump(whole), sort_keys=True))
+    back = load_part(Days, stored, "chunk@1")
+    means, rows = draw.normal(0, 2, 400), draw.integers(1, 70, 400)
+
+    assert list(back.by_length) != list(whole.by_length)
+    assert back.fpr(means, rows).tolist() == whole.fpr(means, rows).tolist()
+    alone = [back.fpr(means[at : at + 1], rows[at : at + 1])[0] for at in range(400)]
+    assert alone == whole.fpr(means, rows).tolist()
+
+
+def humans_of(draw, length):
+    return pl.DataFrame({"actor": [f"h{at}" for at in range(30)], "held_out": draw.normal(length / 10, 1, 30)})
 
 
 def test_humans_with_one_row_a_day_need_no_days():

@@ -61,7 +61,7 @@ class Days:
 
     def fpr(self, means: Floats, rows: NDArray[np.int64]) -> Floats:
         """The share of human days that look at least as bot-like: of the same length or of all, whichever is larger."""
-        length = _length_of(rows, list(self.by_length))
+        length = _length_of(rows, sorted(self.by_length))  # a file has them by their first digits
         fprs = self.pooled.fpr(means)
         for least, reference in self.by_length.items():
             own = np.flatnonzero(length == least)

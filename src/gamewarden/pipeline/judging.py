@@ -29,7 +29,17 @@ from gamewarden.verdicts.combining import combine
 from gamewarden.verdicts.compact import Compact
 from gamewarden.verdicts.grounds import evidence_behind
 from gamewarden.verdicts.meeting import Far, Limits, Partly, said_once, whole_enough
-from gamewarden.verdicts.periods import KEY, Clock, infos_of, marks_of, periods_of, played, roll_up, side_by_side
+from gamewarden.verdicts.periods import (
+    KEY,
+    Clock,
+    infos_of,
+    marks_of,
+    periods_of,
+    played,
+    roll_up,
+    side_by_side,
+    without_periods,
+)
 from gamewarden.verdicts.points import ACT, WATCH, OperatingPoints
 from gamewarden.verdicts.prevalence import Prevalence, at_share
 from gamewarden.verdicts.reach import beside_the_list
@@ -441,7 +451,7 @@ class _Run:
 
     def take(self, span: Span, progress: Progress) -> None:
         """Judge one period."""
-        tables = {key: self._table(key, span, progress) for key in self.view.recipes}
+        tables = self._tables(span, progress)
         features = {model.card.id: tables[repr(model.feature)] for model in self.view.models}
         for model in self.view.models:
             if repr(model.feature) not in self.view.beside:
@@ -474,6 +484,15 @@ class _Run:
         """Who was there, by the model's id."""
         beside = {key: told.frame for key, told in self.view.beside.items()}
         return {model.card.id: beside.get(repr(model.feature), self._names) for model in self.view.models}
+
+    def _tables(self, span: Span, progress: Progress) -> dict[str, pl.DataFrame]:
+        """FEATURES of a period by recipe; of rows without a period those of whoever was there."""
+        tables = {key: self._table(key, span, progress) for key in self.view.recipes}
+        there = pl.concat([table.select("actor") for table in tables.values() if not without_periods(table)])
+        return {
+            key: table.join(there, on="actor", how="semi", maintain_order="left") if without_periods(table) else table
+            for key, table in tables.items()
+        }
 
     def _table(self, key: str, span: Span, progress: Progress) -> pl.DataFrame:
         if key in self.view.beside:

@@ -138,12 +138,25 @@ def together(sources: Sequence[Source], shelf: Path) -> Source:
         if not kinds:
             needed = "packets" if _is_packet_log(source) else " or ".join(source.kinds)
             warnings.warn(f"{source.name} is left out: {shelf} has no model of {needed}", Remark, stacklevel=2)
-    used = [source if source.sure else KnownAs(source, kinds) for source, kinds in held if kinds]
+    used = [_known_as(source, kinds, held) for source, kinds in held if kinds]
     if not used:
         raise ModelError(
             f"{shelf}: judges {', '.join(judged)}, which none of the sources holds; fit a detector of them"
         )
     return Together(used)
+
+
+def _known_as(
+    source: Source, kinds: tuple[StreamKind, ...], all_held: Sequence[tuple[Source, tuple[StreamKind, ...]]]
+) -> Source:
+    """A source as what it is read for: a capture beside streams of what clients said is read for its packets."""
+    both = {"packets", "messages"}
+    if both <= set(kinds) and any("messages" in other and "packets" not in other for _, other in all_held):
+        warnings.warn(
+            f"{source.name} is read for its packets alone: another source has what clients said", Remark, stacklevel=3
+        )
+        return KnownAs(source, tuple(kind for kind in kinds if kind != "messages"))
+    return source if source.sure else KnownAs(source, kinds)
 
 
 def _held(source: Source, judged: Mapping[StreamKind, Sequence[Model]]) -> tuple[StreamKind, ...]:

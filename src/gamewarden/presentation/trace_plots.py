@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from gamewarden.presentation.plots import BOT, GREY, INK, LINES, save_picture
+from gamewarden.presentation.plots import GREY, INK, LINES, save_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,14 +16,14 @@ _WIDTH = 0.8  # of all bars of a family
 def plot_caught(figures: pl.DataFrame, path: Path, title: str = "") -> None:
     """One group of bars per family, one bar per way with the lowest and highest of several worlds.
 
-    `figures` has family, way, mean, lowest and highest; the last way is the one that stands out.
+    `figures` has family, way, mean, lowest and highest; the first family is all of them.
 
     Raises:
         WriteError: the place or the ending of the file cannot be used.
     """
     families = figures["family"].unique(maintain_order=True).to_list()
     ways = figures["way"].unique(maintain_order=True).to_list()
-    colours = dict(zip(ways, [*LINES[: len(ways) - 1], BOT], strict=True))
+    colours = dict(zip(ways, LINES, strict=False))
 
     def draw(figure: "Figure") -> None:
         axes = figure.subplots()
