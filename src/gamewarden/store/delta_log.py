@@ -8,6 +8,7 @@ import json
 import re
 import uuid
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -82,13 +83,15 @@ def _live(commits: Iterable[Path]) -> set[str]:
     """The files that count after these commits."""
     live: set[str] = set()
     for path in commits:
-        for is_added, file in _moves(path):
+        found = path.stat()
+        for is_added, file in _moves(path, found.st_mtime_ns, found.st_size):
             (live.add if is_added else live.discard)(file)
     return live
 
 
-def _moves(path: Path) -> list[tuple[bool, str]]:
-    """The files that a commit adds (True) and removes, in its order."""
+@lru_cache(maxsize=1 << 16)
+def _moves(path: Path, _changed: int, _size: int) -> list[tuple[bool, str]]:
+    """The files that a commit adds (True) and removes, in its order; a commit is read once, since none ever changes."""
     try:
         actions = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         return [(name == "add", str(one[name]["path"])) for one in actions for name in ("add", "remove") if name in one]
