@@ -20,6 +20,7 @@ from gamewarden.store.manifest import Held, Part
 from gamewarden.store.stretches import Stretches
 from gamewarden.tables import BATCH, EVENTS, EVENTS_ARROW, kinds_in
 
+FEW_ACTORS = 64  # whose row groups are looked for before anything else is read
 LEAST_BATCH = 1 << 14  # rows, however many parts are read together
 
 
@@ -124,7 +125,8 @@ class LakeEvents:
         sieve = ["at"] * cut + ["actor"] * (self._actors is not None)
         read = list(dict.fromkeys([*columns, *sieve]))
         file = open_part(self._directory / part.file, read)
-        for batch in part_batches(file, read, self._groups(file) if cut else None, size):
+        groups = self._groups(file) if cut else range(file.num_row_groups)
+        for batch in part_batches(file, read, self._with_actors(file, groups), size):
             refuse_other_times(batch, part)
             refuse_no_text(batch)
             kept = batch.filter(self._keeps(batch, cut=cut)) if sieve else batch
@@ -143,6 +145,18 @@ class LakeEvents:
             or (to_micros(found.max) >= self._earliest and to_micros(found.min) <= self._latest)
         ]
 
+    def _with_actors(self, file: pq.ParquetFile, groups: Sequence[int]) -> Sequence[int]:
+        """The row groups in which one of the actors stands; of many actors nearly every one has some."""
+        if self._actors is None or len(self._actors) > FEW_ACTORS:
+            return groups
+        names = self._actors.to_pylist()
+        return [group for group in groups if _may_hold(file, group, names) and self._holds(file, group)]
+
+    def _holds(self, file: pq.ParquetFile, group: int) -> bool:
+        """Whether a name stands in a row group, whose other columns need not be read to know it."""
+        batches = part_batches(file, ["actor"], [group], file.metadata.row_group(group).num_rows)
+        return any(pc.any(pc.is_in(batch.column(0).dictionary, self._actors)).as_py() for batch in batches)
+
     def _keeps(self, batch: pa.RecordBatch, *, cut: bool) -> pa.Array:
         keeps = pa.array(np.ones(batch.num_rows, dtype=np.bool_))
         if cut:
@@ -153,3 +167,11 @@ class LakeEvents:
             wanted = pc.is_in(actor.dictionary, self._actors)
             keeps = pc.and_(keeps, wanted.take(actor.indices))
         return keeps
+
+
+def _may_hold(file: pq.ParquetFile, group: int, names: Sequence[str]) -> bool:
+    """Whether one of the names lies between the first and the last actor of a row group."""
+    told = file.metadata.row_group(group).column(EVENTS_ARROW.names.index("actor")).statistics
+    if told is None or not told.has_min_max:
+        return True
+    return any(str(told.min) <= name <= str(told.max) for name in names)
