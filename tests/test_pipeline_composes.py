@@ -40,6 +40,15 @@ def test_no_file_of_the_pipeline_asks_for_an_attribute_that_may_be_there(path):
     assert not [call for call in calls(path) if named(call) in {"getattr", "hasattr"}]
 
 
+def test_every_name_that_the_pipeline_offers_is_there_under_it():
+    offered = {name: getattr(pipeline, name) for name in pipeline.__all__}
+
+    assert sorted(name for names in pipeline._FROM.values() for name in names) == sorted(offered)
+    assert set(pipeline.__all__) <= set(dir(pipeline))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        pipeline.nothing  # noqa: B018  asking is the point
+
+
 def test_a_lake_can_be_read_in_parts_and_a_file_or_table_cannot(tmp_path):
     action_log().write_parquet(tmp_path / "log.parquet")
     pipeline.read(readers.open(tmp_path / "log.parquet"), tmp_path / "lake")

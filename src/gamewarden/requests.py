@@ -5,7 +5,7 @@ from dataclasses import Field, fields, is_dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import polars as pl
 
@@ -19,8 +19,6 @@ from gamewarden.errors import ConfigError, ModelError
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.learning.styles import styles_of
 from gamewarden.notices import now
-from gamewarden.pipeline.evaluating import Protocol, detectors_to_try
-from gamewarden.pipeline.fitting import TableFitOptions, detector_recipe, trace_recipe
 from gamewarden.pipeline.measuring import RunOptions, feature_class_of, feature_recipe, limits_of, measure_told
 from gamewarden.pipeline.models import load_models, recipe_like
 from gamewarden.readers.logs.mapping import presets
@@ -29,6 +27,10 @@ from gamewarden.readers.options import CaptureOptions, LogOptions, MessageOption
 from gamewarden.readers.places import file_at
 from gamewarden.store import models as stored_models
 from gamewarden.tables import EVENTS, Table, check
+
+if TYPE_CHECKING:  # most of what is asked for needs neither
+    from gamewarden.pipeline.evaluating import Protocol
+    from gamewarden.pipeline.fitting import TableFitOptions
 
 _COLUMNS = ("actor", "group", "label", "drop", "keep")  # what `fit` is told of an operator's own table
 
@@ -108,6 +110,8 @@ def recipe_named(name: str, given: Mapping[str, Any], config: Config, time_zone:
         InstallError: the libraries that it learns with are not there.
         ConfigError: an option cannot be used.
     """
+    from gamewarden.pipeline.fitting import detector_recipe, trace_recipe
+
     need(f"fit {name}", "sklearn")
     detector, feature = detectors.load(name), feature_class_of(name)
     own = chosen(detector, given)
@@ -118,12 +122,14 @@ def recipe_named(name: str, given: Mapping[str, Any], config: Config, time_zone:
     return recipe.with_styles(styles_of(config)) if feature.input == "events" else recipe
 
 
-def table_named(name: str, given: Mapping[str, Any], config: Config) -> TableFitOptions:
+def table_named(name: str, given: Mapping[str, Any], config: Config) -> "TableFitOptions":
     """What a fit on an operator's own table is told: its columns, the label that means bot, the detector's options.
 
     Raises:
         InstallError: the libraries that it learns with are not there.
     """
+    from gamewarden.pipeline.fitting import TableFitOptions
+
     need(f"fit {name}", "sklearn", "lightgbm")
     named = {column: given[column] for column in _COLUMNS if column in given}
     hours = {"hours": config.styles.hardcore_hours}
@@ -131,13 +137,15 @@ def table_named(name: str, given: Mapping[str, Any], config: Config) -> TableFit
 
 
 def evaluation_named(
-    names: Sequence[str], rules: Protocol, given: Mapping[str, Any], config: Config, time_zone: str | None = None
+    names: Sequence[str], rules: "Protocol", given: Mapping[str, Any], config: Config, time_zone: str | None = None
 ) -> tuple[Feature, tuple[str, ...]]:
     """The feature of an evaluation and the detectors that are tried on it.
 
     Raises:
         ConfigError: the detectors see different features, or the feature does not take an option.
     """
+    from gamewarden.pipeline.evaluating import detectors_to_try
+
     tried = detectors_to_try(names, rules)
     recipe = feature_class_of(tried[0])
     refuse_others(recipe, given)

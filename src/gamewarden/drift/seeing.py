@@ -21,11 +21,12 @@ class _Tally:
         self.events: dict[str, int] = {}
         self.slots: dict[str, NDArray[np.bool_]] = {}
         self.all = np.zeros(SLOTS, np.bool_)
+        self._names: pa.Array | None = None
+        self._slots = np.zeros(0, np.int64)
 
     def add(self, batch: pa.RecordBatch) -> None:
         actors, kinds = (_coded(batch.column(name)) for name in ("actor", "kind"))
-        slots = np.array([crc32(str(name).encode()) % SLOTS for name in actors.dictionary.to_pylist()], np.int64)
-        of_row = slots[np.asarray(actors.indices)]
+        of_row = self._slots_of(actors.dictionary)[np.asarray(actors.indices)]
         codes = np.asarray(kinds.indices)
         self.all[of_row] = True
         pairs = np.unique(codes.astype(np.int64) * SLOTS + of_row)
@@ -35,6 +36,13 @@ class _Tally:
             first, end = np.searchsorted(pairs, (code * SLOTS, (code + 1) * SLOTS))
             self.slots.setdefault(name, np.zeros(SLOTS, np.bool_))[pairs[first:end] % SLOTS] = True
             self.events[name] = self.events.get(name, 0) + int(counts[code])
+
+    def _slots_of(self, names: pa.Array) -> NDArray[np.int64]:
+        """Where names fall; the batches of one row group have one dictionary, which is looked through once."""
+        if self._names is None or not self._names.equals(names):
+            self._names = names
+            self._slots = np.array([crc32(str(name).encode()) % SLOTS for name in names.to_pylist()], np.int64)
+        return self._slots
 
     def seen(self) -> LogSummary:
         kinds = sorted(self.events)

@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from gamewarden.contracts import Feature, Fold, Notes, Progress, Stream, no_progress, sight_of
+from gamewarden.errors import TableError
 from gamewarden.tables import FEATURES, DataType
 
 
@@ -109,3 +110,16 @@ class TableFold(OnePass):
 def _plain(rows: pl.DataFrame) -> pl.DataFrame:
     """Text as text, whatever dictionary it came with."""
     return rows.with_columns(pl.col(pl.Categorical).cast(pl.String))
+
+
+def whole(column: pa.Array, name: str, door: str) -> pa.Array:
+    """The column, which must not have holes.
+
+    Raises:
+        TableError: it has.
+    """
+    if column.null_count:
+        raise TableError(
+            f"{door}: EVENTS.{name} is null in {column.null_count} of {len(column)} rows; it must always be there"
+        )
+    return column

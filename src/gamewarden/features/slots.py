@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gamewarden.contracts import Progress, Sight, Stream, no_progress
-from gamewarden.errors import TableError
+from gamewarden.features.folding import whole
 from gamewarden.features.text_columns import Names
 
 BUDGET = 1 << 27  # bytes that rows which are to be sorted may take
@@ -86,19 +86,6 @@ def grown(array: NDArray[Any], size: int) -> NDArray[Any]:
     longer: NDArray[Any] = raw[start : start + size * row].view(array.dtype).reshape((size, *array.shape[1:]))
     longer[: len(array)] = array
     return longer
-
-
-def whole(column: pa.Array, name: str, door: str) -> pa.Array:
-    """The column, which must not have holes.
-
-    Raises:
-        TableError: it has.
-    """
-    if column.null_count:
-        raise TableError(
-            f"{door}: EVENTS.{name} is null in {column.null_count} of {len(column)} rows; it must always be there"
-        )
-    return column
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

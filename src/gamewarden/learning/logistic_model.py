@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -141,7 +142,12 @@ class ColumnModel(CalibratedModel):
     def sentences(self, table: pl.DataFrame, name: str, percentiles: tuple[float, ...]) -> list[str]:
         """What one column says of each row."""
         phrase, unused = (self.phrases or {}).get(name), self.left_out.get(name, "")
-        return [says(SeenNumber(name, value, percentiles, unused=unused), phrase) for value in table[name]]
+
+        @cache
+        def said(value: float | None) -> str:
+            return says(SeenNumber(name, value, percentiles, unused=unused), phrase)
+
+        return list(map(said, table[name].to_list()))
 
     @property
     def needed(self) -> tuple[str, ...]:

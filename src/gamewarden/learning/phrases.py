@@ -1,10 +1,10 @@
 """What a number means, in a sentence for a game master: never a verdict, always beside the typical human."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from functools import lru_cache
 
 from gamewarden.core.durations import parse_span, span_text
 from gamewarden.errors import ConfigError
@@ -84,8 +84,8 @@ def _unseen(seen: SeenNumber, phrase: Phrase) -> str:
 
 def _rarity(value: float, percentiles: Sequence[float], phrase: Phrase) -> tuple[str, str, str]:
     """The phrase that fits, whom it exceeds, and how many humans go as far."""
-    humans = np.asarray(percentiles)
-    reach, stay = float(np.mean(humans >= value)), float(np.mean(humans <= value))
+    humans = _in_order(tuple(percentiles))
+    reach, stay = (len(humans) - bisect_left(humans, value)) / len(humans), bisect_right(humans, value) / len(humans)
     if reach <= RARE:
         return phrase.striking or phrase.more, _NEARLY_ALL, _aside(reach, "up")
     if stay <= RARE:
@@ -97,6 +97,11 @@ def _rarity(value: float, percentiles: Sequence[float], phrase: Phrase) -> tuple
     return phrase.usual, "", ""
 
 
+@lru_cache(maxsize=256)
+def _in_order(percentiles: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(sorted(percentiles))
+
+
 def _aside(share: float, way: str) -> str:
     if not share:
         return f" (no human in training was that far {way})"
@@ -105,10 +110,10 @@ def _aside(share: float, way: str) -> str:
 
 
 def _number(value: float, decimals: int) -> str:
-    """1436 -> "1,436"; a small broken number keeps one decimal."""
+    """1436 -> "1,436"; a small broken number keeps one decimal; there is one zero."""
     if decimals == 0 and value != round(value) and abs(value) < _SMALL:
         decimals = 1
-    return f"{value:,.{decimals}f}"
+    return f"{value + 0.0:,.{decimals}f}"
 
 
 def _filled(text: str, words: Mapping[str, str]) -> str:

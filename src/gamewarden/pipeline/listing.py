@@ -1,11 +1,12 @@
 """The list of accounts to look at, with their reasons; its page; and all that is known of one account."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import polars as pl
 
@@ -22,8 +23,6 @@ from gamewarden.pipeline.judging import judged_scores, rules_of
 from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, measured, rows_to_judge
 from gamewarden.pipeline.models import days_of, event_model, model_for
 from gamewarden.pipeline.scoring import ask, doubted, other_voices
-from gamewarden.presentation.rank_cards import MOST_CARDS, drawn_of, highest_periods, sentences_of
-from gamewarden.presentation.rank_page import AccountCard, RankPage
 from gamewarden.presentation.ranking import Behind, Ranked, in_common, why_nobody
 from gamewarden.presentation.vocabularies import Days
 from gamewarden.readers.logs.operator_tables import OwnTable, read_profiles
@@ -40,6 +39,9 @@ from gamewarden.verdicts.reach import best_points, pointless
 from gamewarden.verdicts.rolling import DAYS, with_days
 from gamewarden.verdicts.saying import Said, zone_notes
 from gamewarden.verdicts.trend import trend_by_day, trend_by_zone
+
+if TYPE_CHECKING:
+    from gamewarden.presentation.rank_page import RankPage
 
 
 @dataclass(frozen=True)
@@ -217,8 +219,11 @@ def refuse_bad_conditions(wishes: RankOptions, run: RunOptions = USUAL) -> None:
     rank_scores(nobody, nothing, profiles, facts=facts, filters=wishes.filters, threshold=wishes.probability)
 
 
-def rank_cards(ranked: Ranked, source: Source, models: Path, progress: Progress = no_progress) -> RankPage:
+def rank_cards(ranked: Ranked, source: Source, models: Path, progress: Progress = no_progress) -> "RankPage":
     """The page of a list: of at most 100 accounts, with one reading of the source for all of them."""
+    from gamewarden.presentation.rank_cards import MOST_CARDS, drawn_of, highest_periods, sentences_of
+    from gamewarden.presentation.rank_page import AccountCard, RankPage
+
     behind, listed = ranked.behind, ranked.frame.head(MOST_CARDS)
     highest = highest_periods(behind)
     drawn = drawn_of(behind, highest, ranked.frame["actor"], WatchedEvents(source.events(), progress))
@@ -286,7 +291,14 @@ def explain(
     days = days_of(model, models)
     again = days.again(source, models) if days.model is model else ""
     return event_story(
-        actor, said, rows=shown.frame, days=days, alone=alone, models=models, prevalence=prevalence, again=again
+        actor,
+        said,
+        rows=shown.frame,
+        days=days,
+        alone=partial(within, alone),
+        models=models,
+        prevalence=prevalence,
+        again=again,
     )
 
 
@@ -296,16 +308,16 @@ def event_story(
     *,
     rows: pl.DataFrame,
     days: Days,
-    alone: EventStream,
+    alone: Callable[[datetime, datetime], EventStream],
     models: Path,
     prevalence: Prevalence,
     again: str = "",
 ) -> Explanation:
-    """The story of one actor, of whom `alone` gives the events."""
+    """The story of one actor, of whom `alone` gives the events of a time."""
     model, scores = said.model, said.at(prevalence)
     period = highest_period(rows, scores)
     since, until = period["since"][0], period["until"][0]
-    windows = days.recipe.windows(within(alone, since, until), actor)
+    windows = days.recipe.windows(alone(since, until), actor)
     inside = windows.filter(pl.col("since") >= since, pl.col("since") < until)
     caveats = (*doubted(models, [model], scores), *said.caveats)
     zone = days.recipe.time_zone or "UTC"

@@ -23,7 +23,14 @@ from gamewarden.drift.seeing import known_kinds, seen_in, shares_of
 from gamewarden.drift.settings import correlation_of, learning_rules, policy_of, trust_rules, validity_rules
 from gamewarden.errors import FitError, MeasureError, ReadError
 from gamewarden.notices import Notices, now
-from gamewarden.pipeline.measuring import feature_of, least_measured, limits_of, measured
+from gamewarden.pipeline.measuring import (
+    MeasuredBefore,
+    feature_of,
+    least_measured,
+    limits_of,
+    measured,
+    shown_before,
+)
 from gamewarden.pipeline.models import event_model
 from gamewarden.presentation.maintenance_story import story
 from gamewarden.presentation.maintenance_table import remarks, table_of
@@ -43,6 +50,7 @@ BY = "gamewarden maintain"
 _REMEMBERED = 8  # periods before this one that say what is usual
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KEPT = 24  # tables of features in memory
+Before = Callable[[Feature, Period], MeasuredBefore | None]
 _NO_LABELS = "no labels were given; name confirmed ones with --labels FILE"
 
 
@@ -60,6 +68,7 @@ class MaintenanceOptions:
     time_zone: str | None = None
     config: Config = field(default_factory=Config)
     clock: Callable[[], datetime] = now
+    before: Before | None = None  # what of a period is measured already
 
 
 @dataclass(frozen=True)
@@ -193,6 +202,7 @@ def _actions(
         limits=limits_of(task.config),
         ban_waves=frozenset(calendar.holding(moment).name for moment in task.ban_waves),
         stretches=stretches,
+        before=task.before,
     )
 
 
@@ -233,6 +243,7 @@ class LakeActions:
     limits: Limits = field(default_factory=Limits)  # how much of a period the lake must cover
     ban_waves: frozenset[str] = frozenset()  # names of periods that people called so
     stretches: Stretches = field(default=Stretches(()))  # when the lake had events as this run began
+    before: Before | None = None  # what of a period is measured already
     _models: dict[str, Model] = field(default_factory=dict, repr=False)
     _features: dict[tuple[Period, str], pl.DataFrame] = field(default_factory=dict, repr=False)
 
@@ -447,8 +458,13 @@ class LakeActions:
         if key not in self._features:
             if len(self._features) >= _KEPT:
                 del self._features[next(iter(self._features))]
-            self._features[key] = measured(self._feature(model), self.lake.events(period.since, period.until)).frame
+            self._features[key] = self._shown(period, self._feature(model))
         return self._features[key]
+
+    def _shown(self, period: Period, feature: Feature) -> pl.DataFrame:
+        events = self.lake.events(period.since, period.until)
+        before = None if self.before is None else self.before(feature, period)
+        return measured(feature, events).frame if before is None else shown_before(feature, events, before)
 
     def _feature(self, model: str) -> Feature:
         return feature_of(self._model(model).feature)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
@@ -33,8 +33,6 @@ from gamewarden.features.kinds import kinds_by_period
 from gamewarden.features.self_similarity.recipe import By, SelfSimilarity
 from gamewarden.presentation.vocabularies import said_over
 from gamewarden.readers.label_folders import messages_in_short, named_after_file, sessions_lost
-from gamewarden.readers.linting import lint_source
-from gamewarden.readers.logs.lint import DETECTOR, FEATURE, Lint, Needs
 from gamewarden.readers.logs.operator_tables import read_vocabulary
 from gamewarden.store.hashed_log import HashedLog
 from gamewarden.store.lake import Lake
@@ -42,6 +40,9 @@ from gamewarden.streams import Unquestioned, WatchedEvents, WatchedLog, WatchedM
 from gamewarden.tables import SESSIONS, TIME, Table, check
 from gamewarden.verdicts.likeness import Likeness
 from gamewarden.verdicts.meeting import Limits, least_of_row
+
+if TYPE_CHECKING:
+    from gamewarden.readers.logs.lint import Lint, Needs
 
 _SAME_SESSION = ("actor", "since", "until", "events")  # a session that comes twice: as a stream and in a capture
 
@@ -93,12 +94,15 @@ def given_to(stream: Stream) -> EventStream:
     return cast("EventStream", stream)
 
 
-def lint(source: Source) -> Lint:
+def lint(source: Source) -> "Lint":
     """What of a log or a lake can be read, and which detectors and features of events stay blind.
 
     Raises:
         ReadError: there is nothing at that place.
     """
+    from gamewarden.readers.linting import lint_source
+    from gamewarden.readers.logs.lint import DETECTOR, FEATURE
+
     seeing: dict[str, Needs] = {
         name: feature_class_of(name)() for name in detectors_of_sources() if input_of(name) == "events"
     }
@@ -253,6 +257,23 @@ def measured(feature: Feature, stream: Stream, limits: Limits | None = None) -> 
     return only_alike(_sighted(told, feature, events), feature, events, limits or Limits())
 
 
+@dataclass(frozen=True)
+class MeasuredBefore:
+    """What was measured of a stretch of events at another time: the rows of a feature, and events by kind."""
+
+    rows: pl.DataFrame
+    kinds: pl.DataFrame  # by the clock of the feature's vocabulary; not looked at where it has none
+
+
+def shown_before(feature: Feature, events: EventStream, before: MeasuredBefore) -> pl.DataFrame:
+    """The FEATURES that `measured` would give of these events, without reading them."""
+    told = _sighted(Table(before.rows), feature, events)
+    if not _told_alike(told, feature):
+        return told.frame
+    learned = cast("Vocabulary", feature.learned)
+    return Likeness.of(learned, before.kinds, Limits()).applied(told).frame
+
+
 def _sighted(told: Table, feature: Feature, events: EventStream) -> Table:
     """FEATURES with the share that the source covers of each row's time, or of its day, and what it can show."""
     coverage = events.coverage
@@ -285,10 +306,15 @@ def only_alike(told: Table, feature: Feature, events: EventStream, limits: Limit
     are of other kinds, or in which too much is missing, is not measured at all. What the source can show is then told
     by the other periods; where there are none, by what did occur, whatever a mapping promises.
     """
-    learned = feature.learned
-    if told.shows is None or learned is None or learned.kinds is None or learned.shares is None:
+    if not _told_alike(told, feature):
         return told
-    return likeness_of(learned, events, limits).applied(told)
+    return likeness_of(cast("Vocabulary", feature.learned), events, limits).applied(told)
+
+
+def _told_alike(told: Table, feature: Feature) -> bool:
+    """Whether it is known which kinds there should be, and how common."""
+    learned = feature.learned
+    return not (told.shows is None or learned is None or learned.kinds is None or learned.shares is None)
 
 
 def likeness_of(learned: Vocabulary, events: EventStream, limits: Limits) -> "Likeness":

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,21 @@ def load_models(directory: Path, detector: str | None = None) -> list[Model]:
     if detector is not None and detector not in found:
         raise ModelError(f"{directory}: there is no model of {detector!r}, only of {', '.join(found)}")
     names = [name for name in (*detectors.names(), *found) if name in found] if detector is None else [detector]
-    return [detectors.load_model(stored_models.load(found[name].path)) for name in dict.fromkeys(names)]
+    return [_loaded(found[name].path) for name in dict.fromkeys(names)]
+
+
+def _loaded(path: Path) -> Model:
+    """A model, which never changes: a file that is as it was is not looked through again."""
+    try:
+        there = path.stat()
+    except OSError:
+        return detectors.load_model(stored_models.load(path))  # which says what is wrong
+    return _load(path.absolute(), there.st_ino, there.st_mtime_ns, there.st_size, path)
+
+
+@lru_cache(maxsize=32)
+def _load(_place: Path, _number: int, _changed: int, _size: int, path: Path) -> Model:
+    return detectors.load_model(stored_models.load(path))
 
 
 def event_model(models: Path, detector: str | None) -> Model:

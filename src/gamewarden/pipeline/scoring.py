@@ -22,7 +22,6 @@ from gamewarden.contracts import (
 )
 from gamewarden.core.clock import LAST_MOMENT, Clock
 from gamewarden.core.coverage import Coverage
-from gamewarden.drift.trust import untrusted
 from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.evaluation.backtests import (
     LABEL,
@@ -170,7 +169,10 @@ def _lines(models: Path, card: Card, scores: pl.DataFrame) -> Iterator[str]:
     except ReadError as error:
         yield f"whether maintenance trusts {card.id} is unknown: {error}"
         return
-    yield from untrusted(records, card.id, scores)
+    if records:
+        from gamewarden.drift.trust import untrusted
+
+        yield from untrusted(records, card.id, scores)
 
 
 def reach_of(models: Sequence[Model], fusion: Model | None, points: OperatingPoints) -> tuple[str, ...]:

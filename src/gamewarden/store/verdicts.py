@@ -1,9 +1,11 @@
 """Verdicts at rest: one sealed JSON document each, with all it rests on, named by its content, never overwritten."""
 
 import re
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ _TYPES: Mapping[str, DataType] = {
     **{str(dtype): dtype for dtype in (pl.UInt64, pl.UInt32, pl.UInt16, pl.UInt8)},
 }
 MOST_CELLS = 1 << 23  # of all tables of a document together: a day of 1,440 chunks of 2,000 numbers has 3 million
+_DIGESTS: dict[int, "tuple[weakref.ref[Model], str]"] = {}
 _WORDS = {dtype: name for name, dtype in _TYPES.items()}
 # What a document holds, and what each must be.
 _PARTS: Mapping[str, type | tuple[type, ...]] = {
@@ -162,7 +165,7 @@ def rows_values(columns: Sequence[Column], rows: Sequence[int]) -> dict[str, Any
 def _short(values: list[Any]) -> Any:  # noqa: ANN401  a list, or the one value that stands in every row
     """Most columns of a wide table hold one value alone, often 0: written once."""
     first = values[0] if values else None
-    return first if all(value == first and type(value) is type(first) for value in values) else values
+    return first if values.count(first) == len(values) else values
 
 
 def table_of(values: object, where: str) -> pl.DataFrame:
@@ -266,7 +269,20 @@ def feature_name(recipe: Recipe) -> str:
 
 def model_values(model: Model) -> dict[str, Any]:
     """How a document names a model: by its id, and by what exactly was in it."""
-    return {"id": model.card.id, "sha256": sha256(model.to_dict())}
+    return {"id": model.card.id, "sha256": _digest_of(model)}
+
+
+def _digest_of(model: Model) -> str:
+    """Of all that is in a model; a model never changes, so that it is looked through once."""
+    there = _DIGESTS.get(id(model))
+    if there is None or there[0]() is not model:
+        there = _DIGESTS[id(model)] = weakref.ref(model, partial(_forget, id(model))), sha256(model.to_dict())
+    return there[1]
+
+
+def _forget(number: int, gone: "weakref.ref[Model]") -> None:
+    if number in _DIGESTS and _DIGESTS[number][0] is gone:
+        del _DIGESTS[number]
 
 
 def rows_of(models: Sequence[Model], tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
 
 import polars as pl
 
 from gamewarden.contracts import EventStream, Feature, Model, Progress, no_progress
-from gamewarden.core.durations import from_micros
+from gamewarden.core.durations import from_micros, to_micros
 from gamewarden.errors import ModelError, ReadError
 from gamewarden.features.addresses import addresses_by_period
 from gamewarden.pipeline.judging import Judgement
@@ -229,7 +231,7 @@ class Answers:
                 said,
                 rows=rows,
                 days=days,
-                alone=self._alone(scored, feature, actor),
+                alone=partial(self._alone, scored, feature, actor),
                 models=self.workspace.models,
                 prevalence=prevalence,
                 again=days.again(LakeSource(self.workspace.lake), self.workspace.models) if days.model is model else "",
@@ -241,7 +243,7 @@ class Answers:
         return Explanation(actor, model, scores, model.explain(period), period, nothing, prevalence, caveats=caveats)
 
     @staticmethod
-    def _alone(scored: Scored, feature: Feature, actor: str) -> EventStream:
-        """The events of one actor; by a lake that was compacted only what holds them is read."""
-        events = scored.days.events
+    def _alone(scored: Scored, feature: Feature, actor: str, since: datetime, until: datetime) -> EventStream:
+        """The events of one actor in a period; only what may hold them is read."""
+        events = scored.days.events.between(to_micros(since), to_micros(until))
         return events.of([actor]) if feature.entity == "actor" else only(events, feature.entity, actor)

@@ -12,6 +12,7 @@ from gamewarden.core.clock import Clock, Period
 from gamewarden.core.durations import DAY, from_micros, parse_zone, to_micros
 from gamewarden.features.folding import feed_together
 from gamewarden.features.kinds import KindFold
+from gamewarden.pipeline.measuring import MeasuredBefore
 from gamewarden.store.lake import Lake
 from gamewarden.store.lake_events import LakeEvents
 from gamewarden.store.partitions import Partition, Partitions
@@ -148,6 +149,30 @@ class LakeDays:
         table = self.rest.kinds(clock)
         wanted = {day_name(one, days): self._of_kinds(one) for one in self.periods(days)}
         return table.table([one for name, one in table.all().items() if wanted.get(name) == one.came_from])
+
+    def measured_before(self, feature: Feature, period: Period) -> MeasuredBefore | None:
+        """What rests of a period: None unless all of it rests, and nothing that a border of the period cuts."""
+        clock, learned = self.clock_of(feature), feature.learned
+        rows = self._whole(period, clock, partial(self._of_rows, feature), self.rest.features(recipe_of(feature)))
+        within = self.periods(clock, (period.since, period.until))
+        if rows is None or (feature.divides.clock is None and len(within) > 1):
+            return None
+        rows = rows.sort("actor", "since", maintain_order=True)
+        if learned is None:
+            return MeasuredBefore(rows, pl.DataFrame())
+        kinds = self._whole(period, by_days(learned.clock), self._of_kinds, self.rest.kinds(learned.clock))
+        return None if kinds is None else MeasuredBefore(rows, kinds)
+
+    def _whole(
+        self, period: Period, clock: Clock, came: Callable[[Period], str], table: Partitions
+    ) -> pl.DataFrame | None:
+        """The rows of all partitions of a period, where they are there and lie in it."""
+        wanted = self.periods(clock, (period.since, period.until))
+        resting = table.all()
+        there = [resting.get(day_name(one, clock)) for one in wanted]
+        fits = [one.since >= period.since and one.until <= period.until for one in wanted]
+        holds = [table.still_holds(one, came(day)) for one, day in zip(there, wanted, strict=True)]
+        return table.table([one for one in there if one]) if wanted and all(fits) and all(holds) else None
 
     def _tables(self, features: Sequence[Feature], clocks: Sequence[Clock]) -> Iterator[Partitions]:
         yield from (self.rest.features(recipe_of(one)) for one in features)

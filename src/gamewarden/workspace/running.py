@@ -148,6 +148,7 @@ class Run:
             self.workspace.labels,
             time_zone=self.workspace.config.read.time_zone or None,
             config=self.workspace.config,
+            before=self.workspace.days(self.at).measured_before,
         )
         done = maintaining.maintain(task)
         return f"{counted(done.new, 'period')} looked at" if done.new else "nothing new"

@@ -1,6 +1,7 @@
 """A fitted model of an account's day: what its numbers mean in the words of the method."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 import polars as pl
@@ -60,8 +61,13 @@ class LogisticModel(ColumnModel):
         window = window_word(self.feature.options.get("unit"))
         minutes = (table["until"] - table["since"]).dt.total_seconds() / 60
         windows = table["windows"] if "windows" in table.columns else [None] * table.height
-        seen = (
-            SeenNumber(name, value, percentiles, window, period, count, self.left_out.get(name, ""))
-            for value, period, count in zip(table[name], minutes, windows, strict=True)
-        )
-        return [says(one, PHRASES.get(name)) for one in seen]
+        unused, phrase = self.left_out.get(name, ""), PHRASES.get(name)
+
+        @cache  # counts are small numbers, and most rows of a crowd say what another one says
+        def said(value: float | None, period: float, count: int | None) -> str:
+            return says(SeenNumber(name, value, percentiles, window, period, count, unused), phrase)
+
+        numbers = table[name].to_list()
+        # How many windows there were is told only where there is no number.
+        told = (None if value is not None else count for value, count in zip(numbers, windows, strict=True))
+        return list(map(said, numbers, minutes.to_list(), told))

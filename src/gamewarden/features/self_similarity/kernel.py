@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from gamewarden.core.clock import Offsets
 from gamewarden.core.durations import MINUTE
 from gamewarden.core.kernels import kernel
+from gamewarden.features.self_similarity import spans
+from gamewarden.features.self_similarity.spans import NO_SESSION, OTHER_SESSION
 
 Ints = NDArray[np.int64]
 Records = NDArray[Any]
@@ -21,7 +23,6 @@ Records = NDArray[Any]
 SILENCE = 30 * MINUTE  # a longer silence ends a run of activity
 NO_LEVEL = -(1 << 15)  # stands for null in int16 columns: no game starts there
 ACTIVE, GAP, ONLINE = 0, 1, 2  # which empty windows count
-NO_SESSION, LOGIN, LOGOUT, OTHER_SESSION = 0, 1, 2, 3  # what a kind says about being online
 ROLES = 5
 
 PLAYER = np.dtype(
@@ -137,6 +138,8 @@ _compiled = kernel
 # compiler: handing the state from function to function took 900 ns a row with the counts, 140 without, 70 inlined.
 _streaming = kernel(_nrt=False)
 _inlined = kernel(_nrt=False, inline="always")
+_intervals = _compiled(spans.session_spans)
+_union = _compiled(spans.union)
 
 
 @_streaming
@@ -625,62 +628,9 @@ def _session_spans(state: State, period: Any) -> tuple[Ints, Ints]:  # noqa: ANN
 
 @_compiled
 def online_spans(at: Ints, seq: Ints, key: Ints, since: int, ended: int) -> tuple[Ints, Ints]:
-    """The union of the intervals between logins and logouts; a key is `session << 2 | LOGIN or LOGOUT`.
-
-    A login opens, the next logout of its session closes. A logout with no login of its session before it opens at
-    `since`; a login with no logout after it closes at `ended`. Where nothing tells a login from a logout of its
-    session, the logout is first if the session is open then, and the login is first if not.
-    """
-    order = np.argsort(key, kind="mergesort")  # in a session, logins before logouts
-    order = order[np.argsort(seq[order], kind="mergesort")]
-    order = order[np.argsort(at[order], kind="mergesort")]
-    order = order[np.argsort(key[order] >> 2, kind="mergesort")]
-    starts, ends = np.empty(len(at), np.int64), np.empty(len(at), np.int64)
-    spans = 0
-    opened, is_open, had_login = np.int64(0), False, False
-    begin = 0
-    while begin < len(order):
-        row = order[begin]
-        end = begin + 1
-        while end < len(order) and _is_tied(at, seq, key, row, order[end]):
-            end += 1
-        login, logout = key[row] & 3 == LOGIN, key[order[end - 1]] & 3 == LOGOUT
-        if logout and (is_open or login or not had_login):
-            starts[spans] = opened if is_open else at[row] if login else since
-            ends[spans] = at[row]
-            spans += 1
-        if not is_open:
-            opened, is_open = at[row], login and not logout
-        elif logout:
-            opened, is_open = at[row], login
-        had_login = had_login or login
-        begin = end
-        if begin == len(order) or key[order[begin]] >> 2 != key[row] >> 2:
-            if is_open:
-                starts[spans], ends[spans] = opened, ended
-                spans += 1
-            is_open, had_login = False, False
-    return _union(starts[:spans], ends[:spans])
-
-
-@_compiled
-def _is_tied(at: Ints, seq: Ints, key: Ints, one: int, other: int) -> bool:
-    """Whether nothing says which of two rows of a session was first."""
-    return key[one] >> 2 == key[other] >> 2 and at[one] == at[other] and seq[one] == seq[other]
-
-
-@_compiled
-def _union(starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
-    order = np.argsort(starts, kind="mergesort")
-    merged_starts, merged_ends = np.empty(len(starts), np.int64), np.empty(len(starts), np.int64)
-    spans = 0
-    for row in order:
-        if spans > 0 and starts[row] <= merged_ends[spans - 1]:
-            merged_ends[spans - 1] = max(merged_ends[spans - 1], ends[row])
-        else:
-            merged_starts[spans], merged_ends[spans] = starts[row], ends[row]
-            spans += 1
-    return merged_starts[:spans], merged_ends[:spans]
+    """The union of the intervals between logins and logouts."""
+    starts, ends = _intervals(at, seq, key, since, ended)
+    return _union(starts, ends)
 
 
 @_compiled

@@ -1,6 +1,6 @@
 """Feeding the self-similarity kernel: batches of events to numbers, room for what it remembers, the second pass."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from gamewarden.contracts import Sight
 from gamewarden.core.clock import Clock
-from gamewarden.features.disorder import Columns, LateRows, chosen
+from gamewarden.features.disorder import Columns, LateRows
 from gamewarden.features.self_similarity import kernel
 from gamewarden.features.self_similarity.recipe import EMPTY, ROLES, Usage, frame_of
-from gamewarden.features.slots import BUDGET, Slots, added, frozen, grown
+from gamewarden.features.self_similarity.spans import NO_SESSION, session_kind
+from gamewarden.features.slots import BUDGET, Slots, frozen, grown
 from gamewarden.features.text_columns import Names
 
 if TYPE_CHECKING:
     from gamewarden.features.self_similarity.recipe import SelfSimilarity
 
-Pieces = tuple[NDArray[Any], ...]  # columns of rows that wait to be sorted
 KINDS_A_PLAYER = 16  # with the rest of a player's record, 320 bytes
 _STRIDE = 1 << 14  # rows a call of the kernel
 _GROWTH = 1.0625  # blocks grow in small steps: memory that is not used yet is memory that somebody else needs
@@ -127,7 +127,6 @@ class EventTable:
         self.actors = self.slots.actors
         self.kinds = Names(recipe.vocabulary or ())
         self.characters = Names()
-        self.tally = np.zeros(0, np.int64)  # events a kind, of the rows that `of_slots` went through
         self._sessions = Names()
         self._by_character = recipe.by == "character"
         self._session_kinds = np.zeros(0, np.int8)
@@ -143,32 +142,21 @@ class EventTable:
     def columns_of(self, rows: kernel.Rows) -> Columns:
         """Rows as columns of equal length, as they are put aside."""
         session = np.zeros(len(rows.at), np.int64)
-        session[self.session_kinds()[rows.kind] != kernel.NO_SESSION] = rows.session
+        session[self.session_kinds()[rows.kind] != NO_SESSION] = rows.session
         return rows.slot, rows.at, rows.seq, rows.kind, rows.character, rows.level, session
 
     def rows_of(self, records: NDArray[Any]) -> kernel.Rows:
         """Rows that were put aside."""
         columns = {name: np.ascontiguousarray(records[name]) for name in kernel.Rows._fields}
-        session = columns["session"][self.session_kinds()[columns["kind"]] != kernel.NO_SESSION]
+        session = columns["session"][self.session_kinds()[columns["kind"]] != NO_SESSION]
         unwritten = {name: frozen(columns[name]) for name in ("at", "seq", "level")}
         return kernel.Rows(**{**columns, **unwritten, "session": session})
-
-    def of_slots(self, rows: kernel.Rows, slots: NDArray[np.int64]) -> Pieces:
-        """The rows of some actors."""
-        wanted = np.zeros(self.actors.count, np.bool_)
-        wanted[slots] = True
-        self.tally = added(self.tally, np.bincount(rows.kind, minlength=self.kinds.count))
-        return _only(rows, wanted, self.session_kinds())
-
-    def in_order(self, pieces: Sequence[Pieces]) -> kernel.Rows:
-        """Rows sorted by slot, at and their order in the source."""
-        return _sorted([np.concatenate(columns) for columns in zip(*pieces, strict=True)], self.session_kinds())
 
     def session_kinds(self) -> NDArray[np.int8]:
         """What each kind says about being online."""
         if len(self._session_kinds) < self.kinds.count:
             names = self.kinds.texts().to_pylist()
-            self._session_kinds = np.array([_session_kind(name) for name in names], np.int8)
+            self._session_kinds = np.array([session_kind(name) for name in names], np.int8)
         return self._session_kinds
 
     def _numbers(self, columns: dict[str, pa.Array], slot: NDArray[np.int32]) -> kernel.Rows:
@@ -360,11 +348,6 @@ class Stream:
             kernel.fold(self._rules(), self._state, self._done[-1])
 
 
-def _session_kind(name: str) -> int:
-    named = {"session.login": kernel.LOGIN, "session.logout": kernel.LOGOUT}
-    return named.get(name, kernel.OTHER_SESSION if name.startswith("session.") else kernel.NO_SESSION)
-
-
 def _roles(kinds: list[str], vocabulary: tuple[str, ...] | None, size: int) -> NDArray[np.int8]:
     """Which of the five counts a kind belongs to; with a vocabulary only its own kinds have one."""
     roles = np.full(size, -1, np.int8)
@@ -380,21 +363,6 @@ def _scattered(count: int) -> NDArray[np.uint64]:
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return value ^ (value >> np.uint64(31))
-
-
-def _only(rows: kernel.Rows, wanted: NDArray[np.bool_], session_kinds: NDArray[np.int8]) -> Pieces:
-    mine = chosen(rows.slot, wanted)
-    session = np.zeros(len(rows.at), np.int64)
-    session[session_kinds[rows.kind] != kernel.NO_SESSION] = rows.session
-    return tuple(column[mine] for column in (*rows[:-1], session))
-
-
-def _sorted(columns: list[NDArray[Any]], session_kinds: NDArray[np.int8]) -> kernel.Rows:
-    unsorted = kernel.Rows(*columns)
-    order = np.lexsort((unsorted.at, unsorted.slot))  # stable; where seq matters, the kernel compares it
-    rows = kernel.Rows(*[column[order] for column in columns])
-    session = rows.session[session_kinds[rows.kind] != kernel.NO_SESSION]
-    return rows._replace(at=frozen(rows.at), seq=frozen(rows.seq), level=frozen(rows.level), session=session)
 
 
 def _decoded(column: pa.Array) -> pa.Array:

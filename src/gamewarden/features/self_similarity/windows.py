@@ -1,24 +1,46 @@
 """One actor's windows, one by one: what a person looks at to believe a self-similarity."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from gamewarden.contracts import EventStream, sight_of
-from gamewarden.core.clock import Clock, Offsets
+from gamewarden.contracts import EventStream, Sight, sight_of
+from gamewarden.core.clock import Clock
+from gamewarden.core.durations import MINUTE
 from gamewarden.errors import MeasureError
-from gamewarden.features.self_similarity import kernel
+from gamewarden.features.folding import whole
 from gamewarden.features.self_similarity.recipe import OTHER
-from gamewarden.features.self_similarity.stream import EventTable
-from gamewarden.tables import TIME
+from gamewarden.features.self_similarity.spans import OTHER_SESSION, Ints, session_kind, session_spans, union
+from gamewarden.tables import TIME, DataType
 
 if TYPE_CHECKING:
     from gamewarden.features.self_similarity.recipe import SelfSimilarity
+
+_SILENCE = 30 * MINUTE  # a longer silence ends a run of activity
+_ROW: dict[str, DataType] = {
+    "slot": pl.Int32,
+    "at": pl.Int64,
+    "seq": pl.Int64,
+    "kind": pl.String,
+    "character": pl.String,
+    "session": pl.String,
+}
+
+
+class _Rows(NamedTuple):
+    """The rows of one actor in the order of time."""
+
+    at: Ints
+    seq: Ints
+    kind: NDArray[np.object_]  # as the vocabulary calls it
+    said: Ints  # what the kind says about being online
+    session: Ints  # which rows belong together, 0 where nothing says so
 
 
 class _Period(NamedTuple):
@@ -44,54 +66,117 @@ def windows_of(recipe: "SelfSimilarity", events: EventStream, actors: Sequence[s
     """
     if not actors:
         return {}
-    table = EventTable(recipe, sight_of("events", events))
-    table.actors.numbers(pa.array(actors, pa.string()))
-    slots = np.arange(len(actors))
-    rows = table.in_order([table.of_slots(table.rows(batch), slots) for batch in events.batches(table.columns)])
-    ends = np.searchsorted(rows.slot, np.arange(len(actors) + 1))
-    places = {actor: slice(int(one), int(other)) for actor, (one, other) in zip(actors, pairwise(ends), strict=True)}
-    missing = next((actor for actor, part in places.items() if part.start == part.stop), None)
-    if missing is not None:
-        raise MeasureError(f"self-similarity: actor {missing!r} has no events in this source; check the name")
-    return {actor: _windows(recipe, table, rows, part) for actor, part in places.items()}
+    picked = _Picked(recipe, sight_of("events", events), actors)
+    for batch in events.batches(picked.columns):
+        picked.push(batch)
+    return {actor: _windows(recipe, rows, picked.kinds) for actor, rows in picked.rows().items()}
 
 
-def _windows(recipe: "SelfSimilarity", table: EventTable, rows: kernel.Rows, mine: slice) -> pl.DataFrame:
+class _Picked:
+    """The rows of some actors out of a source; the kernel's numbers would take longer to load than these to read."""
+
+    def __init__(self, recipe: "SelfSimilarity", sight: Sight, actors: Sequence[str]) -> None:
+        self._who = "character" if recipe.by == "character" else "actor"
+        self._recipe, self._actors = recipe, actors
+        beside = [name for name in ("seq", "character", "session") if sight.has(name)]
+        wanted = dict.fromkeys((self._who, "at", "kind", *beside))
+        self.columns = tuple(name for name in wanted if name != "character" or sight.has(name))
+        self._seen: set[str] = set()  # kinds of anybody
+        self._parts = [pl.DataFrame(schema=_ROW)]
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds count: those of the vocabulary, or those that occurred."""
+        return len(self._seen) if self._recipe.vocabulary is None else len(self._recipe.vocabulary)
+
+    def push(self, batch: pa.RecordBatch) -> None:
+        """Pick out of one batch."""
+        columns = dict(zip(self.columns, batch.columns, strict=True))
+        for name in {"actor", "at", "kind"} & columns.keys():
+            whole(columns[name], name, self._recipe.name)
+        if self._recipe.vocabulary is None:
+            self._seen |= set(_texts(columns["kind"].unique()).to_pylist())
+        slot = self._slots(columns, batch.num_rows)
+        mine = pc.indices_nonzero(slot.is_valid())
+        if len(mine):
+            picked = {name: _texts(column.take(mine)) for name, column in columns.items() if name in _ROW}
+            picked["at"] = picked["at"].view(pa.int64())
+            made = pl.DataFrame({"slot": pl.Series(slot.take(mine))} | {n: pl.Series(c) for n, c in picked.items()})
+            self._parts.append(_complete(made))
+
+    def rows(self) -> dict[str, _Rows]:
+        """Those of each actor.
+
+        Raises:
+            MeasureError: the source has no event of one of them.
+        """
+        found = pl.concat(self._parts).sort("slot", "at", maintain_order=True)
+        by_slot = {int(slot): part for (slot,), part in found.partition_by("slot", as_dict=True).items()}
+        missing = next((actor for slot, actor in enumerate(self._actors) if slot not in by_slot), None)
+        if missing is not None:
+            raise MeasureError(f"self-similarity: actor {missing!r} has no events in this source; check the name")
+        return {actor: self._numbers(by_slot[slot]) for slot, actor in enumerate(self._actors)}
+
+    def _slots(self, columns: dict[str, pa.Array], rows: int) -> pa.Array:
+        """The place of each row's actor among those asked for, null for others."""
+        names = columns.get(self._who, pa.nulls(rows, pa.string()))
+        wanted = pa.array(self._actors, pa.string())
+        if not pa.types.is_dictionary(names.type):
+            return pc.index_in(names.cast(pa.string()), wanted)
+        return pc.index_in(names.dictionary.cast(pa.string()), wanted).take(names.indices)
+
+    def _numbers(self, part: pl.DataFrame) -> _Rows:
+        names, known = part["kind"].to_list(), self._recipe.vocabulary
+        said = np.array([session_kind(name) for name in names], np.int64)
+        shown = names if known is None else [name if name in known else OTHER for name in names]
+        keys = _session_keys(part, said)
+        return _Rows(part["at"].to_numpy(), part["seq"].to_numpy(), np.array(shown, object), said, keys)
+
+
+def _texts(column: pa.Array) -> pa.Array:
+    """A few rows stand better alone than on a dictionary of all."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _complete(rows: pl.DataFrame) -> pl.DataFrame:
+    absent = [pl.lit(None, dtype).alias(name) for name, dtype in _ROW.items() if name not in rows.columns]
+    typed = rows.with_columns(absent).select(pl.col(name).cast(dtype) for name, dtype in _ROW.items())
+    return typed.with_columns(pl.col("seq").fill_null(0))
+
+
+def _session_keys(part: pl.DataFrame, said: Ints) -> Ints:
+    """Which rows belong together: by session where there is one, else by character, else by actor."""
+    keys, numbers = np.zeros(part.height, np.int64), dict[tuple[str, str], int]()
+    for name in ("character", "session"):  # the session has the last word
+        texts = part[name].to_list()
+        for row in np.flatnonzero(said):
+            if texts[row] is not None:
+                keys[row] = numbers.setdefault((name, texts[row]), len(numbers) + 1)
+    return keys
+
+
+def _windows(recipe: "SelfSimilarity", rows: _Rows, size: int) -> pl.DataFrame:
     """The windows of the actor whose rows these are."""
-    names = table.kinds.texts().to_pylist()
-    size = len(recipe.vocabulary) if recipe.vocabulary is not None else int(np.count_nonzero(table.tally))
-    if recipe.vocabulary is not None:
-        names[size:] = [OTHER] * (len(names) - size)
-    known, at = np.array(names, object), rows.at[mine]
-    offsets = Clock(recipe.every, recipe.time_zone or "UTC").offsets(int(at[0]), int(at[-1]))
-    periods = [
-        _shown(recipe, rows, known[rows.kind[period.rows]], period, table.session_kinds())
-        for period in _cut(rows.at, mine, recipe.every, offsets)
-    ]
+    periods = [_shown(recipe, rows, period) for period in _cut(rows.at, recipe)]
     cosine = (pl.col("events") / pl.col("squares").sqrt() / np.sqrt(size)).clip(upper_bound=1).fill_null(0.0)
     return pl.concat(periods).select("since", "until", "events", "kinds", cosine.alias("cosine"), "top_kind")
 
 
-def _cut(at: NDArray[np.int64], mine: slice, every: int, offsets: Offsets) -> Iterator[_Period]:
-    begin = mine.start
-    while begin < mine.stop:
-        since, until = kernel.period_of(at[begin], every, offsets)
-        end = begin + int(np.searchsorted(at[begin : mine.stop], until))
-        yield _Period(slice(begin, end), since, until)
-        begin = end
+def _cut(at: Ints, recipe: "SelfSimilarity") -> list[_Period]:
+    clock = Clock(recipe.every, recipe.time_zone or "UTC")
+    numbers, firsts = np.unique(clock.numbers(at), return_index=True)
+    borders = zip(clock.begins(numbers).tolist(), clock.begins(numbers + 1).tolist(), strict=True)
+    rows = pairwise([*firsts.tolist(), len(at)])
+    return [_Period(slice(*part), since, until) for part, (since, until) in zip(rows, borders, strict=True)]
 
 
-def _shown(
-    recipe: "SelfSimilarity",
-    rows: kernel.Rows,
-    kinds: NDArray[np.object_],
-    period: _Period,
-    session_kinds: NDArray[np.int8],
-) -> pl.DataFrame:
+def _shown(recipe: "SelfSimilarity", rows: _Rows, period: _Period) -> pl.DataFrame:
     part, since, until = period
     numbers = (rows.at[part] - since) // recipe.unit
     counts = (
-        pl.DataFrame({"number": numbers, "kind": pl.Series(kinds, dtype=pl.String)}).group_by("number", "kind").len()
+        pl.DataFrame({"number": numbers, "kind": pl.Series(rows.kind[part], dtype=pl.String)})
+        .group_by("number", "kind")
+        .len()
     )
     by_count = counts.sort("len", "kind", descending=[True, False], maintain_order=True)
     full = by_count.group_by("number").agg(
@@ -100,7 +185,7 @@ def _shown(
         pl.col("len").cast(pl.Float64).pow(2).sum().alias("squares"),
         pl.col("kind").first().alias("top_kind"),
     )
-    every_number = np.union1d(numbers, _empty(recipe, rows, period, session_kinds))
+    every_number = np.union1d(numbers, _empty(recipe, rows, period))
     moments = since + every_number * recipe.unit
     frame = pl.DataFrame(
         {"number": every_number, "since": moments, "until": np.minimum(moments + recipe.unit, until)}
@@ -111,18 +196,16 @@ def _shown(
     )
 
 
-def _empty(
-    recipe: "SelfSimilarity", rows: kernel.Rows, period: _Period, session_kinds: NDArray[np.int8]
-) -> NDArray[np.int64]:
+def _empty(recipe: "SelfSimilarity", rows: _Rows, period: _Period) -> Ints:
     """The numbers of windows that count though nothing may have happened in them."""
     part, since, _ = period
-    at, said = rows.at[part], session_kinds[rows.kind[part]]
+    at = rows.at[part]
     if recipe.empty == "active":
         return np.empty(0, np.int64)
-    if recipe.empty == "gap" or not said.any():
-        spans = [(one, other) for one, other in pairwise(at.tolist()) if other - one <= kernel.SILENCE]
+    if recipe.empty == "gap" or not rows.said[part].any():
+        spans = [(one, other) for one, other in pairwise(at.tolist()) if other - one <= _SILENCE]
     else:
-        spans = list(zip(*_online(rows, period, session_kinds), strict=True))
+        spans = list(zip(*_online(rows, period), strict=True))
     ranges = [
         np.arange((begin - since) // recipe.unit, (end - since) // recipe.unit + 1)
         for begin, end in spans
@@ -131,17 +214,9 @@ def _empty(
     return np.concatenate([np.empty(0, np.int64), *ranges])
 
 
-def _online(
-    rows: kernel.Rows, period: _Period, session_kinds: NDArray[np.int8]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _online(rows: _Rows, period: _Period) -> tuple[Ints, Ints]:
     part, since, _ = period
-    before = int(np.count_nonzero(session_kinds[rows.kind[: part.start]]))
-    places = np.flatnonzero(session_kinds[rows.kind[part]]) + part.start
-    said = session_kinds[rows.kind[places]].astype(np.int64)
-    keys = (rows.session[before : before + len(places)] << 2) | said
-    counts = said != kernel.OTHER_SESSION
-    places, keys = places[counts], keys[counts]
-    starts, ends = kernel.online_spans(
-        rows.at[places].copy(), rows.seq[places].copy(), keys, since, int(rows.at[part][-1])
-    )
-    return starts, ends
+    said = rows.said[part]
+    places = np.flatnonzero((said != 0) & (said != OTHER_SESSION)) + part.start
+    keys = (rows.session[places] << 2) | rows.said[places]
+    return union(*session_spans(rows.at[places], rows.seq[places], keys, since, int(rows.at[part][-1])))
