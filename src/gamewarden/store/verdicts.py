@@ -156,10 +156,15 @@ def columns_of(frame: pl.DataFrame) -> list[Column]:
 
 def rows_values(columns: Sequence[Column], rows: Sequence[int]) -> dict[str, Any]:
     """Some rows of a table, by their places, as JSON values."""
-    return {
-        "rows": len(rows),
-        "columns": [[name, word, _short([values[row] for row in rows])] for name, word, values in columns],
-    }
+    if len(rows) == 1:
+        (row,) = rows
+        return {"rows": 1, "columns": [[name, word, values[row]] for name, word, values in columns]}
+    if rows and rows[-1] - rows[0] + 1 == len(rows):  # rising, and none between is left out
+        first, end = rows[0], rows[-1] + 1
+        told = [[name, word, _short(values[first:end])] for name, word, values in columns]
+    else:
+        told = [[name, word, _short([values[row] for row in rows])] for name, word, values in columns]
+    return {"rows": len(rows), "columns": told}
 
 
 def _short(values: list[Any]) -> Any:  # noqa: ANN401  a list, or the one value that stands in every row

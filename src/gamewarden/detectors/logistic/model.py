@@ -60,14 +60,13 @@ class LogisticModel(ColumnModel):
         """What one column says of each row."""
         window = window_word(self.feature.options.get("unit"))
         minutes = (table["until"] - table["since"]).dt.total_seconds() / 60
-        windows = table["windows"] if "windows" in table.columns else [None] * table.height
+        windows = table["windows"] if "windows" in table.columns else pl.Series([None] * table.height, dtype=pl.Int64)
         unused, phrase = self.left_out.get(name, ""), PHRASES.get(name)
 
         @cache  # counts are small numbers, and most rows of a crowd say what another one says
         def said(value: float | None, period: float, count: int | None) -> str:
             return says(SeenNumber(name, value, percentiles, window, period, count, unused), phrase)
 
-        numbers = table[name].to_list()
         # How many windows there were is told only where there is no number.
-        told = (None if value is not None else count for value, count in zip(numbers, windows, strict=True))
-        return list(map(said, numbers, minutes.to_list(), told))
+        told = windows.zip_with(table[name].is_null(), pl.Series([None], dtype=windows.dtype))
+        return list(map(said, table[name].to_list(), minutes.to_list(), told.to_list()))
