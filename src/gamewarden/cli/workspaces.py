@@ -105,7 +105,7 @@ def status(*, as_json: bool) -> None:
     """Say how the workspace stands, and what to do next.
 
     For each source its last event, how far behind it is, and what was wrong in it; for each detector its model, and
-    whether it is blind here; the days that were judged, and those that are missing.
+    whether it is blind here; the days that were judged, and those that are missing; what is kept how long.
     """
     from gamewarden.notices import now
     from gamewarden.workspace.status import status as look
@@ -117,11 +117,13 @@ def status(*, as_json: bool) -> None:
         parts = {
             name: json.loads(json_text(_seconds(getattr(found, name)))) for name in ("sources", "detectors", "days")
         }
-        hand_over(json.dumps({**parts, "next": list(found.next_steps)}, ensure_ascii=False, indent=1) + "\n")
+        told = {"retention": list(found.retention), "next": list(found.next_steps)}
+        hand_over(json.dumps({**parts, **told}, ensure_ascii=False, indent=1) + "\n")
         return
     lay_out(_readable(found.sources), "Sources")
     lay_out(_readable(found.detectors), "Detectors")
     lay_out(_readable(found.days.tail(14)), "Days")
+    tell("", f"{'; '.join(found.retention)}.".capitalize())
     tell("", *(f"Next: {line}" for line in found.next_steps or ("nothing is left to do",)))
 
 

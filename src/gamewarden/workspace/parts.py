@@ -15,6 +15,7 @@ from gamewarden.learning.validation import Count, Moment, misfit
 from gamewarden.pipeline.measuring import RunOptions, rows_to_judge
 from gamewarden.readers.arrivals import Known
 from gamewarden.store.partitions import Partition
+from gamewarden.workspace.kept import Kept
 from gamewarden.workspace.rest import Rest, came_from, recipe_of
 
 ALWAYS = (-62_135_596_800_000_000, 253_402_300_799_999_999)  # the first and the last moment of a calendar
@@ -119,6 +120,7 @@ class Parts:
     rest: Rest
     parts: tuple[Part, ...] = ()
     run: RunOptions = field(default_factory=RunOptions)
+    kept: Kept = field(default_factory=Kept)
 
     def of(self, feature: Feature) -> list[Part]:
         """The files that a feature can be measured from."""
@@ -156,8 +158,9 @@ class Parts:
         return [_valid(one, part) for one, part in found]
 
     def _due(self, feature: Feature, *, fresh: bool) -> list[Part]:
-        there = {one.name for one in self.partitions(feature)}
-        return [one for one in self.of(feature) if fresh or one.name not in there]
+        there = {one.name: one.until for one in self.partitions(feature)}
+        again = {name for name, until in there.items() if fresh and until > self.kept.features}
+        return [one for one in self.of(feature) if one.name not in there or one.name in again]
 
     def _measure(self, feature: Feature, part: Part, progress: Progress) -> None:
         told = rows_to_judge(feature, part.opened(), self.run, progress)

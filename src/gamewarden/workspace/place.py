@@ -27,6 +27,7 @@ from gamewarden.store.source import LakeSource
 from gamewarden.store.verdict_days import VerdictDays
 from gamewarden.workspace.days import LakeDays, Window
 from gamewarden.workspace.judged import JudgedDays
+from gamewarden.workspace.kept import Kept, Memory
 from gamewarden.workspace.parts import FilePart, GoneError, Part, Parts, SourceStates, validities
 from gamewarden.workspace.rest import Rest
 from gamewarden.workspace.scored import Scored
@@ -144,16 +145,31 @@ class Workspace:
 
     def days(self, at: datetime | None = None) -> LakeDays:
         """The lake as it is now, by period."""
-        return LakeDays(Lake(self.lake), Rest(self.results), at or now(), self.config.read.time_zone or "UTC")
+        when = at or now()
+        zone = self.config.read.time_zone or "UTC"
+        return LakeDays(Lake(self.lake), Rest(self.results), when, zone, self.kept(when))
 
-    def parts(self) -> Parts:
+    @property
+    def gone(self) -> Memory:
+        """What is known of events that retention has removed."""
+        return Memory(self.results / "retention.json")
+
+    def kept(self, at: datetime) -> Kept:
+        """From when on what is kept.
+
+        Raises:
+            ReadError: what is known of removed events is damaged.
+        """
+        return Kept.of(self.config.retention, at, self.gone.load())
+
+    def parts(self, at: datetime | None = None) -> Parts:
         """The files that stay where they are.
 
         Raises:
             ReadError: what is known of a source is damaged.
         """
         found = tuple(part for source in self.config.sources for part in self._parts_of(source))
-        return Parts(Rest(self.results), found, self.run_options)
+        return Parts(Rest(self.results), found, self.run_options, self.kept(at or now()))
 
     def scored(self, at: datetime | None = None) -> Scored:
         """The models in force before all that was measured.
@@ -166,7 +182,7 @@ class Workspace:
             raise ModelError(
                 f"{self.models}: there is no model yet; fit one, such as `gamewarden fit account-day --labels FILE`"
             )
-        return Scored(self.days(at), self.parts(), models, self.run_options.limits)
+        return Scored(self.days(at), self.parts(at), models, self.run_options.limits)
 
     def judged(self, at: datetime | None = None) -> JudgedDays:
         """The verdicts."""
