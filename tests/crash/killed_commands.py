@@ -52,6 +52,12 @@ def _read_half(place: Path) -> None:
     log.write_text(LOG)
 
 
+def _read_two(place: Path) -> None:
+    other = place / "other.csv"
+    other.write_text(LOG.replace("\na", "\nb"))
+    run("read", place / "log.csv", other, "--to", place / "lake2")
+
+
 def _promoted(place: Path) -> None:
     run("fit", "self-similarity", place / "early.parquet", "--labels", place / "labels.csv", "--to", place / "models")
     models = sorted(path.stem for path in (place / "models").glob("*@*.json"))
@@ -71,6 +77,7 @@ COMMANDS = {
     "read more": Command("read {0}/log.csv --to {0}/lake"),
     "read a grown log": Command("read {0}/log.csv --to {0}/lake2", before=_read_half),
     "read a cut log anew": Command("read {0}/log.csv --to {0}/lake2", before=_read_cut),
+    "compact": Command("compact {0}/lake2", before=_read_two, moves=("lake2/lake.json",)),  # a day at a time
     "fit": Command("fit account-day {0}/early.parquet --labels {0}/labels.csv --to {0}/new/models"),
     "model promote": Command(f"model promote {{model}} {_GAME} --because test", grows=("models/promotions.jsonl",)),
     "model roll-back": Command(

@@ -49,6 +49,7 @@ from gamewarden.pipeline.listing import (
 from gamewarden.pipeline.measuring import (
     RunOptions,
     bounds_of,
+    compact,
     feature_class_of,
     feature_recipe,
     input_of,
@@ -110,6 +111,7 @@ __all__ = [
     "budget_of_models",
     "budget_of_scores",
     "character_names",
+    "compact",
     "compare",
     "compare_on",
     "costs_of_models",

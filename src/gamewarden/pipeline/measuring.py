@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
@@ -150,6 +151,18 @@ def read(source: Source, lake: Path, progress: Progress = no_progress) -> Table:
     }
     frame = pl.DataFrame([row], schema_overrides={"note": pl.String, "last": pl.Int64})
     return Table(frame.with_columns(pl.col("last").cast(TIME)), notes)
+
+
+def compact(lake: Path, before: date | None = None, progress: Progress = no_progress) -> Table:
+    """Make the parts of each day of a lake one; one row per day that was not so yet.
+
+    Raises:
+        ReadError: there is no lake here, or a part of it is damaged.
+        WriteError: it cannot be written.
+    """
+    rows = [asdict(one) for one in Lake(lake).compact(before=before, progress=progress)]
+    notes = () if rows else (f"{lake}: every day that is over is one file already.",)
+    return Table(pl.DataFrame(rows, schema={"day": pl.String, "parts": pl.Int64, "rows": pl.Int64}), notes)
 
 
 def feature_recipe(name: str, options: Mapping[str, Any], config: Config, time_zone: str | None = None) -> Feature:

@@ -1,6 +1,6 @@
 """Which rows of a source a lake has already: by the source's content, by its name and by each row's seq and values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from gamewarden.contracts import Content, LogSource
 from gamewarden.errors import ReadError
-from gamewarden.store.lake_parts import SCHEMA, open_part, part_batches
+from gamewarden.store.lake_parts import COMPACT, SCHEMA, open_part, part_batches
 from gamewarden.store.manifest import Known, Manifest, Part
 from gamewarden.tables import EVENTS
 
@@ -126,7 +126,9 @@ class RowFilter:
         replaced = {plan.place} if plan.replaces else set()
         mine = [place for place, one in enumerate(known.sources) if one.name == source.name or place == plan.place]
         same = {place for place in mine if known.sources[place].own_seq} - replaced
-        self._parts = [part for part in known.parts if part.source in same] if source.own_seq else []
+        mixed = [part for part in known.parts if any(one.source in same for one in part.origins)]
+        self._parts = mixed if source.own_seq else []
+        self._same = pa.array(sorted(same), pa.int32())
         self._directory = directory
         self._loaded: dict[str, pl.DataFrame] = {}
         self._touching: list[Part] = []
@@ -174,10 +176,15 @@ class RowFilter:
     def _load(self, part: Part) -> pl.DataFrame:
         # 16 bytes a row, twice, of a source that comes again under its name with other content; nothing otherwise.
         if part.file not in self._loaded:
-            batches = part_batches(open_part(self._directory / part.file, SCHEMA.names), SCHEMA.names)
-            frames = [_fingerprints(batch).drop_nulls() for batch in batches]
-            self._loaded[part.file] = pl.concat(frames)
+            self._loaded[part.file] = pl.concat(_fingerprints(batch).drop_nulls() for batch in self._of_source(part))
         return self._loaded[part.file]
+
+    def _of_source(self, part: Part) -> Iterator[pa.RecordBatch]:
+        """The rows of a part that came from the source."""
+        columns = COMPACT.names if part.is_compact else SCHEMA.names
+        for batch in part_batches(open_part(self._directory / part.file, columns), columns):
+            mine = batch.filter(pc.is_in(batch.column("source"), self._same)) if part.is_compact else batch
+            yield mine.select(SCHEMA.names)
 
 
 class _Rows:

@@ -4,28 +4,41 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from gamewarden.contracts import LogSource
+from gamewarden.contracts import LogSource, Progress, no_progress
 from gamewarden.core.durations import to_micros
 from gamewarden.core.files import hold_alone, is_draft, make_directory, sweep_drafts, unwritable
 from gamewarden.errors import ReadError, WriteError
 from gamewarden.store import manifest as manifests
 from gamewarden.store.known_rows import Added, Plan, RowFilter, plan_for
+from gamewarden.store.lake_compaction import compacted
 from gamewarden.store.lake_events import LakeEvents
 from gamewarden.store.lake_parts import SCHEMA, as_stored
-from gamewarden.store.lake_writing import DRAFTS, Writers
-from gamewarden.store.manifest import MANIFEST, PART, Held, Known, Manifest
+from gamewarden.store.lake_rewriting import Rewritten, rewritten
+from gamewarden.store.lake_writing import DRAFTS, Writers, publish
+from gamewarden.store.manifest import MANIFEST, PART, Held, Known, Manifest, Part
 from gamewarden.store.stretches import Stretches
 from gamewarden.tables import first_line, kinds_in
 
 _LOCK = ".lock"
 DAY_NAME = re.compile(r"day=\d{4}-\d\d-\d\d")
+
+
+@dataclass(frozen=True)
+class CompactedDay:
+    """A day whose parts were made one."""
+
+    day: str
+    parts: int  # how many there were
+    rows: int
 
 
 class Lake:
@@ -112,7 +125,9 @@ class Lake:
                 kinds.update(kinds_in(new.column("kind")))
                 writers.write(new)
             parts = writers.publish(plan.place if plan.place is not None else len(known.sources))
-            manifests.save(plan.after(known, parts, source, dict(kinds)), self.directory)
+            without = self._without_source(known, plan.place) if plan.place is not None and plan.replaces else ()
+            after = plan.after(known, parts, source, dict(kinds))
+            manifests.save(replace(after, parts=(*after.parts, *without)), self.directory)
         except pa.ArrowException as error:
             raise WriteError(f"{self.directory}: rows cannot be written ({first_line(error)})") from error
         except OSError as error:
@@ -124,6 +139,66 @@ class Lake:
         days = tuple(sorted({part.day for part in parts}))
         last = max((part.last for part in parts), default=None)
         return Added(source.name, writers.rows, filter_.skipped, days, filter_.note or plan.note, last)
+
+    def _without_source(self, known: Manifest, place: int) -> tuple[Part, ...]:
+        """Compacted parts with rows of a source that is read anew, without these rows."""
+
+        def others(batch: pa.RecordBatch) -> pa.RecordBatch:
+            return batch.filter(pc.not_equal(batch.column("source"), place))
+
+        mixed = [part for part in known.parts if part.is_compact and any(one.source == place for one in part.pieces)]
+        because = f"without source {place}"
+        done = [rewritten(self.directory, part, others, self._draft(part), because) for part in mixed]
+        return self._published(done)
+
+    def compact(
+        self, days: Collection[str] | None = None, before: date | None = None, progress: Progress = no_progress
+    ) -> tuple[CompactedDay, ...]:
+        """Make the parts of each day one, sorted by actor and time; a day that is one such part is left alone.
+
+        `days` names some days, `before` leaves out those from that day on. What the lake holds stays the same.
+
+        Raises:
+            ReadError: there is no lake here, or a part is missing or damaged.
+            WriteError: the lake cannot be written, or another process is writing to it.
+        """
+        with self._changing() as known:
+            due = [parts for parts in _by_day(known.parts).values() if _is_due(parts, days, before)]
+            return tuple(self._compact_day(parts, progress) for parts in due)
+
+    def _compact_day(self, parts: list[Part], progress: Progress) -> CompactedDay:
+        draft = self._draft(parts[0])
+        one = compacted(self.directory, parts, draft, progress)
+        publish(draft, self.directory / one.file)
+        self._save(manifests.load(self.directory).with_parts((one,), instead_of=parts))
+        return CompactedDay(one.day, len(parts), one.rows)
+
+    def _draft(self, part: Part) -> Path:
+        (self.directory / DRAFTS).mkdir(exist_ok=True)
+        return self.directory / DRAFTS / part.file.replace("/", "-")
+
+    def _published(self, done: Iterable[Rewritten]) -> tuple[Part, ...]:
+        parts = []
+        for one in done:
+            if one.part is not None:
+                publish(one.draft, self.directory / one.part.file)
+                parts.append(one.part)
+        return tuple(parts)
+
+    def _save(self, after: Manifest) -> None:
+        """Let this manifest be the one that counts, and remove the parts that nobody reads any more."""
+        manifests.save(after, self.directory)
+        self._sweep(after)
+
+    @contextmanager
+    def _changing(self) -> Iterator[Manifest]:
+        """Hold a lake that is there; after a failure it is as the last manifest says."""
+        manifests.load(self.directory)
+        with self._writing() as known, self._nothing_left_on_failure():
+            try:
+                yield known
+            except pa.ArrowException as error:
+                raise WriteError(f"{self.directory}: rows cannot be written ({first_line(error)})") from error
 
     @contextmanager
     def _writing(self) -> Iterator[Manifest]:
@@ -166,6 +241,21 @@ class Lake:
         sweep_drafts(self.directory)
         for draft in self.directory.glob(f".{MANIFEST}.*"):  # as drafts were called once
             draft.unlink()
+
+
+def _by_day(parts: Iterable[Part]) -> dict[str, list[Part]]:
+    days: dict[str, list[Part]] = {}
+    for part in parts:
+        days.setdefault(part.day, []).append(part)
+    return dict(sorted(days.items()))
+
+
+def _is_due(parts: list[Part], days: Collection[str] | None, before: date | None) -> bool:
+    """Whether the parts of one day are wanted as one, and are not yet."""
+    day = parts[0].day
+    if (days is not None and day not in days) or (before is not None and day >= before.isoformat()):
+        return False
+    return len(parts) > 1 or not parts[0].is_compact
 
 
 def _days_of_its_own(directory: Path) -> list[Path]:

@@ -1,5 +1,6 @@
 """Reading a lake: its events day by day, as they were when it was opened."""
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -36,7 +37,8 @@ class LakeEvents:
         self._held = held
         self._known = known = held.manifest
         self._earliest, self._latest = earliest, latest
-        self._actors = None if actors is None else pa.array(sorted(set(actors)), pa.string())
+        self._names = None if actors is None else sorted(set(actors))  # as UTF-8 is sorted
+        self._actors = None if self._names is None else pa.array(self._names, pa.string())
         inside = [part for part in known.parts if part.last >= earliest and part.since <= latest]
         self._parts = sorted(inside, key=lambda part: part.day)
         self.columns = frozenset(EVENTS.required).union(*(one.columns for one in known.sources))
@@ -94,7 +96,7 @@ class LakeEvents:
     @property
     def stretches(self) -> Stretches:
         """When there are events."""
-        return Stretches.of(tuple(self._parts))
+        return Stretches.of(self._parts).within(self._earliest, self._latest)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows, `columns` only.
@@ -110,7 +112,9 @@ class LakeEvents:
     def _read_together(self, most: int) -> Iterator[list[Part]]:
         """The parts of each day, not too many at a time."""
         for _, of_day in groupby(self._parts, lambda part: part.day):
-            parts = list(of_day)
+            days = list(of_day)
+            yield from ([part] for part in days if part.is_compact)  # in another order than that of time
+            parts = [part for part in days if not part.is_compact]
             yield from (parts[begin : begin + most] for begin in range(0, len(parts), most))
 
     def _named_part(self, part: Part, columns: list[str], together: int) -> Iterator[pa.RecordBatch]:
@@ -124,24 +128,35 @@ class LakeEvents:
         sieve = ["at"] * cut + ["actor"] * (self._actors is not None)
         read = list(dict.fromkeys([*columns, *sieve]))
         file = open_part(self._directory / part.file, read)
-        for batch in part_batches(file, read, self._groups(file) if cut else None, size):
+        for batch in part_batches(file, read, self._groups(file, cut=cut) if sieve else None, size):
             refuse_other_times(batch, part)
             refuse_no_text(batch)
             kept = batch.filter(self._keeps(batch, cut=cut)) if sieve else batch
             if kept.num_rows:
                 yield kept.select(columns)
 
-    def _groups(self, file: pq.ParquetFile) -> list[int]:
-        """The row groups whose times touch the window."""
-        place = EVENTS_ARROW.names.index("at")
-        ranges = [file.metadata.row_group(group).column(place).statistics for group in range(file.num_row_groups)]
+    def _groups(self, file: pq.ParquetFile, *, cut: bool) -> list[int]:
+        """The row groups whose times touch the window, and whose actors may be among those asked for."""
+        groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
         return [
-            group
-            for group, found in enumerate(ranges)
-            if found is None
-            or not found.has_min_max
-            or (to_micros(found.max) >= self._earliest and to_micros(found.min) <= self._latest)
+            number
+            for number, group in enumerate(groups)
+            if (not cut or self._touches(group)) and (self._names is None or self._names_one(group))
         ]
+
+    def _touches(self, group: pq.RowGroupMetaData) -> bool:
+        found = group.column(EVENTS_ARROW.names.index("at")).statistics
+        if found is None or not found.has_min_max:
+            return True
+        return bool(to_micros(found.max) >= self._earliest and to_micros(found.min) <= self._latest)
+
+    def _names_one(self, group: pq.RowGroupMetaData) -> bool:
+        """In a part that is sorted by actor, few row groups may hold one of them."""
+        found = group.column(EVENTS_ARROW.names.index("actor")).statistics
+        if found is None or not found.has_min_max or self._names is None:
+            return True
+        first = bisect_left(self._names, found.min)
+        return first < len(self._names) and self._names[first] <= found.max
 
     def _keeps(self, batch: pa.RecordBatch, *, cut: bool) -> pa.Array:
         keeps = pa.array(np.ones(batch.num_rows, dtype=np.bool_))

@@ -25,6 +25,7 @@ from gamewarden.tables import (
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema([(name, TEXT if name in TEXT_COLUMNS else EVENTS_ARROW.field(name).type) for name in EVENTS.columns])
+COMPACT = SCHEMA.append(pa.field("source", pa.int32()))  # which source a row came from, by its place in the manifest
 
 Micros = npt.NDArray[np.int64]
 
@@ -126,4 +127,4 @@ def _is_as_stored(dtype: pa.DataType, name: str) -> bool:
     plain = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
     if name == "seq" and plain == pa.uint64():  # as it was once
         return True
-    return bool(plain == (pa.string() if name in TEXT_COLUMNS else SCHEMA.field(name).type))
+    return bool(plain == (pa.string() if name in TEXT_COLUMNS else COMPACT.field(name).type))

@@ -58,11 +58,7 @@ class Writers:
         for day in sorted(self._open):
             self._close(day)
         for draft in self._done:
-            target = self._directory / draft.file
-            _make_day(target.parent)
-            sync(draft.path)
-            draft.path.replace(target)
-            sync_name(target)
+            publish(draft.path, self._directory / draft.file)
         return tuple(draft.part(source) for draft in sorted(self._done, key=lambda draft: draft.file))
 
     def abandon(self) -> None:
@@ -119,6 +115,19 @@ class _Draft:
         """What the manifest says of it."""
         first, last = min(self.seqs, default=None), max(self.seqs, default=None)
         return Part(self.file, source, self.rows, self.since, self.last, first, last, self.pulse.to_dict())
+
+
+def publish(draft: Path, target: Path) -> None:
+    """Give a draft its name as a part; it counts once a manifest names it.
+
+    Raises:
+        WriteError: its day is a link.
+        OSError: it cannot be renamed.
+    """
+    _make_day(target.parent)
+    sync(draft)
+    draft.replace(target)
+    sync_name(target)
 
 
 def _make_day(day: Path) -> None:

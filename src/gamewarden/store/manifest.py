@@ -4,7 +4,7 @@ import json
 import os
 import re
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import date
@@ -45,10 +45,9 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Part:
-    """One Parquet file: rows of one day from one source, in the source's order."""
+class Piece:
+    """What one source brought into one day: a part, or what became of it when the parts of a day were made one."""
 
-    file: str
     source: Count  # its place among the manifest's sources
     rows: Count
     since: Moment  # microseconds of the earliest row
@@ -57,10 +56,55 @@ class Part:
     last_seq: int | None
     pulse: Mapping[str, str] | None = None  # how many actors were active when
 
+
+@dataclass(frozen=True)
+class Part:
+    """One Parquet file: rows of one day from one source, in the source's order.
+
+    A compacted part has rows of several sources, told apart by a column, and is sorted by actor and time. What it was
+    made of stays known as pieces: they say what a period holds, and by them rows are known again.
+    """
+
+    file: str
+    source: Count  # its place among the manifest's sources; of a compacted part, the first of its sources
+    rows: Count
+    since: Moment
+    last: Moment
+    first_seq: int | None
+    last_seq: int | None
+    pulse: Mapping[str, str] | None = None
+    pieces: tuple[Piece, ...] = ()
+
     @property
     def day(self) -> str:
         """The day its rows are of, in UTC."""
         return self.file[len("day=") :].partition("/")[0]
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether it was made of other parts, and is sorted by actor."""
+        return bool(self.pieces)
+
+    @property
+    def origins(self) -> tuple[Piece, ...]:
+        """What it was made of, or the part itself as a piece."""
+        own = Piece(self.source, self.rows, self.since, self.last, self.first_seq, self.last_seq, self.pulse)
+        return self.pieces or (own,)
+
+    @classmethod
+    def of_pieces(cls, file: str, pieces: tuple[Piece, ...]) -> "Part":
+        """A compacted part."""
+        seqs = [seq for one in pieces for seq in (one.first_seq, one.last_seq) if seq is not None]
+        return cls(
+            file,
+            min(one.source for one in pieces),
+            sum(one.rows for one in pieces),
+            min(one.since for one in pieces),
+            max(one.last for one in pieces),
+            min(seqs, default=None),
+            max(seqs, default=None),
+            pieces=pieces,
+        )
 
 
 @dataclass(frozen=True)
@@ -84,23 +128,28 @@ class Manifest:
         Raises:
             ValueError: a part says what is no pulse.
         """
-        told = [part.pulse for part in self.parts if part.pulse is not None]
-        return Pulse.total(map(Pulse.from_dict, told)) if len(told) == len(self.parts) else None
+        pulses = [one.pulse for part in self.parts for one in part.origins]
+        told = [pulse for pulse in pulses if pulse is not None]
+        return Pulse.total(map(Pulse.from_dict, told)) if len(told) == len(pulses) else None
+
+    def with_parts(self, parts: tuple[Part, ...], *, instead_of: Collection[Part]) -> "Manifest":
+        """The manifest with some parts in the place of others."""
+        return replace(self, parts=(*(part for part in self.parts if part not in instead_of), *parts))
 
     def with_source(self, known: Known, parts: tuple[Part, ...], *, instead_of: int | None = None) -> "Manifest":
         """The manifest with a source more, or with one source's rows replaced."""
         if instead_of is None:
-            return Manifest((*self.sources, known), (*self.parts, *parts))
+            return replace(self, sources=(*self.sources, known), parts=(*self.parts, *parts))
         sources = (*self.sources[:instead_of], known, *self.sources[instead_of + 1 :])
-        kept = tuple(part for part in self.parts if part.source != instead_of)
-        return Manifest(sources, (*kept, *parts))
+        kept = tuple(part for part in self.parts if all(one.source != instead_of for one in part.origins))
+        return replace(self, sources=sources, parts=(*kept, *parts))
 
     def with_more(self, place: int, known: Known, parts: tuple[Part, ...]) -> "Manifest":
         """The manifest with rows added to a source that has grown."""
         before = self.sources[place]
         grown = replace(known, rows=known.rows + before.rows, kinds=_together(known.kinds, before.kinds))
         sources = (*self.sources[:place], grown, *self.sources[place + 1 :])
-        return Manifest(sources, (*self.parts, *parts))
+        return replace(self, sources=sources, parts=(*self.parts, *parts))
 
 
 def _together(some: Mapping[str, int] | None, more: Mapping[str, int] | None) -> Mapping[str, int] | None:
@@ -248,20 +297,27 @@ def _from_values(values: Any, path: Path) -> Manifest:  # noqa: ANN401 - whateve
         Known(**{**one, "columns": tuple(one["columns"]), "earlier": tuple(one.get("earlier", ()))})
         for one in values["sources"]
     )
-    parts = tuple(Part(**one) for one in values["parts"])
-    strange = [part for part in parts if not _is_part(part) or part.source >= len(sources)]
+    parts = tuple(_part(one) for one in values["parts"])
+    strange = [part for part in parts if not _is_part(part, len(sources))]
     if strange:
         raise _damaged(path, f"{short(strange[0].file)} is no part of a lake")
     return Manifest(sources, parts)
 
 
-def _is_part(part: Part) -> bool:
-    """Whether its name is one of ours, and its times are of the day it names, one after the other."""
+def _part(values: Mapping[str, Any]) -> Part:
+    return Part(**{**values, "pieces": tuple(Piece(**one) for one in values.get("pieces", ()))})
+
+
+def _is_part(part: Part, sources: int) -> bool:
+    """Whether its name is one of ours, its sources are known, and its times are of the day it names, in order."""
     try:
         begin = (date.fromisoformat(part.day) - _FIRST_DAY).days * DAY
     except ValueError:
         return False
-    return bool(PART.fullmatch(part.file)) and begin <= part.since <= part.last < begin + DAY
+    whole: tuple[Part | Piece, ...] = (part, *part.pieces)
+    return bool(PART.fullmatch(part.file)) and all(
+        begin <= one.since <= one.last < begin + DAY and one.source < sources for one in whole
+    )
 
 
 def _damaged(path: Path, why: str) -> ReadError:

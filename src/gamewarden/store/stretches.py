@@ -1,29 +1,40 @@
-"""When a lake has events: the stretches of its parts, so that nobody need walk through years in which it has none."""
+"""When a lake has events: the stretches of its pieces, so that nobody need walk through years in which it has none."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from gamewarden.contracts import canonical_json, digest
 from gamewarden.core.clock import Period
 from gamewarden.core.durations import DAY, to_micros
-from gamewarden.store.manifest import Part
+from gamewarden.store.manifest import Part, Piece
 
 
 @dataclass(frozen=True)
 class Stretches:
-    """The parts of a lake by their first moments; each lies within one day of UTC."""
+    """What sources brought into the days of a lake, by first moments; each lies within one day of UTC.
 
-    parts: tuple[Part, ...]
+    Whether parts were compacted makes no difference.
+    """
+
+    parts: tuple[Piece, ...]
 
     @classmethod
-    def of(cls, parts: tuple[Part, ...]) -> "Stretches":
+    def of(cls, parts: Iterable[Part]) -> "Stretches":
         """From the parts in any order."""
-        return cls(tuple(sorted(parts, key=lambda part: (part.since, part.last, part.rows, part.source))))
+        return cls._of(one for part in parts for one in part.origins)
+
+    def within(self, earliest: int, latest: int) -> "Stretches":
+        """Those that touch [earliest, latest] in microseconds."""
+        return Stretches._of(one for one in self.parts if one.last >= earliest and one.since <= latest)
+
+    @classmethod
+    def _of(cls, pieces: Iterable[Piece]) -> "Stretches":
+        return cls(tuple(sorted(pieces, key=lambda one: (one.since, one.last, one.rows, one.source))))
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        """First and last moment of each part, in microseconds, the earliest first."""
+        """First and last moment of each piece, in microseconds, the earliest first."""
         return ((part.since, part.last) for part in self.parts)
 
     def last_by(self, horizon: int) -> int | None:
@@ -33,7 +44,8 @@ class Stretches:
     def content(self, since: int, until: int) -> str | None:
         """A digest that changes when events come into [since, until); None while none of the parts touches it.
 
-        A source that is read anew gives the same again where its rows of that time are the same.
+        A source that is read anew gives the same again where its rows of that time are the same, and so does a day
+        whose parts were compacted.
         """
         touching = self.parts[bisect_left(self._begins, since - DAY) : bisect_left(self._begins, until)]
         found = [

@@ -8,6 +8,7 @@ from datetime import datetime
 from gamewarden.config import SourceSettings
 from gamewarden.contracts import Progress, Source, no_progress
 from gamewarden.core.durations import parse_span, to_micros
+from gamewarden.core.text import counted
 from gamewarden.errors import GamewardenError
 from gamewarden.pipeline.measuring import read
 from gamewarden.readers.arrivals import TO_READ, Arrival, arrivals
@@ -37,7 +38,8 @@ class Taken:
         waiting = f", {self.unsettled} still being written" if self.unsettled else ""
         if not self.files:
             return f"nothing new{waiting}"
-        return f"{self.files:,} {'file' if self.files == 1 else 'files'}, {self.rows:,} new rows{waiting}"
+        rows = f", {self.rows:,} new rows" if self.rows else ""
+        return f"{counted(self.files, 'file')}{rows}{waiting}"
 
 
 def take_in(workspace: Workspace, source: SourceSettings, at: datetime, progress: Progress = no_progress) -> Taken:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -22,6 +21,7 @@ from gamewarden.errors import ModelError
 from gamewarden.pipeline.documents import Grounds, recipes_of, shared_values
 from gamewarden.pipeline.judging import Judgement, fusion_of, judged_scores, rules_of
 from gamewarden.pipeline.measuring import RunOptions
+from gamewarden.store.partitions import Partition
 from gamewarden.store.verdict_days import Bundle, DaySeal, VerdictDays
 from gamewarden.store.verdicts import feature_name, model_values
 from gamewarden.tables import TIME, VERDICTS
@@ -166,8 +166,7 @@ class JudgedDays:
             one.came_from
             for model in self.court.models
             if self.scored.features[model.card.id].input != "events"
-            for one in self.scored.measured(model)
-            if one.since < to_micros(period.until) and one.until > to_micros(period.since)
+            for one in self._touching(model, self.scored.measured(model), period)
         }
         return came_from(self.scored.days.content(period), sorted(files))
 
@@ -222,15 +221,17 @@ class JudgedDays:
 
     def _scores(self, model: Model, period: Period) -> pl.DataFrame:
         table = self.scored.table(model)
-        return _ending_in(table.table(self._touching(self.scored.partitions(model), period)), period)
+        return _ending_in(table.table(self._touching(model, self.scored.partitions(model), period)), period)
 
     def _rows(self, model: Model, period: Period, actors: Sequence[str] | None = None) -> pl.DataFrame:
-        found = self._touching(self.scored.measured(model), period)
+        found = self._touching(model, self.scored.measured(model), period)
         return _ending_in(self.scored.rows(model, found, actors), period)
 
-    @staticmethod
-    def _touching(partitions: Sequence[Any], period: Period) -> list[Any]:
+    def _touching(self, model: Model, partitions: Sequence[Partition], period: Period) -> list[Partition]:
+        """The partitions with rows about a day; of account tables the one that counted when the day ended."""
         since, until = to_micros(period.since), to_micros(period.until)
+        if self.scored.features[model.card.id].input == "table":
+            return [one for one in partitions if one.since < until <= one.until]
         return [one for one in partitions if one.since < until and one.until > since]
 
 

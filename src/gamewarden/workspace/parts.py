@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -185,9 +186,8 @@ def validities(files: Sequence[FilePart]) -> list[tuple[int, int]]:
 
     The first counts for everything before it, too. A day that was judged keeps the table that it was judged by.
     """
-    taken = [one.taken for one in files]
-    begins = [ALWAYS[0], *taken[1:]]
-    return list(zip(begins, [*begins[1:], ALWAYS[1]], strict=True))
+    borders = [ALWAYS[0], *(one.taken for one in files[1:]), ALWAYS[1]]
+    return list(pairwise(borders))[: len(files)]
 
 
 def _came_from(part: Part) -> str:
