@@ -280,5 +280,3 @@ def _activity(time_zone):
     from gamewarden.features.activity import Activity
 
     return Activity(every=86_400_000_000, time_zone=time_zone)
-
-

@@ -61,7 +61,7 @@ class SortedRows:
         self._held_rows += len(rows)
 
     def _in_order(self) -> Records:
-        rows = np.concatenate(self._held)
+        rows = joined(self._held)
         self._held, self._held_rows = [], 0
         order = np.lexsort((np.ascontiguousarray(rows["at"]), np.ascontiguousarray(rows["slot"])))
         return rows.take(order)
@@ -108,6 +108,12 @@ class SortedRows:
             place[:count] = np.frombuffer(self._file.read(count * self._dtype.itemsize), self._dtype)
         left[0] += count
         return count
+
+
+def joined(rows: Sequence[Records]) -> Records:
+    """Records one after the other; as plain bytes, since NumPy copies records field by field."""
+    dtype = rows[0].dtype
+    return np.concatenate([np.ascontiguousarray(one).view(f"V{dtype.itemsize}") for one in rows]).view(dtype)
 
 
 @kernel

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gamewarden.contracts import Content, LogSource
+from gamewarden.core.text import counted
 from gamewarden.errors import ReadError
-from gamewarden.store.lake_parts import COMPACT, SCHEMA, open_part, part_batches
+from gamewarden.store.forgotten import Forgotten
+from gamewarden.store.lake_parts import COMPACT, SCHEMA, micros, open_part, part_batches
 from gamewarden.store.manifest import Known, Manifest, Part
 from gamewarden.tables import EVENTS
 
@@ -113,6 +115,31 @@ def _other_recipe(source: LogSource) -> ReadError:
         f"{source.name}: is in the lake already, read with another mapping or zone; read it into a new lake, "
         "since its rows would count twice here"
     )
+
+
+class GoneRows:
+    """Leaves out what a lake shall not have again: rows of days that were dropped, and of forgotten actors."""
+
+    def __init__(self, known: Manifest) -> None:
+        self._dropped = known.dropped
+        self._forgotten = Forgotten(known.salt, frozenset(known.forgotten))
+        self._old = self._theirs = 0
+
+    def left_out(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows that may come in."""
+        rows = batch.num_rows
+        if self._dropped is not None:
+            batch = batch.filter(pa.array(micros(batch) >= self._dropped))
+        self._old += rows - batch.num_rows
+        kept = self._forgotten.left_out(batch) if self._forgotten.digests else batch
+        self._theirs += batch.num_rows - kept.num_rows
+        return kept
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How many were left out."""
+        said = {"of days that were dropped": self._old, "of forgotten actors": self._theirs}
+        return tuple(f"{counted(rows, 'row')} {why} left out" for why, rows in said.items() if rows)
 
 
 class RowFilter:

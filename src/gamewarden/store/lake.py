@@ -2,12 +2,13 @@
 
 import os
 import re
+import secrets
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,17 +19,19 @@ from gamewarden.core.durations import to_micros
 from gamewarden.core.files import hold_alone, is_draft, make_directory, sweep_drafts, unwritable
 from gamewarden.errors import ReadError, WriteError
 from gamewarden.store import manifest as manifests
-from gamewarden.store.known_rows import Added, Plan, RowFilter, plan_for
+from gamewarden.store.forgotten import Forgotten
+from gamewarden.store.known_rows import Added, GoneRows, Plan, RowFilter, plan_for
 from gamewarden.store.lake_compaction import compacted
 from gamewarden.store.lake_events import LakeEvents
 from gamewarden.store.lake_parts import SCHEMA, as_stored
-from gamewarden.store.lake_rewriting import Rewritten, rewritten
+from gamewarden.store.lake_rewriting import Rewritten, kinds_of, read_part, rewritten
 from gamewarden.store.lake_writing import DRAFTS, Writers, publish
 from gamewarden.store.manifest import MANIFEST, PART, Held, Known, Manifest, Part
 from gamewarden.store.stretches import Stretches
 from gamewarden.tables import first_line, kinds_in
 
 _LOCK = ".lock"
+_NEVER = -(1 << 62)
 DAY_NAME = re.compile(r"day=\d{4}-\d\d-\d\d")
 
 
@@ -39,6 +42,14 @@ class CompactedDay:
     day: str
     parts: int  # how many there were
     rows: int
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """What was removed from a lake, and in how many days."""
+
+    rows: int
+    days: int
 
 
 class Lake:
@@ -116,12 +127,13 @@ class Lake:
 
     def _take_in(self, source: LogSource, known: Manifest, plan: Plan) -> Added:
         filter_ = RowFilter(self.directory, known, plan, source)
+        gone = GoneRows(known)
         writers = Writers(self.directory, plan.content.digest[:12])
         try:
             have = [name for name in SCHEMA.names if name in source.columns]
             kinds = Counter(dict.fromkeys(sorted(source.promised), 0))
             for batch in source.batches(have):
-                new = filter_.new_rows(as_stored(batch))
+                new = filter_.new_rows(gone.left_out(as_stored(batch)))
                 kinds.update(kinds_in(new.column("kind")))
                 writers.write(new)
             parts = writers.publish(plan.place if plan.place is not None else len(known.sources))
@@ -138,7 +150,8 @@ class Lake:
             self._sweep(manifests.load(self.directory))
         days = tuple(sorted({part.day for part in parts}))
         last = max((part.last for part in parts), default=None)
-        return Added(source.name, writers.rows, filter_.skipped, days, filter_.note or plan.note, last)
+        notes = [note for note in (filter_.note or plan.note, *gone.notes) if note]
+        return Added(source.name, writers.rows, filter_.skipped, days, "; ".join(notes) or None, last)
 
     def _without_source(self, known: Manifest, place: int) -> tuple[Part, ...]:
         """Compacted parts with rows of a source that is read anew, without these rows."""
@@ -172,6 +185,46 @@ class Lake:
         publish(draft, self.directory / one.file)
         self._save(manifests.load(self.directory).with_parts((one,), instead_of=parts))
         return CompactedDay(one.day, len(parts), one.rows)
+
+    def drop_days(self, before: date) -> Dropped:
+        """Remove the rows of all days before this one, in UTC; their sources stay known, and bring none of them back.
+
+        Raises:
+            ReadError: there is no lake here, or a part is missing or damaged.
+            WriteError: the lake cannot be written, or another process is writing to it.
+        """
+        with self._changing() as known:
+            gone = [part for part in known.parts if part.day < before.isoformat()]
+            border = max(
+                to_micros(datetime(before.year, before.month, before.day, tzinfo=UTC)), known.dropped or _NEVER
+            )
+            removed = sum((kinds_of(self.directory, part) for part in gone), Counter())
+            left = known.with_parts((), instead_of=gone).without_rows(removed)
+            self._save(replace(left, dropped=border))
+        return Dropped(removed.total(), len({part.day for part in gone}))
+
+    def forget(self, actor: str) -> Dropped:
+        """Remove the rows of an actor, and the actor's name where rows of others have it as `other` or `target`.
+
+        The lake keeps a keyed digest of the name, by which no log brings the actor back.
+
+        Raises:
+            ReadError: there is no lake here, or a part is missing or damaged.
+            WriteError: the lake cannot be written, or another process is writing to it.
+        """
+        with self._changing() as known:
+            salt = known.salt or secrets.token_hex(16)
+            digest = Forgotten(salt, frozenset()).digest(actor)
+            one = Forgotten(salt, frozenset({digest}))
+            named = [part for part in known.parts if self._names(part, one)]
+            done = [rewritten(self.directory, part, one.left_out, self._draft(part), digest) for part in named]
+            removed = sum((part.removed for part in done), Counter())
+            left = known.with_parts(self._published(done), instead_of=named).without_rows(removed)
+            self._save(replace(left, salt=salt, forgotten=tuple(sorted({*known.forgotten, digest}))))
+        return Dropped(removed.total(), len({part.day for part in named}))
+
+    def _names(self, part: Part, forgotten: Forgotten) -> bool:
+        return any(forgotten.named_in(batch) for batch in read_part(self.directory, part, ("actor", "other", "target")))
 
     def _draft(self, part: Part) -> Path:
         (self.directory / DRAFTS).mkdir(exist_ok=True)

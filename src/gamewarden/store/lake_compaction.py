@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from gamewarden.contracts import Progress
-from gamewarden.core.sorted_rows import SortedRows
+from gamewarden.core.sorted_rows import SortedRows, joined
 from gamewarden.errors import ReadError
 from gamewarden.store.lake_parts import COMPACT, SCHEMA, micros, open_part, part_batches
 from gamewarden.store.manifest import Part
@@ -112,7 +112,7 @@ class _Day:
         """The rows by actor, time, seq and values, so many in each batch but the last."""
         held = np.empty(0, _RECORD)
         for more in self._in_order():
-            rows = np.concatenate([held, more])
+            rows = joined([held, more])
             whole = len(rows) // size * size
             yield from (self._batch(rows[begin : begin + size]) for begin in range(0, whole, size))
             held = rows[whole:]
@@ -125,7 +125,9 @@ class _Day:
             for batch in self._read(part, COMPACT.names if part.is_compact else SCHEMA.names):
                 aside.add(self._columns(batch, part))
         for rows in _whole_ties(aside.batches()):
-            yield self._ties_by_value(rows.take(np.lexsort((rows["seq"], rows["at"], rows["slot"]))))
+            _ties_by_seq(rows)
+            self._ties_by_value(rows)
+            yield rows
 
     def _read(self, part: Part, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         try:
@@ -147,21 +149,20 @@ class _Day:
             source,
         ]
 
-    def _ties_by_value(self, rows: Records) -> Records:
-        """The same rows, those that share actor, time and seq by their values."""
-        places = np.flatnonzero(_tied(rows))
+    def _ties_by_value(self, rows: Records) -> None:
+        """Sort those that share actor, time and seq by their values."""
+        places = _tied(rows, "slot", "at", "seq")
         if len(places):
-            values = pl.DataFrame(pl.from_arrow(self._batch(rows[places])))
+            tied = rows.take(places)
+            values = pl.DataFrame(pl.from_arrow(self._batch(tied)))
             texts = values.with_columns(pl.col(pl.Categorical).cast(pl.String))
-            by = texts.select(pl.arg_sort_by("actor", "at", *_REST)).to_series().to_numpy()
-            rows[places] = rows[places[by]]
-        return rows
+            rows[places] = tied.take(texts.select(pl.arg_sort_by("actor", "at", *_REST)).to_series().to_numpy())
 
     def _batch(self, rows: Records) -> pa.RecordBatch:
         columns = {
-            "actor": self._actors.column(rows["slot"]),
+            "actor": self._actors.column(np.ascontiguousarray(rows["slot"])),
             "at": pa.array(rows["at"], pa.timestamp("us", "UTC")),
-            **{name: texts.column(rows[name]) for name, texts in self._texts.items()},
+            **{name: texts.column(np.ascontiguousarray(rows[name])) for name, texts in self._texts.items()},
             **{name: pa.array(rows[name], mask=rows["nulls"] & bit != 0) for name, bit in _NULLS.items()},
             "source": pa.array(rows["source"]),
         }
@@ -177,20 +178,28 @@ def _different(batch: pa.RecordBatch) -> list[str]:
     return names
 
 
-def _tied(rows: Records) -> NDArray[np.bool_]:
-    """Which rows share actor, time and seq with another."""
+def _ties_by_seq(rows: Records) -> None:
+    """Sort those that share actor and time by their seq."""
+    places = _tied(rows, "slot", "at")
+    if len(places):
+        tied = rows.take(places)
+        rows[places] = tied.take(np.lexsort((tied["seq"], tied["at"], tied["slot"])))
+
+
+def _tied(rows: Records, *names: str) -> NDArray[np.int64]:
+    """The places of rows that have the same in these fields as the row before or after."""
     as_before = np.zeros(len(rows) + 1, np.bool_)
     as_before[1:-1] = True
-    for name in ("slot", "at", "seq"):
+    for name in names:
         as_before[1:-1] &= rows[name][1:] == rows[name][:-1]
-    return as_before[1:] | as_before[:-1]
+    return np.flatnonzero(as_before[1:] | as_before[:-1])
 
 
 def _whole_ties(batches: Iterator[Records]) -> Iterator[Records]:
     """The same rows cut so that rows of one actor and time are never in two batches."""
     held = np.empty(0, _RECORD)
     for batch in batches:
-        rows = np.concatenate([held, batch])
+        rows = joined([held, batch])
         last = (rows["slot"] == rows["slot"][-1]) & (rows["at"] == rows["at"][-1])
         begin = 0 if last.all() else len(rows) - int(np.argmin(last[::-1]))
         held = rows[begin:]

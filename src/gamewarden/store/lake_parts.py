@@ -62,6 +62,18 @@ def micros(batch: pa.RecordBatch) -> Micros:
     return np.asarray(batch.column("at").cast(pa.int64()).to_numpy())
 
 
+def without_unused(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The column with a dictionary of nothing but the texts that are in it."""
+    texts = len(column.dictionary)
+    indices = column.indices.fill_null(texts).to_numpy()
+    used = np.zeros(texts + 1, np.bool_)
+    used[indices] = True
+    used[-1] = False  # null
+    place = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    kept = pa.array(place[indices], mask=indices == texts)
+    return pa.DictionaryArray.from_arrays(kept, column.dictionary.take(pa.array(np.flatnonzero(used))))
+
+
 def open_part(path: Path, columns: Sequence[str]) -> pq.ParquetFile:
     """A part, ready to be read.
 

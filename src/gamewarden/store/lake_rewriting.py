@@ -61,6 +61,16 @@ def read_part(directory: Path, part: Part, columns: tuple[str, ...] | None = Non
         raise ReadError(f"{directory / part.file}: {error}") from error
 
 
+def kinds_of(directory: Path, part: Part) -> Removed:
+    """How many rows a part has, by source and kind.
+
+    Raises:
+        ReadError: it is missing or damaged.
+    """
+    columns = ("kind", "source") if part.is_compact else ("kind",)
+    return sum((_counted(batch, part) for batch in read_part(directory, part, columns)), Counter())
+
+
 def _counted(batch: pa.RecordBatch, part: Part) -> Removed:
     if not part.is_compact:
         return Counter({(part.source, kind): count for kind, count in kinds_in(batch.column("kind")).items()})

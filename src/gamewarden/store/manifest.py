@@ -24,6 +24,7 @@ _FIRST_DAY = date(1970, 1, 1)
 LARGEST = 128 << 20  # bytes: a hundred thousand parts
 # Also keeps a manifest from a stranger inside its own directory, and our broom off files that are not ours.
 EARLIER = re.compile(r"\.earlier-\d+\.json")  # a manifest that was replaced while somebody was reading by it
+_HEXADECIMAL = re.compile(r"([0-9a-f]{2}){0,64}")
 PART = re.compile(r"day=(\d{4}-\d\d-\d\d)/part-[0-9a-f]{12}-\d{4,}\.parquet")
 
 
@@ -113,6 +114,9 @@ class Manifest:
 
     sources: tuple[Known, ...] = ()
     parts: tuple[Part, ...] = ()
+    dropped: Moment | None = None  # microseconds: all rows before were dropped, and none comes back
+    salt: str = ""  # of the digests of forgotten actors, as hexadecimal digits
+    forgotten: tuple[str, ...] = ()
 
     @property
     def kinds(self) -> Mapping[str, int] | None:
@@ -131,6 +135,14 @@ class Manifest:
         pulses = [one.pulse for part in self.parts for one in part.origins]
         told = [pulse for pulse in pulses if pulse is not None]
         return Pulse.total(map(Pulse.from_dict, told)) if len(told) == len(pulses) else None
+
+    def without_rows(self, removed: Mapping[tuple[int, str], int]) -> "Manifest":
+        """The manifest when so many rows of sources and kinds are gone; a kind that was seen stays one to be seen."""
+        gone: dict[int, dict[str, int]] = {}
+        for (place, kind), count in removed.items():
+            gone.setdefault(place, {})[kind] = -count
+        sources = [replace(one, kinds=_together(one.kinds, gone.get(at, {}))) for at, one in enumerate(self.sources)]
+        return replace(self, sources=tuple(sources))
 
     def with_parts(self, parts: tuple[Part, ...], *, instead_of: Collection[Part]) -> "Manifest":
         """The manifest with some parts in the place of others."""
@@ -301,7 +313,10 @@ def _from_values(values: Any, path: Path) -> Manifest:  # noqa: ANN401 - whateve
     strange = [part for part in parts if not _is_part(part, len(sources))]
     if strange:
         raise _damaged(path, f"{short(strange[0].file)} is no part of a lake")
-    return Manifest(sources, parts)
+    rest = {name: values[name] for name in ("dropped", "salt") if name in values}
+    if any(not _HEXADECIMAL.fullmatch(text) for text in (values.get("salt", ""), *values.get("forgotten", ()))):
+        raise _damaged(path, "a digest of a forgotten actor is none")
+    return Manifest(sources, parts, **rest, forgotten=tuple(values.get("forgotten", ())))
 
 
 def _part(values: Mapping[str, Any]) -> Part:

@@ -34,8 +34,10 @@ class LakeSource(PlainSource):
     def fingerprint(self) -> Fingerprint:
         """A digest of all it has read."""
         directory = self.lake.directory
-        known = sorted([one.name, one.digest, one.recipe, one.rows] for one in manifest.load(directory).sources)
-        return Fingerprint("lake", directory.name, hashlib.sha256(canonical_json(known).encode()).hexdigest())
+        held = manifest.load(directory)
+        known: list[list[object]] = sorted([one.name, one.digest, one.recipe, one.rows] for one in held.sources)
+        gone = [[held.dropped, *held.forgotten]] if held.dropped is not None or held.forgotten else []
+        return Fingerprint("lake", directory.name, hashlib.sha256(canonical_json(known + gone).encode()).hexdigest())
 
     def events(
         self, since: datetime | None = None, until: datetime | None = None, actors: Collection[str] | None = None
