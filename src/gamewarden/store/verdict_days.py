@@ -109,7 +109,7 @@ class VerdictDays:
             self._log(asdict(made))
         return made
 
-    def replace(self, seal: DaySeal, bundle: Bundle, *, content: str, forgotten: int, at: str) -> DaySeal:
+    def replace(self, seal: DaySeal, bundle: Bundle, *, content: str, kept: int, forgotten: int, at: str) -> DaySeal:
         """Put a bundle that no longer knows somebody in the place of a sealed one, which goes; its own seal says so.
 
         Raises:
@@ -119,8 +119,8 @@ class VerdictDays:
         with self._alone():
             self._sweep(seal.day, {one.bundle for one in self.seals()})
             name, files = self._keep(seal.day, bundle, at)
-            made = replace(seal, bundle=name, files=files, content=content, forgotten=forgotten)
-            made = replace(made, resealed=at, replaces=seal.bundle)
+            new = replace(seal, bundle=name, files=files, content=content, kept=kept, forgotten=forgotten)
+            made = replace(new, resealed=at, replaces=seal.bundle)
             self._log(asdict(made))
             shutil.rmtree(self.directory / seal.bundle)
         return made
@@ -144,7 +144,7 @@ class VerdictDays:
         """Write a bundle; its name, and the digest of each of its files."""
         draft = self.directory / day / _DRAFT
         files = _write(bundle, draft)
-        name = f"{day}/{sha256({**files, 'at': at})[:16]}"
+        name = f"{day}/{sha256({**files, 'at': at, 'place': len(self._records())})[:16]}"
         draft.rename(self.directory / name)
         sync_name(self.directory / name)
         return name, files

@@ -156,11 +156,11 @@ class JudgedDays:
 
     def _stands(self, sealed: Mapping[str, DaySeal], period: Period, *, by_these_rules: bool) -> bool:
         seal = sealed.get(day_name(period, self.clock))
-        if seal is None or seal.content != self._content(period):
+        if seal is None or seal.content != self.content(period):
             return False
         return not by_these_rules or seal.rules == self.court.digest
 
-    def _content(self, period: Period) -> str:
+    def content(self, period: Period) -> str:
         """What names all that is known of a day: its events, and the files that tell of it."""
         files = {
             one.came_from
@@ -189,7 +189,7 @@ class JudgedDays:
             bundle,
             since=since,
             until=until,
-            content=self._content(period),
+            content=self.content(period),
             rules=court.digest,
             kept=chosen.height,
             at=self.now.isoformat(),

@@ -22,6 +22,8 @@ from gamewarden.readers import open as open_source
 from gamewarden.readers.places import Place, places
 from gamewarden.readers.together import KnownAs
 from gamewarden.requests import reading_of_source
+from gamewarden.store import manifest as manifests
+from gamewarden.store.forgotten import Forgotten
 from gamewarden.store.lake import Lake
 from gamewarden.store.source import LakeSource
 from gamewarden.store.verdict_days import VerdictDays
@@ -150,6 +152,12 @@ class Workspace:
         return LakeDays(Lake(self.lake), Rest(self.results), when, zone, self.kept(when))
 
     @property
+    def forgotten(self) -> Forgotten:
+        """Who was forgotten: the lake keeps the list."""
+        known = manifests.load(self.lake) if Lake.is_at(self.lake) else manifests.Manifest()
+        return Forgotten(known.salt, frozenset(known.forgotten))
+
+    @property
     def gone(self) -> Memory:
         """What is known of events that retention has removed."""
         return Memory(self.results / "retention.json")
@@ -169,7 +177,8 @@ class Workspace:
             ReadError: what is known of a source is damaged.
         """
         found = tuple(part for source in self.config.sources for part in self._parts_of(source))
-        return Parts(Rest(self.results), found, self.run_options, self.kept(at or now()))
+        kept = self.kept(at or now())
+        return Parts(Rest(self.results), found, self.run_options, kept, self.forgotten)
 
     def scored(self, at: datetime | None = None) -> Scored:
         """The models in force before all that was measured.

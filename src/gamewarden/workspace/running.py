@@ -14,6 +14,7 @@ from gamewarden.errors import GamewardenError
 from gamewarden.pipeline import maintaining
 from gamewarden.pipeline.measuring import compact
 from gamewarden.store.lake import Lake
+from gamewarden.workspace.forgetting import finish
 from gamewarden.workspace.intake import take_in
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.retention import is_limited, tidy
@@ -60,6 +61,7 @@ class Run:
             WriteError: another process runs this workspace.
         """
         with self.workspace.running():
+            self._do("forget", "", self._forget)
             for source in self.workspace.config.sources:
                 self._do("take in", source.name, partial(self._take_in, source))
             self._do("compact", "lake", self._compact)
@@ -140,6 +142,10 @@ class Run:
             return "nothing new"
         verdicts, kept = sum(one.verdicts for one in seals), sum(one.kept for one in seals)
         return f"{counted(len(seals), 'day')}: {verdicts:,} verdicts, {kept:,} of them to watch or to act on"
+
+    def _forget(self, _progress: Progress) -> str:
+        """Finish what somebody began."""
+        return "a player is forgotten, as was begun" if finish(self.workspace, self.at) else ""
 
     def _tidy(self, _progress: Progress) -> str:
         return str(tidy(self.workspace, self.at)) if is_limited(self.workspace.config.retention) else ""
