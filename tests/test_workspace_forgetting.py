@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 import workspaces_made_up as made_up
 from commands import done, run
 from gamewarden.errors import VerdictError
+from gamewarden.store import verdict_days
 from gamewarden.store.lake import Lake
 from gamewarden.workspace import forgetting
 from gamewarden.workspace.forgetting import begin, begun, finish, held
@@ -250,12 +251,19 @@ class KilledError(BaseException):
     """As a process dies: nothing catches it."""
 
 
-def _places():
-    """Where the work can die: after each thing that it writes."""
-    return ["_from_lake", "put", "rewrite_scores", "rewrite_notes", "replace", "rmtree", "unlink"]
+PLACES = {  # where the work can die
+    "_from_lake": forgetting,
+    "put": forgetting.Partitions,
+    "rewrite_scores": forgetting._Looking,  # noqa: SLF001
+    "rewrite_notes": forgetting._Looking,  # noqa: SLF001
+    "replace": verdict_days.VerdictDays,
+    "_log": verdict_days.VerdictDays,
+    "_remember": verdict_days.VerdictDays,
+    "_strike_out": forgetting,
+}
 
 
-@pytest.mark.parametrize("where", _places())
+@pytest.mark.parametrize("where", PLACES)
 @pytest.mark.parametrize("nth", [0, 2])
 def test_killed_in_the_middle_and_run_again_it_ends_clean(workspace, monkeypatch, where, nth):
     before = rows_of_others(workspace)
@@ -283,16 +291,7 @@ def test_killed_in_the_middle_and_run_again_it_ends_clean(workspace, monkeypatch
 
 def _die_after(patched, where, nth):
     """Die in the call after so many that were let through; a list that says whether it happened."""
-    place, name = {
-        "_from_lake": (forgetting, "_from_lake"),
-        "put": (forgetting.Partitions, "put"),
-        "rewrite_scores": (forgetting._Looking, "rewrite_scores"),  # noqa: SLF001
-        "rewrite_notes": (forgetting._Looking, "rewrite_notes"),  # noqa: SLF001
-        "replace": (type(forgetting.Workspace.verdicts.fget(_anywhere())), "replace"),
-        "rmtree": (shutil, "rmtree"),
-        "unlink": (forgetting.Path, "unlink"),
-    }[where]
-    real, calls, died = getattr(place, name), [], []
+    real, calls, died = getattr(PLACES[where], where), [], []
 
     def dying(*arguments, **options):
         if len(calls) == nth:
@@ -301,16 +300,8 @@ def _die_after(patched, where, nth):
         calls.append(where)
         return real(*arguments, **options)
 
-    patched.setattr(place, name, dying)
+    patched.setattr(PLACES[where], where, dying)
     return died
-
-
-def _anywhere():
-    from pathlib import Path
-
-    from gamewarden.config import Config
-
-    return Workspace(Path(), Config())
 
 
 def test_the_command_asks_first_and_says_what_there_is_and_what_it_leaves(workspace):

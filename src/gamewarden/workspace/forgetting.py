@@ -171,8 +171,12 @@ def finish(workspace: Workspace, at: datetime) -> Names | None:
         cleaning.rewrite_scores(path)
     cleaning.rewrite_notes()
     _seal_again(cleaning, note.judged, at)
-    _note(workspace).unlink()
+    _strike_out(workspace)
     return note.names
+
+
+def _strike_out(workspace: Workspace) -> None:
+    _note(workspace).unlink()
 
 
 def _note(workspace: Workspace) -> Path:
