@@ -41,3 +41,19 @@ def test_compact_without_a_lake_is_one_line(tmp_path):
     assert ended.returncode == 1
     assert ended.stderr.count("\n") == 1
     assert "is not a lake" in ended.stderr
+
+
+def test_delta_lets_other_systems_read_the_lake_and_follows_it(place):
+    told = done("delta", cwd=place).stdout
+
+    assert told == "lake is a Delta table too, at version 0; only gamewarden may write to it.\n"
+    done("compact", "lake", cwd=place)
+    assert "at version 3" in done("delta", "lake", cwd=place).stdout
+
+
+def test_delta_without_a_lake_is_one_line(tmp_path):
+    ended = run("delta", tmp_path / "nothing")
+
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
+    assert "is not a lake" in ended.stderr
+    assert not (tmp_path / "nothing").exists()

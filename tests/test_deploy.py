@@ -1,5 +1,6 @@
 """The files that let a machine run gamewarden by itself: checked as text, and by linters where they are there."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -7,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from gamewarden.cli import root
 
 ANALYZE, HADOLINT = shutil.which("systemd-analyze"), shutil.which("hadolint")
 DEPLOY = Path(__file__).parent.parent / "deploy"
@@ -124,6 +127,15 @@ def test_every_file_is_in_the_page_about_them():
 
     for path in DEPLOY.iterdir():
         assert f"`{path.name}`" in page or path.name in {"README.md", "Containerfile.dockerignore"}, path.name
+
+
+def test_the_commands_that_are_started_are_there():
+    started = [settings(SERVICE)["ExecStart"][0].split()[1:], json.loads(of("CMD")[0])]
+
+    for command, *words in started:
+        known = {flag for param in root.commands[command].params for flag in param.opts}
+        assert {word for word in words if word.startswith("--")} <= known
+    assert {"init", "status", "warm"} <= set(root.commands)
 
 
 def _analyzed(*words, cwd):

@@ -15,6 +15,7 @@ import pyarrow.fs
 import pytest
 from polars.testing import assert_frame_equal
 
+import gamewarden as gw
 import ragnarok_bytes as ro
 from capture_bytes import pcap
 from commands import done, run
@@ -306,6 +307,15 @@ def test_commands_take_addresses(store, tmp_path, name):
     here = done("measure", "activity", lake, "--json").stdout
 
     assert there == here
+
+
+def test_a_notebook_takes_addresses(store):
+    address = store.put("logs/a.csv", as_csv(play()))
+
+    there, here = gw.measure(address, "activity"), gw.measure(play(), "activity")
+
+    assert_frame_equal(pl.DataFrame(there), pl.DataFrame(here))
+    assert_frame_equal(pl.DataFrame(gw.measure(f"s3://{BUCKET}/logs/*", "activity")), pl.DataFrame(here))
 
 
 @SERVED

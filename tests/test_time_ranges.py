@@ -1,6 +1,7 @@
 """Only what happened in a stretch of time: every command that measures takes --since, --until and --last."""
 
 import io
+import json
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import gamewarden as gw
+import ragnarok_bytes as ro
 from commands import apart, done, run
 from gamewarden import pipeline, readers
 from gamewarden.core.coverage import Coverage
@@ -239,3 +241,59 @@ def test_a_length_that_is_none_is_named():
     for last in (7, "soon", timedelta(0)):
         with pytest.raises(ConfigError, match="write for example"):
             gw.measure(play_days(), "activity", last=last)
+
+
+def test_a_time_at_the_edge_of_the_calendar_is_shown_all_the_same(source):
+    for asked in (("--since", "0001-01-01T00:00:00Z"), ("--until", "9999-12-31T23:59:59Z")):
+        for zone in ("America/New_York", "Pacific/Auckland"):
+            told = done("measure", "activity", source, *asked, "--time-zone", zone).stderr
+            assert "counts; a period" in told
+
+
+def test_verdicts_on_whole_days_of_a_stretch_hold_against_the_whole_source(place, tmp_path):
+    asked = ("judge", place / "lake", "--models", place / "models", "--to", tmp_path, "--all")
+    done(*asked, "--since", "2026-03-02", "--until", "2026-03-04")
+
+    ended = done("verify", tmp_path, "--models", place / "models", "--source", place / "lake", "--out", "-")
+
+    assert pl.read_csv(io.StringIO(ended.stdout))["holds"].all()
+
+
+@pytest.fixture(scope="module")
+def streams(tmp_path_factory):
+    """A folder of two packetstreams of twenty steps each, the second a day after the first."""
+    folder, second = tmp_path_factory.mktemp("streams"), 1_000_000
+    for name, begin in (("a", to_micros(day(0, 10))), ("b", to_micros(day(1, 10)))):
+        steps = b"".join(ro.tag(begin + at * second) + ro.walk(100 + at, 5) for at in range(20))
+        (folder / f"{name}.adam").write_bytes(ro.tag(begin) + ro.connect(7, 8) + steps)
+    return folder
+
+
+def test_the_last_day_of_a_folder_is_that_of_its_newest_message(streams):
+    every, last = (
+        pl.DataFrame(json.loads(done("packets", streams, "--json", *asked).stdout)) for asked in ((), ("--last", "1d"))
+    )
+
+    assert (every.height, last.height) == (42, 21)
+    assert set(last["at"].str.head(10)) == {f"{day(1):%Y-%m-%d}"}
+    sessions = table("measure", "session", streams, "--last", "10s")
+    assert sessions["events"].to_list() == [10]
+
+
+def test_a_message_table_has_no_times(tmp_path):
+    (tmp_path / "packet_db.txt").write_text("packet_ver: 5\n0x0064,55,loginrequest,2\n")
+
+    ended = run("packets", tmp_path / "packet_db.txt", "--last", "1d")
+
+    assert (ended.returncode, "has no times" in ended.stderr) == (2, True), ended.stderr
+
+
+def test_a_packet_log_is_measured_in_the_stretch_alone(tmp_path):
+    packets = mixture()
+    packets.write_parquet(tmp_path / "all.parquet")
+    newest = packets["at"].max()
+    packets.filter(pl.col("at") > newest - timedelta(minutes=5)).write_parquet(tmp_path / "last.parquet")
+
+    last = table("measure", "traffic", tmp_path / "all.parquet", "--last", "5m")
+
+    assert_frame_equal(last, table("measure", "traffic", tmp_path / "last.parquet"))

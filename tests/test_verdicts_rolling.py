@@ -15,7 +15,7 @@ from gamewarden.core.durations import DAY as DAY_MICROS
 from gamewarden.core.durations import HOUR
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.tables import TIME
-from gamewarden.verdicts.rolling import highest_days, rolling_scores
+from gamewarden.verdicts.rolling import day_scores
 from made_up import DAY, START, labels_of, play_days
 
 WEEK = 7 * DAY_MICROS
@@ -34,7 +34,7 @@ def days(step=DAY, **actors):
 
 
 def rolling(*values, last=WEEK, discount=0.3, step=DAY):
-    found = rolling_scores(days(step, a=values), last, discount, BOTS)
+    found = day_scores(days(step, a=values), last, discount, BOTS)
     return found["rolling"][0] if found.height else None
 
 
@@ -90,11 +90,20 @@ def test_the_score_is_the_highest_day_and_a_discounted_share_of_what_the_others_
 def test_only_the_last_days_of_everybody_count():
     table = days(gone=[0.99], here=[0.9] + [0.01] * 7)
 
-    found = rolling_scores(table, WEEK, 0.3, BOTS)
+    gone, here = day_scores(table, WEEK, 0.3, BOTS).iter_rows(named=True)
 
-    assert found["actor"].to_list() == ["here"]
-    assert found["days"].to_list() == [7]
-    assert found["rolling"][0] < 0.01
+    assert (gone["rolling"], gone["days"], gone["highest"]) == (None, 0, 0.99)
+    assert (here["days"], here["highest"]) == (7, 0.9)
+    assert here["rolling"] < 0.01
+
+
+def test_of_some_accounts_alone_somebody_says_when_the_newest_period_of_all_ends():
+    alone = days(a=[0.9, 0.5])
+
+    late = day_scores(alone, WEEK, 0.3, BOTS, newest=START + 8 * DAY)
+
+    assert late["days"].to_list() == [1]
+    assert late["rolling"][0] == pytest.approx(0.5)
 
 
 def test_a_day_of_23_or_25_hours_is_one_day():
@@ -109,22 +118,22 @@ def test_a_day_of_23_or_25_hours_is_one_day():
             pl.when(pl.col("since") > START + 4 * DAY).then(pl.col(name) + moved).otherwise(name).alias(name)
             for name in ("since", "until")
         )
-        assert rolling_scores(later, WEEK, 0.3, BOTS)["days"].to_list() == [7]
+        assert day_scores(later, WEEK, 0.3, BOTS)["days"].to_list() == [7]
 
 
 def test_hours_are_counted_too():
-    assert rolling_scores(days(timedelta(hours=1), a=[0.5] * 40), 24 * HOUR, 0.3, BOTS)["days"].to_list() == [24]
+    assert day_scores(days(timedelta(hours=1), a=[0.5] * 40), 24 * HOUR, 0.3, BOTS)["days"].to_list() == [24]
 
 
 def test_the_highest_day_is_named_the_latest_of_several():
-    found = highest_days(days(a=[0.2, 0.8, 0.8, None], b=[None]))
+    found = day_scores(days(a=[0.2, 0.8, 0.8, None], b=[None]), WEEK, 0.3, BOTS)
 
-    assert found.rows() == [("a", 0.8, START + 2 * DAY)]
+    assert found.select("actor", "highest", "highest_day").rows() == [("a", 0.8, START + 2 * DAY)]
 
 
 def test_nobody_has_no_score():
-    assert rolling_scores(days(a=[None]), WEEK, 0.3, BOTS).is_empty()
-    assert rolling_scores(days(a=[]), WEEK, 0.3, BOTS).is_empty()
+    assert day_scores(days(a=[None]), WEEK, 0.3, BOTS).is_empty()
+    assert day_scores(days(a=[]), WEEK, 0.3, BOTS).is_empty()
 
 
 def test_a_list_shows_the_highest_day_and_the_last_days_of_each_account(tmp_path):
@@ -145,6 +154,7 @@ def test_a_list_shows_the_highest_day_and_the_last_days_of_each_account(tmp_path
     assert few["actor"].sort().to_list() == listed.filter(pl.col("rolling") > 0.9)["actor"].sort().to_list()
     assert "rolling" in done(*asked, cwd=tmp_path).stdout.splitlines()[0]
     assert "rolling" not in done(*asked, "--last", "1d", cwd=tmp_path).stdout.splitlines()[0]
-    (tmp_path / "warden.toml").write_text('[rank]\nrolling = "1d"\n')
-    last = pl.read_csv(io.StringIO(done(*asked, "--out", "-", cwd=tmp_path).stdout)).drop_nulls("rolling")
+    (tmp_path / "day.toml").write_text('[rank]\nrolling = "1d"\n')
+    ended = done("--config", "day.toml", *asked, "--out", "-", cwd=tmp_path)
+    last = pl.read_csv(io.StringIO(ended.stdout)).drop_nulls("rolling")
     assert not last["rolling"].equals(listed["rolling"])

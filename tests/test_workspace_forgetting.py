@@ -53,7 +53,7 @@ def naming(workspace, actor):
     found = []
     for path in sorted(workspace.root.rglob("*")):
         place = path.relative_to(workspace.root)
-        if not path.is_file() or place.parts[0] in OWN:
+        if not path.is_file() or place.parts[0] in OWN or path.match("models/traffic@*.json"):
             continue
         texts = [path.read_bytes()]
         if path.suffix == ".parquet":
@@ -307,9 +307,8 @@ def _die_after(patched, where, nth):
 def test_the_command_asks_first_and_says_what_there_is_and_what_it_leaves(workspace):
     told = done("--workspace", workspace.root, "forget", ACTOR, "--dry-run").stdout
 
-    assert "4 verdicts" in told or "8 verdicts" in told
-    for name in ("labels.csv", "logs/2026-03-02.parquet", "accounts.csv"):
-        assert name in " ".join(told.split()) or "more" in told
+    assert "8 verdicts" in told
+    assert "labels.csv" in "".join(told.split())
     assert naming(workspace, ACTOR)
     refused = run("--workspace", workspace.root, "forget", ACTOR)
     assert refused.returncode == 1
@@ -341,3 +340,4 @@ def test_what_is_told_beforehand_is_what_there_is(workspace):
     assert found.verdicts == 8
     assert found.maintenance > 0
     assert any("labels.csv" in name for name in found.files)
+    assert any("models/traffic@" in name for name in found.files)  # it names the traces that it learned from

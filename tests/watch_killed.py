@@ -1,8 +1,8 @@
 """Run a watch in child processes, kill each at a random moment, and start the next where it stood.
 
-Usage: python watch_killed.py SOURCE OUT STATE KILLS SEED. Prints how often a child was killed, how often it had written
-decisions beyond its last snapshot, and how many different results there were. Children are forked, so that fifty of
-them do not load every library fifty times.
+Usage: python watch_killed.py SOURCE OUT STATE KILLS SEED [SCORES]. Prints how often a child was killed, how often it
+had written decisions beyond its last snapshot, and how many different results there were. Children are forked, so that
+fifty of them do not load every library fifty times.
 """
 
 import os
@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 
 from gamewarden.features.traffic.fold import Fold
@@ -31,9 +32,20 @@ class ArrowPackets(PlainPackets):
                 yield file.get_batch(at)
 
 
-def child(source, out, state):
+def share_scores(windows):
+    """Something to say of each window, as a model would."""
+    said = pl.col("sizes_over_1").cast(pl.Float64) * 0.25
+    return windows.select("actor", "since", "until", "window", probability=said)
+
+
+def run(source, out, state, scores, **options):
+    scored = {} if scores is None else {"scores": scores, "score": share_scores}
+    watch_to_file(ArrowPackets(source), TrafficTest(), out, state=state, **scored, **options)
+
+
+def child(source, out, state, scores):
     try:
-        watch_to_file(ArrowPackets(source), TrafficTest(), out, state=state, pace=Pace(snapshot_packets=3000))
+        run(source, out, state, scores, pace=Pace(snapshot_packets=3000))
     finally:
         os._exit(0)
 
@@ -49,7 +61,8 @@ def beyond_the_snapshot(out, state):
     return state.exists() and out.stat().st_size > load_state(state, TrafficTest())[1]["out"]
 
 
-def main(source, out, state, kills, seed):
+def main(files, kills, seed):
+    source, out, state, scores = (*files, None)[:4]
     draw = random.Random(seed)  # noqa: S311 - moments to kill at, not secrets
     load_compiled_code(source)
     killed = beyond = 0
@@ -57,7 +70,7 @@ def main(source, out, state, kills, seed):
     while killed < kills:
         pid = os.fork()
         if pid == 0:
-            child(source, out, state)
+            child(source, out, state, scores)
         time.sleep(draw.uniform(0.001, 0.25))
         os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
@@ -65,13 +78,14 @@ def main(source, out, state, kills, seed):
             killed += 1
             beyond += beyond_the_snapshot(out, state)
         else:
-            results.add(out.read_bytes())
-            out.unlink()
-            state.unlink()
-    watch_to_file(ArrowPackets(source), TrafficTest(), out, state=state)
-    results.add(out.read_bytes())
+            results.add(tuple(path.read_bytes() for path in (out, scores) if path is not None))
+            for path in (out, state, scores):
+                if path is not None:
+                    path.unlink()
+    run(source, out, state, scores)
+    results.add(tuple(path.read_bytes() for path in (out, scores) if path is not None))
     sys.stdout.write(f"{killed} {beyond} {len(results)}")
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:4]), *map(int, sys.argv[4:]))
+    main([Path(name) for name in (*sys.argv[1:4], *sys.argv[6:])], *map(int, sys.argv[4:6]))

@@ -32,6 +32,21 @@ class Read:
 
 
 @dataclass(frozen=True)
+class Privacy:
+    """Which identifiers of players a lake keeps only as keyed digests."""
+
+    hash: str = _setting("", "Columns of events such as ip, session that are hashed before a lake has them.")
+    key_from: str = _setting(
+        "GAMEWARDEN_KEY", "The environment variable with the key of these digests; another key needs a new lake."
+    )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns to be hashed."""
+        return tuple(name.strip() for name in self.hash.split(",") if name.strip())
+
+
+@dataclass(frozen=True)
 class Measure:
     """How self-similarity is measured where a command says nothing else."""
 
@@ -248,6 +263,7 @@ class Config:
     """All settings, by section."""
 
     read: Read = field(default_factory=Read)
+    privacy: Privacy = field(default_factory=Privacy)
     measure: Measure = field(default_factory=Measure)
     coverage: Coverage = field(default_factory=Coverage)
     origin: Origin = field(default_factory=Origin)
@@ -274,6 +290,7 @@ class Config:
 
 SECTIONS: Mapping[str, type] = {
     "read": Read,
+    "privacy": Privacy,
     "measure": Measure,
     "coverage": Coverage,
     "origin": Origin,
@@ -522,6 +539,7 @@ def _refuse_unknown(name: str, known: Mapping[str, object], where: str) -> None:
     raise ConfigError(f"{where} {short(name)} is unknown; {hint}")
 
 
+IDENTIFIERS = ("character", "target", "item", "other", "session", "ip")  # columns of events that can be hashed
 # From where to where a number may lie; one that is not named here is at least a finite one from 0 on.
 _LIMITS: Mapping[str, tuple[float, float]] = {
     "[measure] min_windows": (1, _COUNT[1]),
@@ -601,6 +619,11 @@ def _refuse_impossible(config: Config, source: str) -> None:
     if config.read.time_zone:
         parse_zone(config.read.time_zone)
     _refuse_impossible_times(config.read, source)
+    for column in config.privacy.columns:
+        if column not in IDENTIFIERS:
+            raise ConfigError(
+                f"{source} [privacy] hash names {short(column)}; it is one or more of {', '.join(IDENTIFIERS)}"
+            )
     _refuse_beside_each_other(config, source)
 
 

@@ -58,6 +58,11 @@ def _read_two(place: Path) -> None:
     run("read", place / "log.csv", other, "--to", place / "lake2")
 
 
+def _read_two_for_others(place: Path) -> None:
+    _read_two(place)
+    run("delta", place / "lake2")
+
+
 def _promoted(place: Path) -> None:
     run("fit", "self-similarity", place / "early.parquet", "--labels", place / "labels.csv", "--to", place / "models")
     models = sorted(path.stem for path in (place / "models").glob("*@*.json"))
@@ -72,12 +77,14 @@ def _promoted(place: Path) -> None:
 
 
 _GAME = "--models {0}/models"
+_LAKE_AND_LOG = ("lake2/lake.json", *(f"lake2/_delta_log/{number:020}.json" for number in range(1, 5)))
 COMMANDS = {
     "read": Command("read {0}/log.csv --to {0}/lake2", moves=("lake2/lake.json",)),  # an empty lake comes first
     "read more": Command("read {0}/log.csv --to {0}/lake"),
     "read a grown log": Command("read {0}/log.csv --to {0}/lake2", before=_read_half),
     "read a cut log anew": Command("read {0}/log.csv --to {0}/lake2", before=_read_cut),
     "compact": Command("compact {0}/lake2", before=_read_two, moves=("lake2/lake.json",)),  # a day at a time
+    "compact beside a Delta log": Command("compact {0}/lake2", before=_read_two_for_others, moves=_LAKE_AND_LOG),
     "fit": Command("fit account-day {0}/early.parquet --labels {0}/labels.csv --to {0}/new/models"),
     "model promote": Command(f"model promote {{model}} {_GAME} --because test", grows=("models/promotions.jsonl",)),
     "model roll-back": Command(

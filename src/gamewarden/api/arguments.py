@@ -16,6 +16,7 @@ from gamewarden.errors import ConfigError
 from gamewarden.pipeline import RunOptions
 from gamewarden.readers import ArrowTable, Locator
 from gamewarden.readers.logs.operator_tables import OwnTable
+from gamewarden.readers.places import files_at
 from gamewarden.verdicts.prevalence import Prevalence
 
 Place: TypeAlias = str | PathLike[str]
@@ -48,13 +49,13 @@ def _time_range(asked: tuple[Moment, Moment, Length], time_zone: str) -> TimeRan
     return TimeRange(moment(since, "since", time_zone), moment(until, "until", time_zone), span, time_zone)
 
 
-def _locator(source: Data) -> Locator:
+def _locator(source: Data) -> Locator | str:
     if hasattr(source, "__arrow_c_stream__"):
         return cast("ArrowTable", source)
     if isinstance(source, str | PathLike):
-        return Path(source)
+        return source if isinstance(source, str) else Path(source)
     if isinstance(source, Sequence) and source and all(isinstance(one, str | PathLike) for one in source):
-        return [Path(one) for one in source]
+        return [file for one in source for file in (files_at(one) if isinstance(one, str) else [Path(one)])]
     raise ConfigError(
         f"source: {type(source).__name__} is nothing to read; give a path, several, or a table of Polars, pandas or "
         "Arrow (of a LazyFrame, what collect() gives)"

@@ -1,4 +1,4 @@
-"""Commands for a lake that is there already: `compact`."""
+"""Commands for a lake that is there already: `compact`, `delta`."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,7 +7,7 @@ import click
 
 from gamewarden.cli import options
 from gamewarden.cli.home import from_workspace
-from gamewarden.cli.show import Presentation, progress, say
+from gamewarden.cli.show import Presentation, progress, say, tell
 
 
 @click.command
@@ -21,8 +21,8 @@ def compact(*, lake: Path, before: datetime | None, present: Presentation) -> No
 
     The rows of a day are sorted by actor and time, so that many logs are read as fast as one, and one actor without
     reading all. Nothing else changes: results stay the same, and logs are known again. Days that are one such file
-    already are left alone; a day that got late events is compacted again. In a
-    workspace its lake need not be named.
+    already are left alone; a day that got late events is compacted again. In a workspace its lake need not be
+    named.
     """
     from gamewarden import pipeline
 
@@ -31,3 +31,17 @@ def compact(*, lake: Path, before: datetime | None, present: Presentation) -> No
         told = pipeline.compact(lake, until, done)
     say(*told.notes)
     present.table(told.frame)
+
+
+@click.command
+@click.argument("lake", type=options.FILE, required=False, metavar="[LAKE]", callback=from_workspace("lake"))
+def delta(*, lake: Path) -> None:
+    """Let other systems read a lake as a Delta table.
+
+    From now on every change of the lake is also written to LAKE/_delta_log, so that Spark, Trino, DuckDB, Polars and
+    others can read it; only gamewarden may write to it. Remove that directory to end this. In a workspace its
+    lake need not be named.
+    """
+    from gamewarden import pipeline
+
+    tell(pipeline.keep_delta_log(lake))

@@ -78,7 +78,7 @@ def read(
     added = []
     for source in options.listed(sources):
         with progress(f"reading {Path(str(source)).name}") as done:
-            told = pipeline.read(readers.open(source, asked, reader), lake, done)
+            told = pipeline.read(readers.open(source, asked, reader), lake, done, current().privacy)
         say(*(f"{source}: {line}" for line in told.notes))
         added.append(told.frame)
     present.table(one_under_the_other(added))

@@ -363,32 +363,24 @@ def with_ports(reading: "SourceOptions", server_ports: tuple[int, ...]) -> "Sour
 def opened(place: Where | Sequence[Where], reading: "SourceOptions", reader: str | None = None) -> "Source":
     """What stands at a place, or at several, as a source."""
     from gamewarden import readers
+    from gamewarden.readers.places import Place
 
     if isinstance(place, Path | str):
         return readers.open(place, reading, reader)
-    return readers.open([file for each in place for file in _files(each)], reading, reader)
+    files = [one.file if isinstance(one, Place) else one for one in listed(place)]
+    return readers.open(files, reading, reader)
 
 
-def listed(sources: Sequence[Where]) -> "list[Path | Place]":
+def listed(sources: Sequence[Where]) -> "list[File | Place]":
     """Every file that is named, each of a pattern or of a directory in a store for itself.
 
     Raises:
         ReadError: a pattern names nothing that there is, or a store cannot be read.
     """
-    from gamewarden.errors import ReadError
-    from gamewarden.readers.places import not_empty, places
+    from gamewarden.readers.places import located
 
-    found: list[Path | Place] = []
-    for source in sources:
-        inside = [source] if isinstance(source, Path) else not_empty(places(source))
-        if not inside:
-            raise ReadError(f"{source}: no file is called so; check the pattern")
-        found += inside
-    return found
-
-
-def _files(place: Where) -> "list[File]":
-    return [one if isinstance(one, Path) else one.file for one in listed([place])]
+    found = [source if isinstance(source, Path) else located(source) for source in sources]
+    return [place for one in found for place in (one if isinstance(one, list) else [one])]
 
 
 def opened_together(places: Sequence[Where], reading: "SourceOptions", shelf: Path) -> "Source":

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from gamewarden.contracts import Bounds, PacketStream
     from gamewarden.features.traffic.fold import Tally
     from gamewarden.features.traffic.recipe import TrafficTest
-    from gamewarden.online.watch import Status, Write
+    from gamewarden.online.watch import Score, Status, Write
     from gamewarden.readers.options import SourceOptions
+    from gamewarden.verdicts.prevalence import Prevalence
 
 
 def _profile_options() -> list[click.Parameter]:
@@ -34,8 +36,15 @@ def _profile_options() -> list[click.Parameter]:
 @click.option("--state", type=options.FILE, metavar="FILE", help="Keep every player's state here, and go on from it.")
 @click.option("--out", type=options.FILE, metavar="FILE", help="Write decisions here, not to standard output.")
 @click.option("--models", type=options.FILE, metavar="DIR", help="Use the traffic model in force, not Table II.")
+@click.option(
+    "--scores",
+    type=options.FILE,
+    metavar="FILE",
+    help="Append the model's SCORES here.  [default: beside --out, as NAME.scores.jsonl]",
+)
 @click.option("--counts", type=options.FILE, metavar="FILE", help="Keep what was counted here, as JSON.")
 @click.option("--one-sided", is_flag=True, help="The tap shows no answers: judge sources without proof.")
+@options.prevalence
 @options.packet_reading
 def watch(
     *,
@@ -43,8 +52,10 @@ def watch(
     state: Path | None,
     out: Path | None,
     models: Path | None,
+    scores: Path | None,
     counts: Path | None,
     one_sided: bool,
+    prevalence: "Prevalence",
     reading: "SourceOptions",
     **given: Any,  # noqa: ANN401  the options of the traffic test
 ) -> None:
@@ -53,10 +64,14 @@ def watch(
     SOURCE is a capture or a packet log; `-` is standard input, as in `tcpdump -w - | gamewarden watch -`. Each
     decision is one JSON line, written the moment its window completes. With --state and --out a stop, a crash or a kill
     and a restart on the same file lose no decision and double none.
+
+    With --models the probability and the false-positive rate of each window, as `score` gives them, are appended to a
+    second file as SCORES, one JSON line each.
     """
     from gamewarden import pipeline
 
     test = _profile(models, given, reading)
+    scoring = _scoring(models, scores, out, prevalence)
     say(*test.warnings)
     bounds = pipeline.bounds_of(current(), one_sided=one_sided)
     packets = options.opened(source, reading).packets(bounds)
@@ -69,8 +84,35 @@ def watch(
             state=state,
             out=out,
             status=told,
+            scoring=scoring,
         )
     say(*packets.notes, _summary(tally))
+    if scoring is not None:
+        say(f"SCORES of the windows are in {scoring.path}", prevalence.sentence)
+
+
+@dataclass(frozen=True)
+class _Scoring:
+    """What a model says of windows, and where that goes."""
+
+    path: Path
+    score: "Score"
+
+
+def _scoring(models: Path | None, scores: Path | None, out: Path | None, prevalence: "Prevalence") -> _Scoring | None:
+    """Where there is a model, and a place for what it says."""
+    if models is None:
+        if scores is not None:
+            raise click.UsageError("--scores needs --models: a profile has no probabilities")
+        return None
+    path = scores or (None if out is None else out.with_name(f"{out.stem}.scores.jsonl"))
+    if path is None:
+        return None
+    from gamewarden import pipeline
+    from gamewarden.verdicts.prevalence import scored
+
+    (model,) = pipeline.load_models(models, "traffic")
+    return _Scoring(path, lambda windows: scored(model, windows, prevalence))
 
 
 @contextmanager
@@ -120,6 +162,7 @@ def _watch(
     state: Path | None,
     out: Path | None,
     status: "Callable[[Status], object]",
+    scoring: _Scoring | None,
 ) -> "Tally":
     from gamewarden.online.stopping import Stop
     from gamewarden.online.watch import watch as watch_packets
@@ -127,11 +170,24 @@ def _watch(
 
     with Stop().on_interrupt() as stop:
         if state is not None and out is not None and not live:
-            return watch_to_file(packets, test, out, state=state, status=status, stop=stop, bounds=bounds)
-        with _written(out, anew=state is None) as write:
+            second: dict[str, Any] = {} if scoring is None else {"scores": scoring.path, "score": scoring.score}
+            return watch_to_file(packets, test, out, state=state, status=status, stop=stop, bounds=bounds, **second)
+        with _written(out, anew=state is None) as write, _second(scoring, anew=state is None) as beside:
             return watch_packets(
-                packets, test, write, state=state, replayed=not live, status=status, stop=stop, bounds=bounds
+                packets, test, write, state=state, replayed=not live, status=status, stop=stop, bounds=bounds, **beside
             )
+
+
+@contextmanager
+def _second(scoring: _Scoring | None, *, anew: bool) -> "Iterator[dict[str, Any]]":
+    """What a watch without a journal needs to append scores."""
+    if scoring is None:
+        yield {}
+        return
+    from gamewarden.online.journal import appending
+
+    with appending(scoring.path, anew=anew) as write:
+        yield {"score": scoring.score, "write_scores": write}
 
 
 @contextmanager

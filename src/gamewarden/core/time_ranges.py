@@ -96,7 +96,10 @@ class TimeRange:
         return (f"Only what happened{joined} ({self.time_zone}) counts; a period that reaches beyond is not whole",)
 
     def _shown(self, moment: datetime) -> str:
-        local = moment.astimezone(parse_zone(self.time_zone)).replace(tzinfo=None)
+        try:
+            local = moment.astimezone(parse_zone(self.time_zone)).replace(tzinfo=None)
+        except OverflowError:  # the first and the last day of the calendar are not there in every zone
+            return utc_text(moment)
         text = local.isoformat(" ", "seconds" if not local.microsecond else "microseconds")
         return text.removesuffix(" 00:00:00").removesuffix(":00")
 

@@ -1,14 +1,14 @@
 """Decisions at rest and the state they came from, so that a crash loses none and doubles none.
 
-A snapshot says how many packets were taken in and how long the file of decisions was then. After a crash the file is
-cut to that length and the packets since are taken in again: the same decisions come out, since the fold depends on
-nothing else.
+A snapshot says how many packets were taken in and how long the files of decisions and of scores were then. After a
+crash each is cut to that length and the packets since are taken in again: the same rows come out, since the fold
+depends on nothing else.
 """
 
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -48,64 +48,126 @@ class Origin:
 
 
 class Journal:
-    """A file of decisions that grows, and a state file that is replaced whole."""
+    """A file of decisions that grows, one of scores beside it where they are wanted, and a state replaced whole."""
 
-    def __init__(self, out: Path, state: Path) -> None:
-        self.out = out
+    def __init__(self, out: Path, state: Path, scores: Path | None = None) -> None:
         self.state = state
-        self._length = 0
+        self._out = _Grown(out, "decisions")
+        self._scores = None if scores is None else _Grown(scores, "scores")
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opened:
+            for grown in self._files:
+                opened.enter_context(grown)
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    @property
+    def _files(self) -> list["_Grown"]:
+        return [self._out] if self._scores is None else [self._out, self._scores]
+
+    def resume(self, test: "TrafficTest", most: int = MOST_PLAYERS) -> tuple[Fold, dict[str, Any]]:
+        """The fold as the last snapshot has it, with what was written after it taken back; a fresh one without one.
+
+        Raises:
+            ReadError: the state is damaged, or does not belong to this profile or these files.
+            WriteError: there are decisions or scores but no state that knows them.
+        """
+        if not self.state.exists():
+            for grown in self._files:
+                grown.refuse_unknown(f"there is no state {self.state} to go on from")
+            return Fold(test, most), {}
+        fold, note = load_state(self.state, test, most)
+        self._out.cut(note.get("out"), self.state)
+        if self._scores is not None:
+            note = self._with_scores(self._scores, fold, note)
+        return fold, note
+
+    def _with_scores(self, scores: "_Grown", fold: Fold, note: dict[str, Any]) -> dict[str, Any]:
+        """Scores go on as the state knows them; one that knows none learns, before any is written, that they begin."""
+        if "scores" in note:
+            scores.cut(note["scores"], self.state)
+            return note
+        scores.refuse_unknown("the state knows none")
+        begun = note | {"scores": 0}
+        with whole_file(self.state) as draft:
+            draft.write_bytes(fold.to_bytes(begun))
+        return begun
+
+    def write(self, lines: str) -> None:
+        """Decisions, at once."""
+        self._out.write(lines)
+
+    def write_scores(self, lines: str) -> None:
+        """Scores, at once; nothing where none are wanted."""
+        if self._scores is not None:
+            self._scores.write(lines)
+
+    def snapshot(self, fold: Fold, origin: Origin, **note: int) -> None:
+        """From here a restart goes on."""
+        for grown in self._files:
+            grown.sync()
+        scores = {} if self._scores is None else {"scores": self._scores.length}
+        save_state(self.state, fold, origin, out=self._out.length, **scores, **note)
+
+
+class _Grown:
+    """A file that is only appended to, and of which a state knows how long it was."""
+
+    def __init__(self, path: Path, holds: str) -> None:
+        self.path = path
+        self.length = 0
+        self._holds = holds
 
     def __enter__(self) -> Self:
         try:
-            make_directory(self.out.parent)
-            self._file = self.out.open("ab", buffering=0)
-            sync_name(self.out)
+            make_directory(self.path.parent)
+            self._file = self.path.open("ab", buffering=0)
+            sync_name(self.path)
         except OSError as error:
-            raise unwritable(self.out, error) from error
+            raise unwritable(self.path, error) from error
         self._keep_others_out()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def resume(self, test: "TrafficTest", most: int = MOST_PLAYERS) -> tuple[Fold, dict[str, Any]]:
-        """The fold as the last snapshot has it, with the decisions after it taken back; a fresh one without a snapshot.
+    @property
+    def _present(self) -> int:
+        return os.fstat(self._file.fileno()).st_size
 
-        Raises:
-            ReadError: the state is damaged, or does not belong to this profile or this file of decisions.
-            WriteError: there are decisions but no state.
-        """
-        present = os.fstat(self._file.fileno()).st_size
-        if not self.state.exists():
-            if present:
-                raise WriteError(
-                    f"{self.out}: it has decisions already, but there is no state {self.state} to go on from; "
-                    "move the file away or name another"
-                )
-            return Fold(test, most), {}
-        fold, note = load_state(self.state, test, most)
-        if not isinstance(note.get("out"), int) or present < note["out"]:
-            raise ReadError(
-                f"{self.state}: the state knows {note.get('out', 'no')} bytes of decisions, but {self.out} has "
-                f"{present}; name the file it was made with, or remove both to start anew"
+    def refuse_unknown(self, why: str) -> None:
+        """Stop where there is something already that no state knows."""
+        if self._present:
+            raise WriteError(
+                f"{self.path}: it has {self._holds} already, but {why}; move the file away or name another"
             )
-        self._length = note["out"]
-        self._file.truncate(self._length)
-        return fold, note
+
+    def cut(self, known: object, state: Path) -> None:
+        """Take back what was written after the state was."""
+        if not isinstance(known, int) or self._present < known:
+            raise ReadError(
+                f"{state}: the state knows {'no' if known is None else known} bytes of {self._holds}, but {self.path} "
+                f"has {self._present}; name the file it was made with, or remove both to start anew"
+            )
+        self.length = known
+        self._file.truncate(known)
 
     def write(self, lines: str) -> None:
-        """Decisions, at once."""
+        """At once."""
         data = lines.encode()
-        _write_all(self._file, data, self.out)
-        self._length += len(data)
+        _write_all(self._file, data, self.path)
+        self.length += len(data)
 
-    def snapshot(self, fold: Fold, origin: Origin, **note: int) -> None:
-        """From here a restart goes on."""
+    def sync(self) -> None:
+        """What was written stays, whatever happens to the machine."""
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise unwritable(self.out, error) from error
-        save_state(self.state, fold, origin, out=self._length, **note)
+            raise unwritable(self.path, error) from error
 
     def _keep_others_out(self) -> None:
         try:
@@ -117,7 +179,7 @@ class Journal:
         except BlockingIOError as error:
             self._file.close()
             raise WriteError(
-                f"{self.out}: another watch is writing to it; stop that one or name another file"
+                f"{self.path}: another watch is writing to it; stop that one or name another file"
             ) from error
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 
 from gamewarden.contracts import Bounds, PacketStream
@@ -16,6 +17,7 @@ from gamewarden.online.journal import Journal, Origin, load_state, save_state
 from gamewarden.online.stopping import Stop
 from gamewarden.tables import json_lines
 
+Score = Callable[[pl.DataFrame], pl.DataFrame]  # SCORES of windows
 MICRO_BATCH = 10_000  # packets taken in before decisions are written, at most
 Write = Callable[[str], object]
 
@@ -63,6 +65,10 @@ def no_status(_status: Status) -> None:
     """Nobody is watching the watch."""
 
 
+def _nowhere(_lines: str) -> None:
+    """Nobody wants them."""
+
+
 def watch(
     packets: PacketStream,
     test: TrafficTest,
@@ -74,8 +80,12 @@ def watch(
     pace: Pace = USUAL,
     stop: Stop | None = None,
     bounds: Bounds = UNBOUNDED,
+    score: Score | None = None,
+    write_scores: Write = _nowhere,
 ) -> Tally:
     """Decide on every player until the packets end; `write` gets decisions as JSON Lines.
+
+    `write_scores` gets what `score` says of the same windows, likewise.
 
     With `state` the watch goes on where that file was saved last. A source that is `replayed` from its beginning, such
     as a file, has the packets taken in before skipped; one that is not, such as a pipe, goes on with what comes. What
@@ -99,7 +109,19 @@ def watch(
 
     coming = (stop or Stop()).until(coming, live=not replayed)
     told = _telling(status, packets)
-    return _run(coming, fold, forgetting, write=write, snapshot=snapshot, status=told, pace=pace)
+    hand_over = _handing_over(write, score, write_scores)
+    return _run(coming, fold, forgetting, write=hand_over, snapshot=snapshot, status=told, pace=pace)
+
+
+def _handing_over(write: Write, score: Score | None, write_scores: Write) -> Callable[[pl.DataFrame], None]:
+    """What becomes of completed windows: decisions, and what a model says of them."""
+
+    def hand_over(windows: pl.DataFrame) -> None:
+        write(json_lines(windows))
+        if score is not None:
+            write_scores(json_lines(score(windows)))
+
+    return hand_over
 
 
 def watch_to_file(
@@ -112,14 +134,19 @@ def watch_to_file(
     pace: Pace = USUAL,
     stop: Stop | None = None,
     bounds: Bounds = UNBOUNDED,
+    scores: Path | None = None,
+    score: Score | None = None,
 ) -> Tally:
     """Decide on every player of a source that can be read again; after any crash `out` has each decision once.
+
+    `scores` gets what `score` says of the same windows, each once too; a state that was made without it goes on, and
+    the scores begin there.
 
     Raises:
         ReadError: the state is damaged, or of another profile, source or file of decisions.
         WriteError: a file cannot be written, is written to by another watch, or has decisions without a state.
     """
-    with Journal(out, state) as journal:
+    with Journal(out, state, scores) as journal:
         fold, note = journal.resume(test, bounds.players)
         forgetting = Forgetting(fold, bounds, note)
         origin = Origin()
@@ -132,7 +159,8 @@ def watch_to_file(
             snapshot()  # before the first decision, so that decisions never stand without a state
         coming = (stop or Stop()).until(coming, live=False)
         told = _telling(status, packets)
-        return _run(coming, fold, forgetting, write=journal.write, snapshot=snapshot, status=told, pace=pace)
+        hand_over = _handing_over(journal.write, score, journal.write_scores)
+        return _run(coming, fold, forgetting, write=hand_over, snapshot=snapshot, status=told, pace=pace)
 
 
 def _telling(status: Callable[[Status], object], packets: PacketStream) -> Callable[[Status], object]:
@@ -145,7 +173,7 @@ def _run(
     fold: Fold,
     forgetting: Forgetting,
     *,
-    write: Write,
+    write: Callable[[pl.DataFrame], None],
     snapshot: Callable[[], None],
     status: Callable[[Status], object],
     pace: Pace,
@@ -155,7 +183,7 @@ def _run(
     for batch in _micro(batches):
         for piece in forgetting.pieces(batch):
             if windows := fold.push(piece):
-                write(json_lines(windows.frame()))
+                write(windows.frame())
         now = time.monotonic()
         if fold.tally.packets - saved >= pace.snapshot_packets or now - saved_at >= pace.snapshot_seconds:
             snapshot()

@@ -10,7 +10,7 @@ from typing import Any, cast
 import polars as pl
 
 from gamewarden import detectors, features
-from gamewarden.config import Config
+from gamewarden.config import Config, Privacy
 from gamewarden.contracts import (
     Bounds,
     EventStream,
@@ -36,6 +36,7 @@ from gamewarden.readers.label_folders import messages_in_short, named_after_file
 from gamewarden.readers.linting import lint_source
 from gamewarden.readers.logs.lint import DETECTOR, FEATURE, Lint, Needs
 from gamewarden.readers.logs.operator_tables import read_vocabulary
+from gamewarden.store.hashed_log import HashedLog
 from gamewarden.store.lake import Lake
 from gamewarden.streams import Unquestioned, WatchedEvents, WatchedLog, WatchedMessages, WatchedPackets, WatchedRows
 from gamewarden.tables import SESSIONS, TIME, Table, check
@@ -136,10 +137,18 @@ def input_of(detector: str) -> StreamKind:
     return "scores" if detectors.fuses(detector) else feature_class_of(detector).input
 
 
-def read(source: Source, lake: Path, progress: Progress = no_progress) -> Table:
-    """Take a log into a lake; one row of what came in, with what was wrong in it as notes."""
+def read(source: Source, lake: Path, progress: Progress = no_progress, privacy: Privacy | None = None) -> Table:
+    """Take a log into a lake; one row of what came in, with what was wrong in it as notes.
+
+    Identifiers that `privacy` names are hashed before the lake has them.
+
+    Raises:
+        ReadError: it cannot be read, or the lake has its rows in another shape.
+        ConfigError: identifiers are to be hashed, and there is no key.
+    """
     log = source.log()
-    added = Lake(lake).add(WatchedLog(log, progress))
+    hashed = HashedLog(log, privacy) if privacy is not None and privacy.columns else None
+    added = Lake(lake).add(WatchedLog(hashed or log, progress), key=hashed.key if hashed else "")
     notes = log.notes if added.new else ()
     row = {
         "source": source.name,
@@ -163,6 +172,17 @@ def compact(lake: Path, before: date | None = None, progress: Progress = no_prog
     rows = [asdict(one) for one in Lake(lake).compact(before=before, progress=progress)]
     notes = () if rows else (f"{lake}: every day that is over is one file already.",)
     return Table(pl.DataFrame(rows, schema={"day": pl.String, "parts": pl.Int64, "rows": pl.Int64}), notes)
+
+
+def keep_delta_log(lake: Path) -> str:
+    """Let the changes of a lake also be written as a Delta log; what there is to say of it.
+
+    Raises:
+        ReadError: there is no lake here, or its Delta log is damaged.
+        WriteError: it cannot be written.
+    """
+    last = Lake(lake).keep_delta_log()
+    return f"{lake} is a Delta table too, at version {last}; only gamewarden may write to it."
 
 
 def feature_recipe(name: str, options: Mapping[str, Any], config: Config, time_zone: str | None = None) -> Feature:

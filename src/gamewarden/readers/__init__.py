@@ -95,11 +95,7 @@ def open(locator: Locator | str, options: "SourceOptions | None" = None, reader:
 def _place(locator: str) -> Locator:
     """What a text names; of a pattern or a directory in a store all files, and the one where it is one."""
     found = located(locator)
-    if not isinstance(found, list):
-        return found
-    if not found:
-        raise ReadError(f"{short(locator)}: no file is called so; check the pattern")
-    return found if len(found) > 1 else found[0]
+    return found[0] if isinstance(found, list) and len(found) == 1 else found
 
 
 def _knowing(place: Locator) -> Reader:

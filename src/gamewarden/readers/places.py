@@ -178,14 +178,35 @@ def has_magic(locator: str) -> bool:
 
 
 def located(locator: str, base: Path | None = None) -> File | list[Place]:
-    """What one text names: a local path or one object as it is, whether it is there or not; else all its places."""
+    """What one text names: a local path, whether it is there or not, or one object; else all places that hold a byte.
+
+    Raises:
+        ReadError: a pattern names no file, there is no such object, or a store cannot be read.
+    """
     if is_remote(locator):
         file = RemoteFile(locator)
-        return file if not has_magic(locator) and file.is_file() else list(places(locator, base))
-    path = (base or Path()) / locator
+        return file if not has_magic(locator) and file.is_file() else _some(locator, base)
     if locator == str(STANDARD_INPUT):
         return STANDARD_INPUT
-    return list(places(locator, base)) if has_magic(locator) and not _is_there(path) else path
+    path = (base or Path()) / locator
+    return _some(locator, base) if has_magic(locator) and not _is_there(path) else path
+
+
+def _some(locator: str, base: Path | None) -> list[Place]:
+    found = not_empty(places(locator, base))
+    if not found:
+        raise ReadError(f"{short(locator)}: no file is called so; check the pattern")
+    return found
+
+
+def files_at(locator: str) -> list[File]:
+    """Every file that a text names, those of a pattern or of a directory in a store one by one.
+
+    Raises:
+        ReadError: a pattern names no file, or a store cannot be read.
+    """
+    found = located(locator)
+    return [place.file for place in found] if isinstance(found, list) else [found]
 
 
 def _of(locator: str, base: Path) -> Iterable[Place]:

@@ -18,6 +18,7 @@ from gamewarden.contracts import LogSource, Progress, no_progress
 from gamewarden.core.durations import to_micros
 from gamewarden.core.files import hold_alone, is_draft, make_directory, sweep_drafts, unwritable
 from gamewarden.errors import ReadError, WriteError
+from gamewarden.store import delta_log
 from gamewarden.store import manifest as manifests
 from gamewarden.store.forgotten import Forgotten
 from gamewarden.store.known_rows import Added, GoneRows, Plan, RowFilter, plan_for
@@ -104,11 +105,12 @@ class Lake:
         """
         return self.events().shows
 
-    def add(self, source: LogSource) -> Added:
+    def add(self, source: LogSource, key: str = "") -> Added:
         """Take in the rows of a source that are not there yet: all of them, or after any failure none.
 
         A file is known again by its content, whatever its name, and adds nothing. A file that has grown adds its new
-        rows. Under a known name, a row is there already if a row with its seq and its values is.
+        rows. Under a known name, a row is there already if a row with its seq and its values is. `key` is a digest of
+        the key with which identifiers in the source were hashed.
 
         Raises:
             ReadError: the source cannot be read, or was read before with another mapping.
@@ -116,7 +118,8 @@ class Lake:
         """
         if "seq" not in source.columns:
             raise ReadError(f"{source.name}: its rows are not numbered; a lake could not know them again")
-        with self._writing() as known:
+        with self._writing() as unkeyed:
+            known = self._keyed(unkeyed, key)
             # A log may have been renamed before it grew: any source with rows can be its beginning.
             sizes = [one.size for one in known.sources if one.rows or one.name == source.name]
             plan = plan_for(known, source, source.content(sizes))
@@ -124,6 +127,15 @@ class Lake:
                 return plan.nothing_new
             with self._nothing_left_on_failure():
                 return self._take_in(source, known, plan)
+
+    def _keyed(self, known: Manifest, key: str) -> Manifest:
+        """The manifest with the key that its identifiers are hashed with from now on."""
+        if key and known.key and key != known.key:
+            raise ReadError(
+                f"{self.directory}: its identifiers were hashed with another key, so that equal ones would differ; set "
+                "the key that was used before, or read into a new lake"
+            )
+        return replace(known, key=key or known.key)
 
     def _take_in(self, source: LogSource, known: Manifest, plan: Plan) -> Added:
         filter_ = RowFilter(self.directory, known, plan, source)
@@ -139,7 +151,7 @@ class Lake:
             parts = writers.publish(plan.place if plan.place is not None else len(known.sources))
             without = self._without_source(known, plan.place) if plan.place is not None and plan.replaces else ()
             after = plan.after(known, parts, source, dict(kinds))
-            manifests.save(replace(after, parts=(*after.parts, *without)), self.directory)
+            self._save(replace(after, parts=(*after.parts, *without)))
         except pa.ArrowException as error:
             raise WriteError(f"{self.directory}: rows cannot be written ({first_line(error)})") from error
         except OSError as error:
@@ -183,7 +195,7 @@ class Lake:
         draft = self._draft(parts[0])
         one = compacted(self.directory, parts, draft, progress)
         publish(draft, self.directory / one.file)
-        self._save(manifests.load(self.directory).with_parts((one,), instead_of=parts))
+        self._replace(manifests.load(self.directory).with_parts((one,), instead_of=parts))
         return CompactedDay(one.day, len(parts), one.rows)
 
     def drop_days(self, before: date) -> Dropped:
@@ -200,7 +212,7 @@ class Lake:
             )
             removed = sum((kinds_of(self.directory, part) for part in gone), Counter())
             left = known.with_parts((), instead_of=gone).without_rows(removed)
-            self._save(replace(left, dropped=border))
+            self._replace(replace(left, dropped=border))
         return Dropped(removed.total(), len({part.day for part in gone}))
 
     def forget(self, actor: str) -> Dropped:
@@ -220,7 +232,7 @@ class Lake:
             done = [rewritten(self.directory, part, one.left_out, self._draft(part), digest) for part in named]
             removed = sum((part.removed for part in done), Counter())
             left = known.with_parts(self._published(done), instead_of=named).without_rows(removed)
-            self._save(replace(left, salt=salt, forgotten=tuple(sorted({*known.forgotten, digest}))))
+            self._replace(replace(left, salt=salt, forgotten=tuple(sorted({*known.forgotten, digest}))))
         return Dropped(removed.total(), len({part.day for part in named}))
 
     def _names(self, part: Part, forgotten: Forgotten) -> bool:
@@ -238,9 +250,24 @@ class Lake:
                 parts.append(one.part)
         return tuple(parts)
 
+    def keep_delta_log(self) -> int:
+        """Keep a Delta log from now on, so that other systems read the lake as a table; the number of its last commit.
+
+        Raises:
+            ReadError: there is no lake here, or its Delta log is damaged.
+            WriteError: the lake cannot be written, or another process is writing to it.
+        """
+        with self._changing() as known:
+            return delta_log.begin(self.directory, known)
+
     def _save(self, after: Manifest) -> None:
-        """Let this manifest be the one that counts, and remove the parts that nobody reads any more."""
+        """Let this manifest be the one that counts; the Delta log follows it, where there is one."""
         manifests.save(after, self.directory)
+        delta_log.follow(self.directory, after)
+
+    def _replace(self, after: Manifest) -> None:
+        """Let this manifest be the one that counts, and remove the parts that nobody reads any more."""
+        self._save(after)
         self._sweep(after)
 
     @contextmanager
@@ -262,6 +289,7 @@ class Lake:
                 if not self.is_at(self.directory):
                     manifests.save(Manifest(), self.directory)
                 known = manifests.load(self.directory)
+                delta_log.follow(self.directory, known)  # a crash may have left it behind
                 self._sweep(known)
                 yield known
         except OSError as error:

@@ -117,6 +117,7 @@ class Manifest:
     dropped: Moment | None = None  # microseconds: all rows before were dropped, and none comes back
     salt: str = ""  # of the digests of forgotten actors, as hexadecimal digits
     forgotten: tuple[str, ...] = ()
+    key: str = ""  # a digest of the key with which identifiers were hashed
 
     @property
     def kinds(self) -> Mapping[str, int] | None:
@@ -313,7 +314,7 @@ def _from_values(values: Any, path: Path) -> Manifest:  # noqa: ANN401 - whateve
     strange = [part for part in parts if not _is_part(part, len(sources))]
     if strange:
         raise _damaged(path, f"{short(strange[0].file)} is no part of a lake")
-    rest = {name: values[name] for name in ("dropped", "salt") if name in values}
+    rest = {name: values[name] for name in ("dropped", "salt", "key") if name in values}
     if any(not _HEXADECIMAL.fullmatch(text) for text in (values.get("salt", ""), *values.get("forgotten", ()))):
         raise _damaged(path, "a digest of a forgotten actor is none")
     return Manifest(sources, parts, **rest, forgotten=tuple(values.get("forgotten", ())))

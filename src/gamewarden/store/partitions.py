@@ -8,9 +8,9 @@ each change of the index is made alone, and adds to what the others have written
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gamewarden.core.files import hold, make_directory, unwritable, whole_file, write_text
-from gamewarden.errors import ReadError, TableError, WriteError
+from gamewarden.errors import ReadError, TableError, WriteError, short
 from gamewarden.learning.validation import Count, Moment, misfit
 from gamewarden.tables import PARQUET_FAULTS, Schema, check, first_line, parquet_batches
 
@@ -52,7 +52,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class _Index:
-    partitions: tuple[Partition, ...] = ()
+    partitions: tuple[Partition, ...]
 
 
 class Partitions:
@@ -96,8 +96,7 @@ class Partitions:
             WriteError: the directory cannot be written.
         """
         rows = check(frame, self.schema, str(self.directory))
-        if not _NAME.fullmatch(name):
-            raise WriteError(f"{self.directory}: {name!r} names no partition")
+        self._refuse_strange([name])
         with self._alone():
             file = f"{name}/{hashlib.sha256(came_from.encode()).hexdigest()[:16]}.parquet"
             with whole_file(self.directory / file) as draft:
@@ -123,8 +122,9 @@ class Partitions:
         """Take partitions away.
 
         Raises:
-            WriteError: the directory cannot be written.
+            WriteError: a name is none of a partition, or the directory cannot be written.
         """
+        self._refuse_strange(names)
         with self._alone():
             kept = [one for one in self._load().partitions if one.name not in names]
             self._save(_Index(tuple(kept)))
@@ -142,7 +142,12 @@ class Partitions:
         Raises:
             ReadError: its file is missing, damaged, or not what this table holds.
         """
-        return read_rows(self.directory / partition.file, columns, actors)
+        path = self.directory / partition.file
+        frame = read_rows(path, columns, actors)
+        try:
+            return check(frame, self._schema_of(frame.columns if columns else None), "it").select(columns or pl.all())
+        except TableError as error:
+            raise _spoiled(path, error) from error
 
     def table(
         self,
@@ -170,11 +175,24 @@ class Partitions:
                 raise
             return self.read(newer, columns, actors)
 
+    def _schema_of(self, columns: Sequence[str] | None) -> Schema:
+        """What some columns must be, or all."""
+        if columns is None:
+            return self.schema
+        kinds = {name: kind for name, kind in self.schema.columns.items() if name in columns}
+        return replace(
+            self.schema, columns=kinds, required=tuple(name for name in self.schema.required if name in kinds)
+        )
+
+    def _refuse_strange(self, names: Iterable[str]) -> None:
+        if strange := [name for name in names if not _NAME.fullmatch(name)]:
+            raise WriteError(f"{self.directory}: {short(strange[0])} names no partition; such as day=2026-03-01 does")
+
     def _load(self) -> _Index:
         path = self.directory / INDEX
         try:
             if not path.exists():
-                return _Index()
+                return _Index(())
             if path.stat().st_size > LARGEST:
                 raise ReadError(f"{path}: is too large to be an index of results (at most {LARGEST:,} bytes)")
             values = json.loads(path.read_bytes())
@@ -241,15 +259,13 @@ def read_rows(path: Path, columns: Sequence[str] | None = None, actors: Collecti
             batches = list(parquet_batches(file, wanted, groups))
             schema = pa.schema([file.schema_arrow.field(name) for name in wanted])
         frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches, schema)))
+        return frame if actors is None else frame.filter(pl.col("actor").is_in(list(actors))).select(names)
     except FileNotFoundError as error:
         raise ReadError(f"{path}: is missing from the results; compute it anew with --fresh") from error
     except ReadError as error:
         raise ReadError(f"{path}: {error}; compute it anew with --fresh") from error
-    except (*PARQUET_FAULTS, TableError) as error:
-        raise ReadError(f"{path}: is damaged ({first_line(error)}); compute it anew with --fresh") from error
-    if actors is None:
-        return frame
-    return frame.filter(pl.col("actor").is_in(list(actors))).select(names)
+    except (*PARQUET_FAULTS, TableError, pl.exceptions.PolarsError) as error:
+        raise _spoiled(path, error) from error
 
 
 def groups_of(file: pq.ParquetFile, actors: Sequence[str]) -> list[int]:
@@ -285,6 +301,10 @@ def _index_of(values: Any, path: Path) -> _Index:  # noqa: ANN401  whatever JSON
     if strange or len({one.name for one in made}) < len(made):
         raise _damaged(path, "it names a file that is no partition")
     return _Index(made)
+
+
+def _spoiled(path: Path, error: BaseException) -> ReadError:
+    return ReadError(f"{path}: is damaged ({first_line(error)}); compute it anew with --fresh")
 
 
 def _damaged(path: Path, why: str) -> ReadError:

@@ -5,6 +5,7 @@ that is judged again gets a bundle and a seal of its own beside the earlier ones
 """
 
 import json
+import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from gamewarden.core.files import hold, make_directory, sync, sync_name, unwritable, write_text
-from gamewarden.errors import VerdictError
+from gamewarden.errors import VerdictError, WriteError, short
 from gamewarden.learning.validation import Count, Moment, misfit
 from gamewarden.store.append_log import AppendLog
 from gamewarden.store.partitions import file_digest, read_rows, write_rows
@@ -27,6 +28,9 @@ FACTS = "day.json"
 _LOCK = ".lock"
 _DRAFT = ".draft"
 _TABLE = ".parquet"
+_DAY = re.compile(r"day=[0-9]{1,4}-[0-9]{2}-[0-9]{2}")
+_BUNDLE = re.compile(rf"{_DAY.pattern}/[0-9a-f]{{16}}")
+_FILE = re.compile(r"[0-9A-Za-z][0-9A-Za-z._@-]{0,120}")
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,10 @@ class VerdictDays:
             WriteError: the directory cannot be written.
         """
         with self._alone():
-            self._sweep(day, {one.bundle for one in self.seals()})
+            known = {one.bundle for one in self.seals()}
+            if not (self.directory / HEAD).exists():
+                self._remember(0, {})  # before anything else: whoever removes it later is found out
+            self._sweep(day, known)
             name, files = self._keep(day, bundle, at)
             height = bundle.tables["verdicts"].height
             made = DaySeal(day, name, since, until, height, kept, content, rules, files, at)
@@ -158,9 +165,13 @@ class VerdictDays:
         """Take days away for good; that they were there, and why they went, stays in the log.
 
         Raises:
-            WriteError: the directory cannot be written.
+            VerdictError: the log was edited or damaged.
+            WriteError: a name is none of a day, or the directory cannot be written.
         """
+        if strange := [day for day in days if not _DAY.fullmatch(day)]:
+            raise WriteError(f"{self.directory}: {short(strange[0])} names no day; such as day=2026-03-01 does")
         with self._alone():
+            self.seals()
             for day in sorted(days):
                 self._log({"dropped": day, "because": because, "at": at})
                 shutil.rmtree(self.directory / day, ignore_errors=True)
@@ -231,7 +242,12 @@ class VerdictDays:
     def _seal(self, record: Mapping[str, Any]) -> DaySeal:
         if wrong := misfit(DaySeal, dict(record), "a seal"):
             raise VerdictError(f"{self.directory / LOG}: {wrong}; put a copy of it back")
-        return DaySeal(**record)
+        made = DaySeal(**record)
+        if not _BUNDLE.fullmatch(made.bundle) or made.bundle.partition("/")[0] != made.day:
+            raise VerdictError(f"{self.directory / LOG}: a seal names {short(made.bundle)}; put a copy of it back")
+        if odd := [name for name in made.files if not _FILE.fullmatch(name)]:
+            raise VerdictError(f"{self.directory / LOG}: a seal names {short(odd[0])}; put a copy of it back")
+        return made
 
     def _remember(self, seals: int, last: Mapping[str, Any]) -> None:
         values = {"seals": seals, "last": sha256(dict(last))}
@@ -241,11 +257,15 @@ class VerdictDays:
         """A log that was cut at its end is whole in itself; the head remembers how far it went."""
         path = self.directory / HEAD
         try:
-            head = json.loads(path.read_bytes()) if path.exists() else {"seals": 0}
-            seals = int(head["seals"])
-            fits = not seals or (len(records) >= seals and sha256(dict(records[seals - 1])) == head["last"])
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            raise VerdictError(f"{path}: cannot be read, so nobody knows whether seals are missing") from error
+            if not path.exists():
+                fits = not records and not any(self.directory.glob("day=*"))
+            else:
+                head = json.loads(path.read_bytes())
+                fits = _fits(head["seals"], head.get("last"), records)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise VerdictError(
+                f"{path}: cannot be read, so nobody knows whether seals are missing; put a copy of it back"
+            ) from error
         if not fits:
             raise VerdictError(f"{self.directory / LOG}: seals are missing that were there; put a copy of it back")
 
@@ -266,6 +286,13 @@ class VerdictDays:
                 yield
         except OSError as error:
             raise unwritable(self.directory, error) from error
+
+
+def _fits(seals: object, last: object, records: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a head is of this log; a crash keeps it one seal behind at most."""
+    if not isinstance(seals, int) or isinstance(seals, bool) or not 0 <= len(records) - seals <= 1:
+        return False
+    return seals == 0 or (seals > 0 and sha256(dict(records[seals - 1])) == last)
 
 
 def _write(bundle: Bundle, draft: Path) -> dict[str, str]:

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, partial
+from hashlib import sha256
 
 import polars as pl
 
-from gamewarden.contracts import Feature, Fingerprint, Fold, Progress, no_progress, sight_of
+from gamewarden.contracts import Feature, Fingerprint, Fold, Progress, canonical_json, no_progress, sight_of
 from gamewarden.core.clock import Clock, Period
 from gamewarden.core.coverage import Coverage
 from gamewarden.core.durations import DAY, from_micros, parse_zone, to_micros
@@ -89,8 +90,10 @@ class LakeDays:
         return self.kept.gone.coverage(self.events.coverage)
 
     def lake_fingerprint(self) -> Fingerprint:
-        """What the lake holds."""
-        return LakeSource(self.lake.directory).fingerprint()
+        """What the lake holds; nothing, where there is none."""
+        if Lake.is_at(self.lake.directory):
+            return LakeSource(self.lake.directory).fingerprint()
+        return Fingerprint("lake", self.lake.directory.name, sha256(canonical_json([]).encode()).hexdigest())
 
     def clock_of(self, feature: Feature) -> Clock:
         """By which clock a feature's rows are kept: its own, of whole days at least.

@@ -74,7 +74,9 @@ class Held:
     verdicts: int
     maintenance: int
     characters: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()  # of sources, labels and profiles, which are the operator's own
+    files: tuple[
+        str, ...
+    ] = ()  # that stay as they are: labels, profiles, files of sources, models that learned from it
 
     @property
     def rows(self) -> int:
@@ -92,10 +94,10 @@ class Held:
 
 def _untouched(files: Sequence[str], most: int = 5) -> Iterator[str]:
     if not files:
-        yield "labels, profiles and files of sources are not touched; none of them was seen to name it"
+        yield "labels, profiles, models and files of sources are not touched; none of them was seen to name it"
         return
     more = f" and {len(files) - most:,} more" if len(files) > most else ""
-    yield f"not touched, though it is in them: {', '.join(files[:most])}{more}; they are yours to change"
+    yield f"not touched, though it is in them: {', '.join(files[:most])}{more}; change your files, and fit models anew"
 
 
 def held(workspace: Workspace, actors: Sequence[str]) -> Held:
@@ -253,6 +255,7 @@ class _Looking:
         for place in (self.workspace.labels, self.workspace.profiles):
             if place is not None and place.is_file() and self._are_in(place):
                 yield str(place)
+        yield from (str(path) for path in sorted(self.workspace.models.rglob("*.json")) if self._are_in(path))
         yield from self._logs()
         for found in self.at_rest():
             yield from (str(one.about["file"]) for one in found.partitions() if "file" in one.about)

@@ -110,7 +110,7 @@ class _Intake:
             self._keep(FilePart(place.name, arrival.digest, kinds, to_micros(self._at), *looks))
 
     def _into_lake(self, place: Place, source: Source) -> None:
-        told = read(source, self._workspace.lake, self._progress)
+        told = read(source, self._workspace.lake, self._progress, self._workspace.config.privacy)
         row = told.frame.row(0, named=True)
         if row["new"]:
             self._files += 1

@@ -1,6 +1,7 @@
 """A workspace: one directory that knows its sources, lake, results, models, labels and time zone."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -69,12 +70,11 @@ class Workspace:
         if named or os.environ.get(VARIABLE):
             return cls.at(Path(named or os.environ[VARIABLE]), config)
         start = (here or Path()).absolute()
-        for root in (start, *start.parents):
-            if (root / FILE_NAME).is_file():
-                settings = load_config(root / FILE_NAME)
-                if settings.is_workspace:
-                    return cls(_short(root, start), settings if config is None else load_config(config))
-        return None
+        root = next((one for one in (start, *start.parents) if _is_ours(one / FILE_NAME, one == start)), None)
+        settings = None if root is None else load_config(root / FILE_NAME)
+        if root is None or settings is None or not settings.is_workspace:
+            return None
+        return cls(_short(root, start), settings if config is None else load_config(config))
 
     @property
     def lake(self) -> Path:
@@ -254,6 +254,14 @@ class Workspace:
         options = [source.map, source.time_zone, source.kind, source.reader, list(source.server_ports)]
         more = [source.include_empty, source.max_bad_share, source.keep_truncated, source.packet_version, source.strict]
         return digest(canonical_json([*options, *more, content]))
+
+
+def _is_ours(path: Path, here: bool) -> bool:  # noqa: FBT001  whether somebody stands beside it
+    """Whether there are settings that may be followed: above us only those of this user or of the system's own."""
+    try:
+        return path.is_file() and (here or sys.platform == "win32" or path.stat().st_uid in {os.geteuid(), 0})
+    except OSError:
+        return False
 
 
 def _places_of(name: str) -> list[Place]:

@@ -134,7 +134,8 @@ class Scored:
         ]
 
     def _meetings(self) -> Mapping[str, Meeting | None]:
-        return self.view.meetings if self.view.models else {}
+        of_events = any(one.input == "events" for one in self.features.values())
+        return self.view.meetings if of_events else {}
 
     @cached_property
     def _digests(self) -> dict[str, str]:
