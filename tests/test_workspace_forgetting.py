@@ -1,4 +1,4 @@
-"""A player who is forgotten is in no byte of a workspace, comes back with no file, and leaves numbers without a name."""
+"""A player who is forgotten is in no byte of a workspace, no file brings them back, and numbers without a name stay."""
 
 import json
 import re
@@ -254,8 +254,8 @@ class KilledError(BaseException):
 PLACES = {  # where the work can die
     "_from_lake": forgetting,
     "put": forgetting.Partitions,
-    "rewrite_scores": forgetting._Looking,  # noqa: SLF001
-    "rewrite_notes": forgetting._Looking,  # noqa: SLF001
+    "rewrite_scores": forgetting._Looking,
+    "rewrite_notes": forgetting._Looking,
     "replace": verdict_days.VerdictDays,
     "_log": verdict_days.VerdictDays,
     "_remember": verdict_days.VerdictDays,
