@@ -31,7 +31,7 @@ from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Start here": (worlds.demo, worlds.world),
-    "A workspace": (workspaces.init, workspaces.run, workspaces.status),
+    "A workspace": (workspaces.init, workspaces.run, workspaces.status, workspaces.forget),
     "Game logs": (logs.lint, logs.read, lake.compact, lake.delta, logs.measure),
     "Packets": (packets.watch, ragnarok.packets),
     "Finding bots": (models.fit, models.score, models.rank, models.explain, trends.trend),

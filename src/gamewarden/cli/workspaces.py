@@ -1,4 +1,4 @@
-"""Commands of a workspace: `init`, `run`, `status`."""
+"""Commands of a workspace: `init`, `run`, `status`, `forget`."""
 
 import json
 from datetime import timedelta
@@ -11,6 +11,8 @@ from gamewarden.cli import options
 from gamewarden.cli.home import here
 from gamewarden.cli.show import complain, hand_over, lay_out, progress, say, tell
 from gamewarden.core.extras import need
+from gamewarden.core.outside import visible
+from gamewarden.errors import ReadError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,7 +107,7 @@ def status(*, as_json: bool) -> None:
     """Say how the workspace stands, and what to do next.
 
     For each source its last event, how far behind it is, and what was wrong in it; for each detector its model, and
-    whether it is blind here; the days that were judged, and those that are missing.
+    whether it is blind here; the days that were judged, and those that are missing; what is kept how long.
     """
     from gamewarden.notices import now
     from gamewarden.workspace.status import status as look
@@ -117,12 +119,51 @@ def status(*, as_json: bool) -> None:
         parts = {
             name: json.loads(json_text(_seconds(getattr(found, name)))) for name in ("sources", "detectors", "days")
         }
-        hand_over(json.dumps({**parts, "next": list(found.next_steps)}, ensure_ascii=False, indent=1) + "\n")
+        told = {"retention": list(found.retention), "next": list(found.next_steps)}
+        hand_over(json.dumps({**parts, **told}, ensure_ascii=False, indent=1) + "\n")
         return
     lay_out(_readable(found.sources), "Sources")
     lay_out(_readable(found.detectors), "Detectors")
     lay_out(_readable(found.days.tail(14)), "Days")
+    tell("", f"{'; '.join(found.retention)}.".capitalize())
     tell("", *(f"Next: {line}" for line in found.next_steps or ("nothing is left to do",)))
+
+
+@click.command
+@click.argument("actors", nargs=-1, required=True, metavar="ACTOR…")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Say what there is of them, and change nothing.")
+def forget(actors: tuple[str, ...], *, yes: bool, dry_run: bool) -> None:
+    """Remove all personal data of players from lake, results, verdicts and maintenance, for good.
+
+    Verdicts stay as numbers under a name that nobody can turn back, in sealed days that say so. No file brings them
+    back. Labels, profiles and the files of sources are yours: it is said which of them name a player, and they are not
+    touched.
+    """
+    from gamewarden.workspace.forgetting import held, is_known
+
+    workspace = here()
+    found = {actor: held(workspace, [actor]) for actor in dict.fromkeys(actors)}
+    for actor, one in found.items():
+        tell(f"{visible(actor)}:", *(f"  {visible(line)}" for line in one.sentences()))
+    unknown = [actor for actor, one in found.items() if not one.rows and not is_known(workspace, actor)]
+    if unknown:
+        raise ReadError(f"{workspace.root}: nothing rests of {visible(unknown[0])!r}; look how it is written")
+    if dry_run:
+        return
+    if not yes:
+        click.confirm("Forget them for good?", abort=True, err=True)
+    _forget(workspace, tuple(found))
+    tell(f"{'it is' if len(found) == 1 else 'they are'} forgotten; the next run measures anew the days they played")
+
+
+def _forget(workspace: "Workspace", actors: tuple[str, ...]) -> None:
+    from gamewarden.notices import now
+    from gamewarden.workspace.forgetting import begin, finish
+
+    with workspace.running():
+        begin(workspace, actors, now())
+        finish(workspace, now())
 
 
 def _seconds(frame: "pl.DataFrame") -> "pl.DataFrame":

@@ -211,6 +211,7 @@ class PartedView:
     models: tuple[Model, ...]
     limits: Limits
     kinds: Callable[[Clock], pl.DataFrame] | None = None  # events by kind and period, where somebody has counted them
+    covered: Coverage | None = None  # when the sources were there, where somebody knows more than the events tell
     beside: Mapping[str, Table] = field(default_factory=dict)  # FEATURES of what is no event, by recipe
 
     @cached_property
@@ -233,7 +234,7 @@ class PartedView:
     @cached_property
     def coverage(self) -> Coverage:
         """When the lake's sources were there."""
-        return self.events.coverage
+        return self.events.coverage if self.covered is None else self.covered
 
     @cached_property
     def meetings(self) -> dict[str, Meeting | None]:

@@ -3,14 +3,16 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from gamewarden.contracts import canonical_json
+from gamewarden.core.durations import to_micros
 from gamewarden.core.files import hold_alone, make_directory, unwritable, whole_file, write_text
 from gamewarden.errors import ReadError
 from gamewarden.learning.validation import Count, misfit
@@ -28,6 +30,37 @@ class _Seen:
     actors: Count
     kinds: Mapping[str, Count]
     actors_by_kind: Mapping[str, Count]
+
+
+def score_files(models: Path) -> Iterator[Path]:
+    """Every table of SCORES that maintenance keeps, of all detectors and periods."""
+    yield from sorted((models / DIRECTORY).glob("*/scores/*/*.parquet"))
+
+
+def drop_scores(models: Path, before: datetime, period: int) -> int:
+    """Remove the SCORES of periods, so many microseconds long, that ended by a moment; how many tables there were.
+
+    Raises:
+        WriteError: they cannot be removed.
+    """
+    ended = [path for path in score_files(models) if _end(path.parent.name, period) <= to_micros(before)]
+    try:
+        for path in ended:
+            path.unlink(missing_ok=True)
+        for place in {path.parent for path in ended}:
+            with suppress(OSError):  # another model's scores are there still
+                place.rmdir()
+    except OSError as error:
+        raise unwritable(models / DIRECTORY, error) from error
+    return len(ended)
+
+
+def _end(name: str, period: int) -> int:
+    """When the period ended whose scores lie under a name such as 2026-03-01T000000Z-0123456789ab; else never."""
+    with suppress(ValueError):
+        began = datetime.strptime(name.rpartition("-")[0], "%Y-%m-%dT%H%M%SZ").replace(tzinfo=UTC)
+        return to_micros(began) + period
+    return 1 << 62
 
 
 class MaintenanceState:

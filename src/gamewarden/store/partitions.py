@@ -107,6 +107,17 @@ class Partitions:
             self._sweep(name, {file})
         return made
 
+    def empty(self, partition: Partition) -> None:
+        """Take the rows of a partition away and leave its entry: what it was made of is known, and not read again.
+
+        Raises:
+            ReadError: its file is missing or damaged.
+            WriteError: the directory cannot be written.
+        """
+        nothing = self.read(partition).clear()
+        since, until = partition.since, partition.until
+        self.put(partition.name, nothing, came_from=partition.came_from, since=since, until=until, about={})
+
     def drop(self, names: Collection[str]) -> None:
         """Take partitions away.
 

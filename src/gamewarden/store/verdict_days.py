@@ -9,7 +9,7 @@ import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,9 @@ class DaySeal:
     rules: str  # what names models, fusion and rules
     files: Mapping[str, str]  # name -> SHA-256
     at: str  # when it was judged
+    forgotten: Count = 0  # actors who were forgotten since: their verdicts stay without a name, and rest on nothing
+    resealed: str = ""  # when that was
+    replaces: str = ""  # the bundle that still knew them, and is gone
 
 
 @dataclass(frozen=True)
@@ -64,17 +67,29 @@ class VerdictDays:
         self.directory = directory
 
     def seals(self) -> list[DaySeal]:
-        """Every seal, the first one first.
+        """Every seal that stands, the first one first: none of a dropped day, and one for another that it replaces.
 
         Raises:
             VerdictError: the log was edited, cut or damaged.
         """
+        standing: dict[str, DaySeal] = {}  # by the bundle that was sealed first
+        first: dict[str, str] = {}
+        for record in self._records():
+            if "dropped" in record:
+                standing = {name: one for name, one in standing.items() if one.day != record["dropped"]}
+            elif "day" in record:
+                seal = self._seal(record)
+                first[seal.bundle] = first.get(seal.replaces, seal.bundle)
+                standing[first[seal.bundle]] = seal
+        return list(standing.values())
+
+    def _records(self) -> Sequence[Mapping[str, Any]]:
         if not (self.directory / LOG).exists():
             self._refuse_lost_log(())
-            return []
+            return ()
         records = AppendLog(self.directory / LOG, VerdictError, called="log of seals").records
         self._refuse_lost_log(records)
-        return [self._seal(record) for record in records if "day" in record]
+        return records
 
     def current(self) -> dict[str, DaySeal]:
         """The latest seal of each day, the earliest day first."""
@@ -95,17 +110,56 @@ class VerdictDays:
             if not (self.directory / HEAD).exists():
                 self._remember(0, {})  # before anything else: whoever removes it later is found out
             self._sweep(day, known)
-            draft = self.directory / day / _DRAFT
-            files = _write(bundle, draft)
-            name = f"{day}/{sha256({**files, 'at': at})[:16]}"
-            draft.rename(self.directory / name)
-            sync_name(self.directory / name)
+            name, files = self._keep(day, bundle, at)
             height = bundle.tables["verdicts"].height
             made = DaySeal(day, name, since, until, height, kept, content, rules, files, at)
-            log = AppendLog(self.directory / LOG, VerdictError, called="log of seals")
-            log.append(asdict(made))
-            self._remember(len(log.records), asdict(made))
+            self._log(asdict(made))
         return made
+
+    def replace(self, seal: DaySeal, bundle: Bundle, *, content: str, kept: int, forgotten: int, at: str) -> DaySeal:
+        """Put a bundle that no longer knows somebody in the place of a sealed one, which goes; its own seal says so.
+
+        Raises:
+            VerdictError: the log was edited or damaged.
+            WriteError: the directory cannot be written.
+        """
+        with self._alone():
+            self._sweep(seal.day, {one.bundle for one in self.seals()})
+            name, files = self._keep(seal.day, bundle, at)
+            new = replace(seal, bundle=name, files=files, content=content, kept=kept, forgotten=forgotten)
+            made = replace(new, resealed=at, replaces=seal.bundle)
+            self._log(asdict(made))
+            shutil.rmtree(self.directory / seal.bundle)
+        return made
+
+    def sweep(self) -> None:
+        """Remove what a crash has left: bundles that no seal names, and days that were dropped.
+
+        Raises:
+            WriteError: the directory cannot be written.
+        """
+        if not self.directory.is_dir():
+            return
+        with self._alone():
+            known = {one.bundle for one in self.seals()}
+            for place in sorted(self.directory.glob("day=*")):
+                self._sweep(place.name, known)
+                if not any(place.iterdir()):
+                    place.rmdir()
+
+    def _keep(self, day: str, bundle: Bundle, at: str) -> tuple[str, dict[str, str]]:
+        """Write a bundle; its name, and the digest of each of its files."""
+        draft = self.directory / day / _DRAFT
+        files = _write(bundle, draft)
+        name = f"{day}/{sha256({**files, 'at': at, 'place': len(self._records())})[:16]}"
+        draft.rename(self.directory / name)
+        sync_name(self.directory / name)
+        return name, files
+
+    def _log(self, record: Mapping[str, Any]) -> None:
+        log = AppendLog(self.directory / LOG, VerdictError, called="log of seals")
+        log.append(record)
+        self._remember(len(log.records), record)
 
     def drop(self, days: Collection[str], because: str, at: str) -> None:
         """Take days away for good; that they were there, and why they went, stays in the log.
@@ -118,19 +172,21 @@ class VerdictDays:
             raise WriteError(f"{self.directory}: {short(strange[0])} names no day; such as day=2026-03-01 does")
         with self._alone():
             self.seals()
-            log = AppendLog(self.directory / LOG, VerdictError, called="log of seals")
             for day in sorted(days):
-                log.append({"dropped": day, "because": because, "at": at})
-                self._remember(len(log.records), {"dropped": day, "because": because, "at": at})
+                self._log({"dropped": day, "because": because, "at": at})
                 shutil.rmtree(self.directory / day, ignore_errors=True)
 
     def dropped(self) -> set[str]:
-        """The days that were taken away by retention, and not judged again since."""
-        gone: set[str] = set()
-        if (self.directory / LOG).exists():
-            for record in AppendLog(self.directory / LOG, VerdictError, called="log of seals").records:
-                gone = gone | {record["dropped"]} if "dropped" in record else gone - {record.get("day")}
-        return gone
+        """The days that were taken away."""
+        return {str(record["dropped"]) for record in self._records() if "dropped" in record}
+
+    def stubs(self, seal: DaySeal) -> list[str]:
+        """What stands in the verdicts of a day for those who were forgotten.
+
+        Raises:
+            VerdictError: the file that says so is missing or damaged.
+        """
+        return [str(one) for one in self.facts(seal).get("forgotten", [])] if seal.forgotten else []
 
     def table(
         self,

@@ -1,14 +1,16 @@
 """The lake by period: each is measured once, for all who want it in one reading, and again when its events change."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, partial
+from hashlib import sha256
 
 import polars as pl
 
-from gamewarden.contracts import Feature, Fingerprint, Fold, Progress, no_progress, sight_of
+from gamewarden.contracts import Feature, Fingerprint, Fold, Progress, canonical_json, no_progress, sight_of
 from gamewarden.core.clock import Clock, Period
+from gamewarden.core.coverage import Coverage
 from gamewarden.core.durations import DAY, from_micros, parse_zone, to_micros
 from gamewarden.features.folding import feed_together
 from gamewarden.features.kinds import KindFold
@@ -18,6 +20,7 @@ from gamewarden.store.lake_events import LakeEvents
 from gamewarden.store.partitions import Partition, Partitions
 from gamewarden.store.source import LakeSource
 from gamewarden.store.stretches import Stretches, content_of
+from gamewarden.workspace.kept import Kept
 from gamewarden.workspace.rest import Rest, came_from, recipe_of
 
 Window = tuple[datetime | None, datetime | None]  # [since, until), either end open
@@ -27,6 +30,17 @@ EVER: Window = (None, None)
 def day_name(period: Period, clock: Clock) -> str:
     """The partition of a period, by the date on which it begins where its clock hangs."""
     return f"day={period.since.astimezone(parse_zone(clock.time_zone)):%Y-%m-%d}"
+
+
+def is_within(one: Partition, window: Window) -> bool:
+    """Whether a partition is about a part of the window."""
+    since, until = window
+    return (since is None or one.until > to_micros(since)) and (until is None or one.since < to_micros(until))
+
+
+def _touches(window: Window, period: Period) -> bool:
+    since, until = window
+    return (since is None or period.until > since) and (until is None or period.since < until)
 
 
 def by_days(clock: Clock) -> Clock:
@@ -55,6 +69,7 @@ class LakeDays:
     rest: Rest
     now: datetime
     time_zone: str = "UTC"  # of the days of features that have no clock of their own
+    kept: Kept = field(default_factory=Kept)
 
     @cached_property
     def events(self) -> LakeEvents:
@@ -70,9 +85,16 @@ class LakeDays:
         """When there are events; never, where there is no lake yet."""
         return self.events.stretches if Lake.is_at(self.lake.directory) else Stretches(())
 
+    @cached_property
+    def coverage(self) -> Coverage:
+        """When the lake's sources were there, also in the time whose events are gone."""
+        return self.kept.gone.coverage(self.events.coverage)
+
     def lake_fingerprint(self) -> Fingerprint:
-        """What the lake holds."""
-        return LakeSource(self.lake.directory).fingerprint()
+        """What the lake holds; nothing, where there is none."""
+        if Lake.is_at(self.lake.directory):
+            return LakeSource(self.lake.directory).fingerprint()
+        return Fingerprint("lake", self.lake.directory.name, sha256(canonical_json([]).encode()).hexdigest())
 
     def clock_of(self, feature: Feature) -> Clock:
         """By which clock a feature's rows are kept: its own, of whole days at least.
@@ -88,12 +110,11 @@ class LakeDays:
         return max([self.now, *(from_micros(last) for _, last in self.stretches)])
 
     def periods(self, clock: Clock, window: Window = EVER) -> list[Period]:
-        """The periods with events that are over and touch the window."""
-        since, until = window
+        """The periods with events that are over, touch the window, and may be measured."""
         return [
             period
             for period in clock.over(self.stretches, self.horizon)
-            if (since is None or period.until > since) and (until is None or period.since < until)
+            if _touches(window, period) and self.kept.may_measure(to_micros(period.since), to_micros(period.until))
         ]
 
     def content(self, period: Period) -> str | None:
@@ -132,11 +153,11 @@ class LakeDays:
         return read
 
     def partitions(self, feature: Feature, window: Window = EVER) -> list[Partition]:
-        """What rests of a feature and is still true, period by period."""
+        """What rests of a feature and is still true, period by period; what cannot be measured anew stays true."""
         clock = self.clock_of(feature)
         wanted = {day_name(one, clock): self._of_rows(feature, one) for one in self.periods(clock, window)}
         table = self.rest.features(recipe_of(feature)).all()
-        return [one for name, one in table.items() if wanted.get(name) == one.came_from]
+        return [one for one in table.values() if self._is_true(one, wanted) and is_within(one, window)]
 
     def missing(self, feature: Feature, window: Window = EVER) -> list[Period]:
         """The periods of which nothing true rests."""
@@ -148,7 +169,10 @@ class LakeDays:
         days = by_days(clock)
         table = self.rest.kinds(clock)
         wanted = {day_name(one, days): self._of_kinds(one) for one in self.periods(days)}
-        return table.table([one for name, one in table.all().items() if wanted.get(name) == one.came_from])
+        return table.table([one for one in table.all().values() if self._is_true(one, wanted)])
+
+    def _is_true(self, one: Partition, wanted: Mapping[str, str]) -> bool:
+        return wanted.get(one.name) == one.came_from or not self.kept.may_measure(one.since, one.until)
 
     def measured_before(self, feature: Feature, period: Period) -> MeasuredBefore | None:
         """What rests of a period: None unless all of it rests, and nothing that a border of the period cuts."""

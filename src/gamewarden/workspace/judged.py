@@ -88,14 +88,17 @@ class JudgedDays:
         return by_days(self.court.rules.cut)
 
     def periods(self, window: Window = EVER) -> list[Period]:
-        """The days that are over and that a model has scores of."""
-        days = self.scored.days
+        """The days that are over, that a model has scores of, and that retention lets be judged."""
+        days, gone = self.scored.days, self.store.dropped()
         stretches = [*days.stretches, *(span for model in self.court.models for span in self._spans(model))]
         since, until = window
         return [
             one
             for one in self.clock.over(stretches, days.horizon)
-            if (since is None or one.until > since) and (until is None or one.since < until)
+            if (since is None or one.until > since)
+            and (until is None or one.since < until)
+            and self.scored.kept.may_judge(to_micros(one.since), to_micros(one.until))
+            and day_name(one, self.clock) not in gone
         ]
 
     def due(self, window: Window = EVER, *, by_these_rules: bool = False) -> list[Period]:
@@ -129,9 +132,13 @@ class JudgedDays:
             if (since is None or seal.until > since) and (until is None or seal.since < until)
         ]
         empty = pl.DataFrame(schema=dict(VERDICTS.columns) | {"point": pl.String, "verdict": pl.String})
-        parts = [self.store.table(seal, actors=actors) for seal in wanted]
+        parts = [self._known(seal, self.store.table(seal, actors=actors)) for seal in wanted]
         found = pl.concat([empty, *parts]).sort("actor", "since")
         return self.court.rules.points.with_streaks(found)
+
+    def _known(self, seal: DaySeal, verdicts: pl.DataFrame) -> pl.DataFrame:
+        """The verdicts of those who were not forgotten."""
+        return verdicts.filter(~pl.col("actor").is_in(self.store.stubs(seal))) if seal.forgotten else verdicts
 
     @cached_property
     def caveats(self) -> tuple[str, ...]:
@@ -149,11 +156,11 @@ class JudgedDays:
 
     def _stands(self, sealed: Mapping[str, DaySeal], period: Period, *, by_these_rules: bool) -> bool:
         seal = sealed.get(day_name(period, self.clock))
-        if seal is None or seal.content != self._content(period):
+        if seal is None or seal.content != self.content(period):
             return False
         return not by_these_rules or seal.rules == self.court.digest
 
-    def _content(self, period: Period) -> str:
+    def content(self, period: Period) -> str:
         """What names all that is known of a day: its events, and the files that tell of it."""
         files = {
             one.came_from
@@ -182,7 +189,7 @@ class JudgedDays:
             bundle,
             since=since,
             until=until,
-            content=self._content(period),
+            content=self.content(period),
             rules=court.digest,
             kept=chosen.height,
             at=self.now.isoformat(),

@@ -15,7 +15,9 @@ from gamewarden.errors import ReadError
 from gamewarden.learning.validation import Count, Moment, misfit
 from gamewarden.pipeline.measuring import RunOptions, rows_to_judge
 from gamewarden.readers.arrivals import Known
+from gamewarden.store.forgotten import Forgotten
 from gamewarden.store.partitions import Partition
+from gamewarden.workspace.kept import Kept
 from gamewarden.workspace.rest import Rest, came_from, recipe_of
 
 ALWAYS = (-62_135_596_800_000_000, 253_402_300_799_999_999)  # the first and the last moment of a calendar
@@ -120,6 +122,8 @@ class Parts:
     rest: Rest
     parts: tuple[Part, ...] = ()
     run: RunOptions = field(default_factory=RunOptions)
+    kept: Kept = field(default_factory=Kept)
+    forgotten: Forgotten = field(default_factory=lambda: Forgotten("", frozenset()))
 
     def of(self, feature: Feature) -> list[Part]:
         """The files that a feature can be measured from."""
@@ -157,20 +161,30 @@ class Parts:
         return [_valid(one, part) for one, part in found]
 
     def _due(self, feature: Feature, *, fresh: bool) -> list[Part]:
-        there = {one.name for one in self.partitions(feature)}
-        return [one for one in self.of(feature) if fresh or one.name not in there]
+        there = {one.name: one.until for one in self.partitions(feature)}
+        again = {name for name, until in there.items() if fresh and until > self.kept.features}
+        return [one for one in self.of(feature) if one.name not in there or one.name in again]
 
     def _measure(self, feature: Feature, part: Part, progress: Progress) -> None:
         told = rows_to_judge(feature, part.opened(), self.run, progress)
-        since, until = _span(told.frame)
+        rows = self._known(told.frame)
+        since, until = _span(rows)
         self.rest.features(recipe_of(feature)).put(
             part.name,
-            told.frame,
+            rows,
             came_from=_came_from(part),
             since=since,
             until=until,
             about={"source": part.source, "file": part.file.name, "notes": list(told.notes)},
         )
+
+    def _known(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows of those who were not forgotten."""
+        if not self.forgotten.digests:
+            return rows
+        names = rows["actor"].drop_nulls().unique().to_list()
+        gone = [name for name in names if self.forgotten.digest(name) in self.forgotten.digests]
+        return rows.filter(pl.col("actor").is_null() | ~pl.col("actor").is_in(gone)) if gone else rows
 
 
 def _valid(one: Partition, part: Part) -> Partition:

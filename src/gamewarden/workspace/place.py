@@ -23,11 +23,14 @@ from gamewarden.readers import open as open_source
 from gamewarden.readers.places import Place, places
 from gamewarden.readers.together import KnownAs
 from gamewarden.requests import reading_of_source
+from gamewarden.store import manifest as manifests
+from gamewarden.store.forgotten import Forgotten
 from gamewarden.store.lake import Lake
 from gamewarden.store.source import LakeSource
 from gamewarden.store.verdict_days import VerdictDays
 from gamewarden.workspace.days import LakeDays, Window
 from gamewarden.workspace.judged import JudgedDays
+from gamewarden.workspace.kept import Kept, Memory
 from gamewarden.workspace.parts import FilePart, GoneError, Part, Parts, SourceStates, validities
 from gamewarden.workspace.rest import Rest
 from gamewarden.workspace.scored import Scored
@@ -144,16 +147,38 @@ class Workspace:
 
     def days(self, at: datetime | None = None) -> LakeDays:
         """The lake as it is now, by period."""
-        return LakeDays(Lake(self.lake), Rest(self.results), at or now(), self.config.read.time_zone or "UTC")
+        when = at or now()
+        zone = self.config.read.time_zone or "UTC"
+        return LakeDays(Lake(self.lake), Rest(self.results), when, zone, self.kept(when))
 
-    def parts(self) -> Parts:
+    @property
+    def forgotten(self) -> Forgotten:
+        """Who was forgotten: the lake keeps the list."""
+        known = manifests.load(self.lake) if Lake.is_at(self.lake) else manifests.Manifest()
+        return Forgotten(known.salt, frozenset(known.forgotten))
+
+    @property
+    def gone(self) -> Memory:
+        """What is known of events that retention has removed."""
+        return Memory(self.results / "retention.json")
+
+    def kept(self, at: datetime) -> Kept:
+        """From when on what is kept.
+
+        Raises:
+            ReadError: what is known of removed events is damaged.
+        """
+        return Kept.of(self.config.retention, at, self.gone.load())
+
+    def parts(self, at: datetime | None = None) -> Parts:
         """The files that stay where they are.
 
         Raises:
             ReadError: what is known of a source is damaged.
         """
         found = tuple(part for source in self.config.sources for part in self._parts_of(source))
-        return Parts(Rest(self.results), found, self.run_options)
+        kept = self.kept(at or now())
+        return Parts(Rest(self.results), found, self.run_options, kept, self.forgotten)
 
     def scored(self, at: datetime | None = None) -> Scored:
         """The models in force before all that was measured.
@@ -166,7 +191,7 @@ class Workspace:
             raise ModelError(
                 f"{self.models}: there is no model yet; fit one, such as `gamewarden fit account-day --labels FILE`"
             )
-        return Scored(self.days(at), self.parts(), models, self.run_options.limits)
+        return Scored(self.days(at), self.parts(at), models, self.run_options.limits)
 
     def judged(self, at: datetime | None = None) -> JudgedDays:
         """The verdicts."""

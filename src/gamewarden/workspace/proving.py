@@ -9,6 +9,7 @@ import polars as pl
 
 from gamewarden import __version__, detectors
 from gamewarden.contracts import Model, Progress, no_progress
+from gamewarden.core.text import counted
 from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import GamewardenError, VerdictError
 from gamewarden.pipeline.documents import Grounds, GroundTables
@@ -63,8 +64,16 @@ def show(days: VerdictDays, verdict: str) -> Shown:
         if mine.height > 1:
             raise VerdictError(f"{verdict}: so begin {mine.height:,} verdicts of {seal.day}; give more of it")
         if mine.height:
+            _refuse_forgotten(days, seal, *mine.row(0))
             return _shown(days, seal, *mine.row(0))
     raise VerdictError(f"{verdict}: no verdict here is called so; `gamewarden judge` lists those that were kept")
+
+
+def _refuse_forgotten(days: VerdictDays, seal: DaySeal, actor: str, verdict: str) -> None:
+    if actor in days.stubs(seal):
+        row = days.table(seal, actors=[actor]).filter(verdict=verdict).row(0, named=True)
+        told = f"{row['point']} with a false-positive rate of {row['fpr']:.2g} on {seal.day.removeprefix('day=')}"
+        raise VerdictError(f"{verdict}: whom it was about has been forgotten ({seal.resealed}); left is: {told}")
 
 
 def _shown(days: VerdictDays, seal: DaySeal, actor: str, verdict: str) -> Shown:
@@ -91,7 +100,7 @@ class _Opened:
         """Read it."""
         read = {name: days.table(seal, name, actors=actors) for name in days.tables(seal)}
         measured = {name.removeprefix(_MEASURED): read[name] for name in read if name.startswith(_MEASURED)}
-        kept = read["verdicts"].drop_nulls("verdict")
+        kept = read["verdicts"].drop_nulls("verdict").filter(~pl.col("actor").is_in(days.stubs(seal)))
         return cls(days.facts(seal), kept, read["scores"], read["evidence"], measured)
 
     @property
@@ -138,7 +147,7 @@ class _Prover:
             wrong = list(self.days.faults(seal)) or list(self._differences(seal))
         except (GamewardenError, pl.exceptions.PolarsError, KeyError, TypeError, ValueError) as error:
             wrong = [first_line(error)]
-        fine = "as it was sealed; scores, evidence and verdicts come out the same to the last bit"
+        fine = "as it was sealed; scores, evidence and verdicts come out the same to the last bit" + _less(seal)
         about = {"day": seal.day.removeprefix("day="), "verdicts": seal.verdicts, "kept": seal.kept, "judged": seal.at}
         return {**about, "holds": not wrong, "says": "; ".join(wrong) or fine}
 
@@ -169,6 +178,13 @@ class _Prover:
             self._models[name] = model, model_values(model)["sha256"]
         if self._models[name][1] != named["sha256"]:
             yield f"{name} holds other numbers than the model that judged"
+
+
+def _less(seal: DaySeal) -> str:
+    """That somebody was forgotten."""
+    if not seal.forgotten:
+        return ""
+    return f"; {counted(seal.forgotten, 'player')} forgotten, of whom numbers are left that rest on nothing"
 
 
 def _changed(bundle: _Opened, models: Sequence[Model], fusion: FusionModel | None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""One run: take in, measure, score, judge, maintain. Whatever was done before is not done again."""
+"""One run: take in, measure, score, judge, maintain, tidy up. Whatever was done before is not done again."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -14,8 +14,10 @@ from gamewarden.errors import GamewardenError
 from gamewarden.pipeline import maintaining
 from gamewarden.pipeline.measuring import compact
 from gamewarden.store.lake import Lake
+from gamewarden.workspace.forgetting import finish
 from gamewarden.workspace.intake import take_in
 from gamewarden.workspace.place import Workspace
+from gamewarden.workspace.retention import is_limited, tidy
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Run:
             WriteError: another process runs this workspace.
         """
         with self.workspace.running():
+            self._do("forget", "", self._forget)
             for source in self.workspace.config.sources:
                 self._do("take in", source.name, partial(self._take_in, source))
             self._do("compact", "lake", self._compact)
@@ -68,6 +71,7 @@ class Run:
                 self._do("score", "", self._score)
                 self._do("judge", "", self._judge)
                 self._do("maintain", "", self._maintain)
+            self._do("tidy", "", self._tidy)
         return self.failed
 
     def _do(self, step: str, what: str, work: Callable[[Progress], str]) -> None:
@@ -118,7 +122,7 @@ class Run:
     def _measure_files(self, progress: Progress) -> str:
         features = self.workspace.features(self.workspace.models_in_force())
         others = [one for one in features if one.input not in {"events", "scores"}]
-        parts = self.workspace.parts()
+        parts = self.workspace.parts(self.at)
         if not parts.parts:
             return ""
         written, failed = parts.measure(others, fresh=self.fresh, progress=progress)
@@ -139,8 +143,15 @@ class Run:
         verdicts, kept = sum(one.verdicts for one in seals), sum(one.kept for one in seals)
         return f"{counted(len(seals), 'day')}: {verdicts:,} verdicts, {kept:,} of them to watch or to act on"
 
+    def _forget(self, _progress: Progress) -> str:
+        """Finish what somebody began."""
+        return "a player is forgotten, as was begun" if finish(self.workspace, self.at) else ""
+
+    def _tidy(self, _progress: Progress) -> str:
+        return str(tidy(self.workspace, self.at)) if is_limited(self.workspace.config.retention) else ""
+
     def _maintain(self, _progress: Progress) -> str:
-        if not Lake.is_at(self.workspace.lake):
+        if not Lake.is_at(self.workspace.lake) or Lake(self.workspace.lake).span is None:
             return ""
         task = maintaining.MaintenanceOptions(
             self.workspace.lake,

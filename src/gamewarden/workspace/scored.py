@@ -3,7 +3,7 @@
 What a model says of a row depends on the row, on the model, and on what the source showed and covered in that period.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -21,7 +21,8 @@ from gamewarden.tables import Table
 from gamewarden.verdicts.likeness import Likeness
 from gamewarden.verdicts.meeting import Far, Limits, Meeting, Partly, Spell, whole_enough
 from gamewarden.verdicts.saying import caveats_of
-from gamewarden.workspace.days import EVER, LakeDays, Window
+from gamewarden.workspace.days import EVER, LakeDays, Window, is_within
+from gamewarden.workspace.kept import Kept
 from gamewarden.workspace.parts import Parts
 from gamewarden.workspace.rest import Rest, came_from
 
@@ -34,6 +35,11 @@ class Scored:
     parts: Parts
     models: tuple[Model, ...]
     limits: Limits
+
+    @property
+    def kept(self) -> Kept:
+        """How long results are kept."""
+        return self.days.kept
 
     @property
     def rest(self) -> Rest:
@@ -49,7 +55,8 @@ class Scored:
     def view(self) -> PartedView:
         """How the models of events look at the lake, with the kinds that were counted when it was measured."""
         of_events = tuple(one for one in self.models if self.features[one.card.id].input == "events")
-        return PartedView(self.days.events, of_events, self.limits, self.days.kinds)
+        covered = self.days.coverage if of_events else None
+        return PartedView(self.days.events, of_events, self.limits, self.days.kinds, covered)
 
     def score(self, window: Window = EVER, *, fresh: bool = False, progress: Progress = no_progress) -> set[str]:
         """Score what is missing; the days and files that had to be scored for some model.
@@ -66,13 +73,14 @@ class Scored:
         return self.days.partitions(feature, window) if feature.input == "events" else self.parts.partitions(feature)
 
     def partitions(self, model: Model, window: Window = EVER) -> list[Partition]:
-        """The SCORES that rest of a model and are still true."""
+        """The SCORES that rest of a model and are still true, also where the FEATURES are kept no longer."""
         there = self.table(model).all()
         measured = [one for one in self.measured(model, window) if one.name in there]
-        return [
+        alone = self._without_features(there, {one.name for one in measured}, window)
+        return alone + [
             replace(there[one.name], since=one.since, until=one.until)
             for one in measured
-            if there[one.name].came_from == self._came_from(model, one)
+            if one.until <= self.kept.features or there[one.name].came_from == self._came_from(model, one)
         ]
 
     def table(self, model: Model) -> Partitions:
@@ -112,8 +120,22 @@ class Scored:
         """The periods that are covered too little to be scored."""
         return sum((_partly_of(one.about) for one in self.partitions(model, window)), Partly())
 
+    def _without_features(
+        self, there: Mapping[str, Partition], measured: Collection[str], window: Window
+    ) -> list[Partition]:
+        """The SCORES of days whose FEATURES retention has removed."""
+        return [
+            one
+            for one in there.values()
+            if one.until <= self.kept.features
+            and one.name not in measured
+            and one.name.startswith("day=")
+            and is_within(one, window)
+        ]
+
     def _meetings(self) -> Mapping[str, Meeting | None]:
-        return self.view.meetings if self.view.models else {}
+        of_events = any(one.input == "events" for one in self.features.values())
+        return self.view.meetings if of_events else {}
 
     @cached_property
     def _digests(self) -> dict[str, str]:
@@ -123,6 +145,8 @@ class Scored:
         table = self.table(model)
         resting = table.all()
         for one in self.measured(model, window):
+            if not self.kept.may_score(one.until):
+                continue
             origin, there = self._came_from(model, one), resting.get(one.name)
             if (
                 not fresh

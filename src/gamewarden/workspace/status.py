@@ -7,11 +7,13 @@ from datetime import datetime
 import polars as pl
 
 from gamewarden.core.durations import from_micros
+from gamewarden.core.text import counted
 from gamewarden.errors import GamewardenError
 from gamewarden.store.lake import Lake
 from gamewarden.tables import TIME, DataType
 from gamewarden.workspace.days import day_name
 from gamewarden.workspace.place import Workspace
+from gamewarden.workspace.retention import sentences
 
 _SOURCES: dict[str, DataType] = {
     "source": pl.String,
@@ -46,6 +48,7 @@ class Status:
     sources: pl.DataFrame
     detectors: pl.DataFrame
     days: pl.DataFrame
+    retention: tuple[str, ...]  # what is kept how long
     next_steps: tuple[str, ...]
 
 
@@ -58,7 +61,8 @@ def status(workspace: Workspace, at: datetime) -> Status:
     sources = pl.DataFrame(list(_sources(workspace, at)), schema=_SOURCES)
     detectors = pl.DataFrame(list(_detectors(workspace, at)), schema=_DETECTORS)
     days = pl.DataFrame(list(_days(workspace, at)), schema=_DAYS)
-    return Status(sources, detectors, days, tuple(_next(workspace, sources, detectors, days)))
+    next_steps = (*_missing_models(workspace), *_next(workspace, sources, detectors, days))
+    return Status(sources, detectors, days, tuple(sentences(workspace.config.retention)), next_steps)
 
 
 def _sources(workspace: Workspace, at: datetime) -> Iterator[dict[str, object]]:
@@ -120,6 +124,18 @@ def _due(workspace: Workspace, at: datetime) -> set[str]:
         return {day_name(one, judged.clock) for one in judged.due()}
     except GamewardenError:
         return set()
+
+
+def _missing_models(workspace: Workspace) -> Iterator[str]:
+    """The models that kept verdicts rest on and that are not there: nobody could verify these verdicts."""
+    days: dict[str, set[str]] = {}
+    for seal in workspace.verdicts.seals():
+        facts = workspace.verdicts.facts(seal)
+        for model in (*facts["models"], *([facts["fusion"]] if facts["fusion"] else [])):
+            days.setdefault(str(model["id"]), set()).add(seal.day)
+    for name, rest in sorted(days.items()):
+        if not (workspace.models / f"{name}.json").is_file():
+            yield f"put {name} back into {workspace.models}: the verdicts of {counted(len(rest), 'day')} rest on it"
 
 
 def _next(workspace: Workspace, sources: pl.DataFrame, detectors: pl.DataFrame, days: pl.DataFrame) -> Iterator[str]:
