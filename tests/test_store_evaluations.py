@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gamewarden.errors import GamewardenError, ModelError
-from gamewarden.store.models import stored
 from gamewarden.store.evaluations import load_results, results_path, save_results
+from gamewarden.store.models import stored
 
 MODEL = "account-day@0123456789ab"
 ROW = {"split": "farm", "detector": "account-day", "unit": "actor", "auc": 0.9, "tpr_at_1pct": None, "tied": 0.0}

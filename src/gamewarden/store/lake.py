@@ -22,7 +22,6 @@ from gamewarden.store import delta_log
 from gamewarden.store import manifest as manifests
 from gamewarden.store.forgotten import Forgotten
 from gamewarden.store.known_rows import Added, GoneRows, Plan, RowFilter, plan_for
-from gamewarden.store.lake_compaction import compacted
 from gamewarden.store.lake_events import LakeEvents
 from gamewarden.store.lake_parts import SCHEMA, as_stored
 from gamewarden.store.lake_rewriting import Rewritten, kinds_of, read_part, rewritten
@@ -192,6 +191,8 @@ class Lake:
             return tuple(self._compact_day(parts, progress) for parts in due)
 
     def _compact_day(self, parts: list[Part], progress: Progress) -> CompactedDay:
+        from gamewarden.store.lake_compaction import compacted  # and so the compiler, which nobody else here needs
+
         draft = self._draft(parts[0])
         one = compacted(self.directory, parts, draft, progress)
         publish(draft, self.directory / one.file)

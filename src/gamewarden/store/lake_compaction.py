@@ -12,19 +12,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from gamewarden.contracts import Progress
 from gamewarden.core.sorted_rows import SortedRows, joined
 from gamewarden.errors import ReadError
 from gamewarden.store.lake_parts import COMPACT, SCHEMA, micros, open_part, part_batches
+from gamewarden.store.lake_writing import compact_writer
 from gamewarden.store.manifest import Part
 from gamewarden.tables import TEXT_COLUMNS
 
 ROW_GROUP = 1 << 18  # rows: an actor is found by row groups, so they are not too large
 HELD_ROWS = 1 << 20  # rows sorted in memory at a time, about 100 bytes each
-_DICTIONARY = 16 << 20  # bytes of a dictionary page; beyond, texts would stand in full in every row
 _TEXTS = tuple(name for name in SCHEMA.names if name in TEXT_COLUMNS and name != "actor")
 _NUMBERS = {"seq": "i8", "x": "f4", "y": "f4", "level": "i2", "amount": "f8"}
 _NULLS = {name: 1 << place for place, name in enumerate(_NUMBERS)}  # bits of the numbers that are null
@@ -84,13 +83,6 @@ def compacted(directory: Path, parts: Sequence[Part], draft: Path, progress: Pro
             progress(batch.num_rows)
     pieces = sorted((one for part in parts for one in part.origins), key=lambda one: (one.source, one.since, one.last))
     return Part.of_pieces(_name_of(parts), tuple(pieces))
-
-
-def compact_writer(path: Path) -> pq.ParquetWriter:
-    """A file for rows that are sorted by actor."""
-    return pq.ParquetWriter(
-        path, COMPACT, compression="zstd", write_statistics=True, dictionary_pagesize_limit=_DICTIONARY
-    )
 
 
 def _name_of(parts: Sequence[Part]) -> str:

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from gamewarden.errors import ReadError
-from gamewarden.store.lake_compaction import compact_writer
 from gamewarden.store.lake_parts import COMPACT, SCHEMA, open_part, part_batches
+from gamewarden.store.lake_writing import compact_writer
 from gamewarden.store.manifest import Part, Piece
 from gamewarden.tables import kinds_in
 

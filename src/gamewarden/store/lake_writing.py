@@ -15,13 +15,14 @@ from gamewarden.core.coverage import Pulse
 from gamewarden.core.durations import DAY
 from gamewarden.core.files import make_directory, sync, sync_name
 from gamewarden.errors import WriteError
-from gamewarden.store.lake_parts import SCHEMA, micros
+from gamewarden.store.lake_parts import COMPACT, SCHEMA, micros
 from gamewarden.store.manifest import Part
 
 ROW_GROUP = 1 << 20
 HELD_ROWS = 4 << 20  # rows waiting in memory for a row group of their own, all days together
 OPEN_FILES = 32
 DRAFTS = ".drafts"
+_DICTIONARY = 16 << 20  # bytes of a dictionary page; beyond, texts would stand in full in every row
 
 
 class Writers:
@@ -115,6 +116,13 @@ class _Draft:
         """What the manifest says of it."""
         first, last = min(self.seqs, default=None), max(self.seqs, default=None)
         return Part(self.file, source, self.rows, self.since, self.last, first, last, self.pulse.to_dict())
+
+
+def compact_writer(path: Path) -> pq.ParquetWriter:
+    """A file for rows that are sorted by actor."""
+    return pq.ParquetWriter(
+        path, COMPACT, compression="zstd", write_statistics=True, dictionary_pagesize_limit=_DICTIONARY
+    )
 
 
 def publish(draft: Path, target: Path) -> None:
