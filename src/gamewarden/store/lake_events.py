@@ -155,7 +155,7 @@ class LakeEvents:
     def _holds(self, file: pq.ParquetFile, group: int) -> bool:
         """Whether a name stands in a row group, whose other columns need not be read to know it."""
         batches = part_batches(file, ["actor"], [group], file.metadata.row_group(group).num_rows)
-        return any(pc.any(pc.is_in(batch.column(0).dictionary, self._actors)).as_py() for batch in batches)
+        return any(_stands_in(batch.column(0), self._actors) for batch in batches)
 
     def _keeps(self, batch: pa.RecordBatch, *, cut: bool) -> pa.Array:
         keeps = pa.array(np.ones(batch.num_rows, dtype=np.bool_))
@@ -175,3 +175,10 @@ def _may_hold(file: pq.ParquetFile, group: int, names: Sequence[str]) -> bool:
     if told is None or not told.has_min_max:
         return True
     return any(str(told.min) <= name <= str(told.max) for name in names)
+
+
+def _stands_in(column: pa.DictionaryArray, names: pa.Array) -> bool:
+    """Whether a row names one of them; a dictionary may hold names that no row has."""
+    codes = pc.indices_nonzero(pc.is_in(column.dictionary, names)).to_numpy()
+    rows = column.indices.to_numpy(zero_copy_only=False)
+    return any(bool((rows == code).any()) for code in codes)
