@@ -20,7 +20,7 @@ def place(tmp_path):
 def test_compact_says_each_day_once_and_measures_the_same(place):
     before = done("measure", "self-similarity", "lake", "--json", cwd=place).stdout
 
-    told = json.loads(done("compact", "--json", cwd=place).stdout)
+    told = json.loads(done("compact", "lake", "--json", cwd=place).stdout)
 
     assert [(row["parts"], row["rows"] > 0) for row in told] == [(2, True)] * 3
     assert sum(row["rows"] for row in told) == 600
@@ -44,7 +44,7 @@ def test_compact_without_a_lake_is_one_line(tmp_path):
 
 
 def test_delta_lets_other_systems_read_the_lake_and_follows_it(place):
-    told = done("delta", cwd=place).stdout
+    told = done("delta", "lake", cwd=place).stdout
 
     assert told == "lake is a Delta table too, at version 0; only gamewarden may write to it.\n"
     done("compact", "lake", cwd=place)

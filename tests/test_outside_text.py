@@ -91,8 +91,10 @@ def cases(place):
     return {
         "backtest": [(lake, "--models", models, models), (nowhere, "--models", models, models)],
         "budget": [("--wrong-per-month", 2, "--players", 1000, "--models", models)],
+        "compact": [(lake,), (nowhere,)],
         "completion": [("bash",), (NASTY,)],
         "config": [("--config-is-not-an-option" + NASTY,)],
+        "delta": [(lake,), (nowhere,)],
         "demo": [("--to", labels / NASTY_FILE)],
         "evaluate": [(lake, *known)],
         "explain": [
@@ -112,6 +114,8 @@ def cases(place):
         "fit session-angle": [(streams / "players", streams / "bots", "--to", models)],
         "fit account-table": [(place / "accounts.csv", "--actor", NASTY, "--label", "verdict", "--to", tables)],
         "fit fusion": [(lake, *known, "--models", nowhere)],
+        "forget": [(NASTY, "--yes")],
+        "init": [(place / f"home{NASTY_FILE}",), (place, "--from", NASTY), (labels / NASTY_FILE,)],
         "judge": [(lake, "--models", models)],
         "lint": [(log,), (labels,), (nowhere,)],
         "maintain": [("--lake", lake, "--models", models, *known), ("--lake", nowhere, "--models", models)],
@@ -139,12 +143,30 @@ def cases(place):
         "reproduce maintenance": [refused],
         "reproduce cornelissen": [refused],
         "reproduce together": [refused],
+        "run": [("--every", NASTY)],
         "score": [(lake, "--models", models), (place / "accounts.csv", "--models", tables)],
+        "status": [(NASTY,)],
+        "trend": [(lake, "--models", models), (lake, "--models", models, "--by", "zone")],
+        "verdict show": [(NASTY,)],
         "verify": [(place / "verdicts", "--models", models, "--source", lake), (nowhere,)],
         "warm": [(NASTY,)],
         "watch": [(place / "packets.parquet",), (nowhere,)],
         "world": [(place / f"small{NASTY_FILE}", "--accounts", 2), (labels / NASTY_FILE, "--accounts", 2)],
     }
+
+
+def test_nothing_a_workspace_says_steers_the_terminal(nasty, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    quoted = json.dumps(str(nasty / f"events{NASTY_FILE}.parquet").replace("[", "?"))
+    models = json.dumps(str(nasty / f"models{NASTY_FILE}"))
+    settings = f'[workspace]\nmodels = {models}\n[[source]]\nname = "game"\nlocator = {quoted}\n'
+    (home / "warden.toml").write_text(settings, encoding="utf-8")
+    for words in (("run",), ("status",), ("rank", "--probability", 0), ("judge",), ("trend",), ("verify",), ("run",)):
+        ended = run("--workspace", home, *words)
+
+        assert steering_in(ended.stdout + ended.stderr) == set(), (ended.returncode, words)
+        assert "Traceback" not in ended.stderr
 
 
 def test_every_command_is_walked_below():

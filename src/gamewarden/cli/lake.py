@@ -38,8 +38,8 @@ def compact(*, lake: Path, before: datetime | None, present: Presentation) -> No
 def delta(*, lake: Path) -> None:
     """Let other systems read a lake as a Delta table.
 
-    From now on every change of the lake is also written to LAKE/_delta_log, so that Spark, Trino, DuckDB, Polars and
-    others can read it; only gamewarden may write to it. Remove that directory to end this. In a workspace its
+    From now on every change of the lake is also written to LAKE/_delta_log, so that Polars, deltalake and other
+    readers of Delta tables can read it; only gamewarden may write to it. Remove that directory to end this. In a workspace its
     lake need not be named.
     """
     from gamewarden import pipeline

@@ -65,6 +65,7 @@ def _steps(place: Path) -> Iterator[list[str]]:
     yield ["read", log, "--to", lake]
     for feature in ("self-similarity", "activity", "actions"):
         yield from (["measure", feature, source] for source in (lake, log))
+    yield ["compact", lake]
     yield ["measure", "traffic", packets]
     yield ["measure", "traffic", capture, "--server-port", "5121"]
     yield ["measure", "traffic", capture, "--server-port", "5121", "--accounts", f"{streams}/accounts.csv"]

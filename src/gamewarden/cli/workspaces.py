@@ -32,7 +32,7 @@ _SECOND = 1_000_000
     help="demo makes a synthetic game to run on; the name of a mapping that we ship says how logs are read.",
 )
 def init(directory: Path, preset: str | None) -> None:
-    """Make a workspace: settings, and places for events, results and models.
+    """Make a workspace: settings, and places for all it keeps.
 
     Inside it (or with --workspace DIR, or GAMEWARDEN_WORKSPACE) every command knows lake, models, labels and time zone.
     """
@@ -134,7 +134,7 @@ def status(*, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Say what there is of them, and change nothing.")
 def forget(actors: tuple[str, ...], *, yes: bool, dry_run: bool) -> None:
-    """Remove all personal data of players from lake, results, verdicts and maintenance, for good.
+    """Remove all personal data of players, for good.
 
     Verdicts stay as numbers under a name that nobody can turn back, in sealed days that say so. No file brings them
     back. Labels, profiles and the files of sources are yours: it is said which of them name a player, and they are not
