@@ -39,8 +39,8 @@ def delta(*, lake: Path) -> None:
     """Let other systems read a lake as a Delta table.
 
     From now on every change of the lake is also written to LAKE/_delta_log, so that Polars, deltalake and other
-    readers of Delta tables can read it; only gamewarden may write to it. Remove that directory to end this. In a workspace its
-    lake need not be named.
+    readers of Delta tables can read it; only gamewarden may write to it. Remove that directory to end this. In a
+    workspace its lake need not be named.
     """
     from gamewarden import pipeline
 

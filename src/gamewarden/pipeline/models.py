@@ -1,5 +1,6 @@
 """A shelf of models: those in force, those that can judge a source, each one's page, and who put what into force."""
 
+import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -28,6 +29,7 @@ from gamewarden.store.evaluations import load_results
 from gamewarden.store.models import Stored
 from gamewarden.tables import TIME, DataType
 
+_log = logging.getLogger("gamewarden")
 _ROW: dict[str, DataType] = {
     "model": pl.String,
     "detector": pl.String,
@@ -72,6 +74,7 @@ def _loaded(path: Path) -> Model:
         there = path.stat()
     except OSError:
         return detectors.load_model(stored_models.load(path))  # which says what is wrong
+    _log.info("model: %s", path)
     return _load(path.absolute(), there.st_ino, there.st_mtime_ns, there.st_size, path)
 
 
