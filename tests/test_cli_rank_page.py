@@ -10,7 +10,6 @@ from commands import done
 from gamewarden import pipeline, readers
 from gamewarden.config import Config
 from gamewarden.core.outside import escape
-from gamewarden.pipeline import listing
 from gamewarden.presentation import rank_cards as shown_on_cards
 from gamewarden.presentation.rank_page import caption, one_in, rank_page
 from gamewarden.verdicts.prevalence import Prevalence
@@ -120,7 +119,7 @@ def test_too_few_to_compare_with_are_no_band_and_that_is_said(shown):
 
 
 def test_a_long_list_has_a_bounded_page_that_says_how_many_are_left_out(game, ranked, monkeypatch):
-    monkeypatch.setattr(listing, "MOST_CARDS", 3)
+    monkeypatch.setattr(shown_on_cards, "MOST_CARDS", 3)
 
     few = pipeline.rank_cards(ranked, readers.open(game / "log.parquet"), game / "models")
 

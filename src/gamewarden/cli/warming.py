@@ -41,8 +41,16 @@ def warm() -> None:
 
 
 def _call_the_rest() -> None:
-    """What needs a capture of more than a thousand players."""
+    """What needs a capture of more than a thousand players, or millions of rows out of order."""
+    import numpy as np
+
+    from gamewarden.core.sorted_rows import SortedRows
     from gamewarden.readers.captures.flows import new_flows, with_more_room
+
+    rows = SortedRows(np.dtype([("slot", "i4"), ("at", "i8")]), most=1)
+    rows.add([np.array([1, 0], np.int32), np.array([0, 1])])
+    for _ in rows.batches():
+        pass
 
     full = new_flows(1, capacity=1)
     full.used[:] = 1
