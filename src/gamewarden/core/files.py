@@ -18,6 +18,7 @@ from pathlib import Path
 from gamewarden.errors import WriteError
 
 _DRAFT = ".gamewarden-"
+_LOCK = ".lock"
 _IS_DRAFT = re.compile(re.escape(_DRAFT) + r"[a-z0-9_]{8}(\..*)?", re.DOTALL)
 _waiting: ContextVar[set[Path] | None] = ContextVar("directories whose new names are to reach the disk", default=None)
 
@@ -239,6 +240,22 @@ def hold(handle: int) -> None:
     import fcntl
 
     fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+@contextmanager
+def alone_in(directory: Path) -> Iterator[None]:
+    """Make a directory if need be, and be its only writer; waits for others, and whoever dies lets go.
+
+    Raises:
+        WriteError: it cannot be written.
+    """
+    try:
+        make_directory(directory)
+        with (directory / _LOCK).open("a") as lock:
+            hold(lock.fileno())
+            yield
+    except OSError as error:
+        raise unwritable(directory, error) from error
 
 
 def hold_with_others(handle: int) -> None:

@@ -8,8 +8,7 @@ each change of the index is made alone, and adds to what the others have written
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gamewarden.core.files import hold, make_directory, unwritable, whole_file, write_text
+from gamewarden.core.files import alone_in, whole_file, write_text
 from gamewarden.errors import ReadError, TableError, WriteError, short
 from gamewarden.learning.validation import Count, Moment, misfit
 from gamewarden.tables import PARQUET_FAULTS, Schema, check, first_line, parquet_batches
@@ -27,7 +26,6 @@ INDEX = "index.json"
 FORMAT = 1
 LARGEST = 64 << 20  # bytes of an index: some hundred thousand partitions
 ROW_GROUP = 8_192  # rows that are read to find one actor's
-_LOCK = ".lock"
 _NAME = re.compile(r"[a-z]+=[0-9A-Za-z][0-9A-Za-z.@_+-]{0,120}")
 _FILE = re.compile(rf"(?P<name>{_NAME.pattern})/[0-9a-f]{{16}}\.parquet")
 
@@ -97,7 +95,7 @@ class Partitions:
         """
         rows = check(frame, self.schema, str(self.directory))
         self._refuse_strange([name])
-        with self._alone():
+        with alone_in(self.directory):
             file = f"{name}/{hashlib.sha256(came_from.encode()).hexdigest()[:16]}.parquet"
             with whole_file(self.directory / file) as draft:
                 digest = write_rows(_by_actor(rows), draft)
@@ -125,7 +123,7 @@ class Partitions:
             WriteError: a name is none of a partition, or the directory cannot be written.
         """
         self._refuse_strange(names)
-        with self._alone():
+        with alone_in(self.directory):
             kept = [one for one in self._load().partitions if one.name not in names]
             self._save(_Index(tuple(kept)))
             for name in names:
@@ -215,16 +213,6 @@ class Partitions:
                 path.unlink(missing_ok=True)
         if not kept and place.is_dir() and not any(place.iterdir()):
             place.rmdir()
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        try:
-            make_directory(self.directory)
-            with (self.directory / _LOCK).open("a") as lock:
-                hold(lock.fileno())
-                yield
-        except OSError as error:
-            raise unwritable(self.directory, error) from error
 
 
 def _by_actor(rows: pl.DataFrame) -> pl.DataFrame:

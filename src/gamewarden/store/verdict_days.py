@@ -8,14 +8,13 @@ import json
 import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from gamewarden.core.files import hold, make_directory, sync, sync_name, unwritable, write_text
+from gamewarden.core.files import alone_in, make_directory, sync, sync_name, write_text
 from gamewarden.errors import VerdictError, WriteError, short
 from gamewarden.learning.validation import Count, Moment, misfit
 from gamewarden.store.append_log import AppendLog
@@ -25,7 +24,6 @@ from gamewarden.store.sealed import sha256
 LOG = "seals.jsonl"
 HEAD = "head.json"
 FACTS = "day.json"
-_LOCK = ".lock"
 _DRAFT = ".draft"
 _TABLE = ".parquet"
 _DAY = re.compile(r"day=[0-9]{1,4}-[0-9]{2}-[0-9]{2}")
@@ -105,7 +103,7 @@ class VerdictDays:
             VerdictError: the log was edited or damaged.
             WriteError: the directory cannot be written.
         """
-        with self._alone():
+        with alone_in(self.directory):
             known = {one.bundle for one in self.seals()}
             if not (self.directory / HEAD).exists():
                 self._remember(0, {})  # before anything else: whoever removes it later is found out
@@ -123,7 +121,7 @@ class VerdictDays:
             VerdictError: the log was edited or damaged.
             WriteError: the directory cannot be written.
         """
-        with self._alone():
+        with alone_in(self.directory):
             self._sweep(seal.day, {one.bundle for one in self.seals()})
             name, files = self._keep(seal.day, bundle, at)
             new = replace(seal, bundle=name, files=files, content=content, kept=kept, forgotten=forgotten)
@@ -140,7 +138,7 @@ class VerdictDays:
         """
         if not self.directory.is_dir():
             return
-        with self._alone():
+        with alone_in(self.directory):
             known = {one.bundle for one in self.seals()}
             for place in sorted(self.directory.glob("day=*")):
                 self._sweep(place.name, known)
@@ -170,7 +168,7 @@ class VerdictDays:
         """
         if strange := [day for day in days if not _DAY.fullmatch(day)]:
             raise WriteError(f"{self.directory}: {short(strange[0])} names no day; such as day=2026-03-01 does")
-        with self._alone():
+        with alone_in(self.directory):
             self.seals()
             for day in sorted(days):
                 self._log({"dropped": day, "because": because, "at": at})
@@ -276,16 +274,6 @@ class VerdictDays:
         for path in place.iterdir():
             if f"{day}/{path.name}" not in known and path.is_dir():
                 shutil.rmtree(path)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        try:
-            make_directory(self.directory)
-            with (self.directory / _LOCK).open("a") as lock:
-                hold(lock.fileno())
-                yield
-        except OSError as error:
-            raise unwritable(self.directory, error) from error
 
 
 def _fits(seals: object, last: object, records: Sequence[Mapping[str, Any]]) -> bool:
