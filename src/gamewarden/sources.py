@@ -7,6 +7,7 @@ from typing import ClassVar, NoReturn, Self
 from gamewarden.contracts import (
     Bounds,
     EventStream,
+    Fingerprint,
     LogSource,
     MessageStream,
     PacketStream,
@@ -94,3 +95,75 @@ class PlainSource:
 
     def _refuse(self, kind: StreamKind) -> NoReturn:
         raise ReadError(f"{self.name}: {self.is_a}; {_FROM[kind]}")
+
+
+class SourceView:
+    """A source seen through something: all of it is that of the source behind, but for what a view changes."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    @property
+    def kinds(self) -> tuple[StreamKind, ...]:
+        """What the source can be read as."""
+        return self.source.kinds
+
+    @property
+    def sure(self) -> bool:
+        """As the source says."""
+        return self.source.sure
+
+    @property
+    def name(self) -> str:
+        """That of the source."""
+        return self.source.name
+
+    @property
+    def nameable(self) -> bool:
+        """As the source."""
+        return self.source.nameable
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Those of the source."""
+        return self.source.flags
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the source."""
+        return self.source.columns
+
+    @property
+    def parts(self) -> Sequence[Source]:
+        """Those of the source."""
+        return self.source.parts
+
+    def fingerprint(self) -> Fingerprint:
+        """What the source holds."""
+        return self.source.fingerprint()
+
+    def events(
+        self, since: datetime | None = None, until: datetime | None = None, actors: Collection[str] | None = None
+    ) -> EventStream:
+        """Those of the source."""
+        return self.source.events(since, until, actors)
+
+    def parted(self) -> PartedEvents | None:
+        """Those of the source."""
+        return self.source.parted()
+
+    def log(self) -> LogSource:
+        """That of the source."""
+        return self.source.log()
+
+    def packets(self, bounds: Bounds | None = None) -> PacketStream:
+        """Those of the source."""
+        return self.source.packets(bounds)
+
+    def messages(self, *, strict: bool = False) -> MessageStream:
+        """Those of the source."""
+        return self.source.messages(strict=strict)
+
+    def rows(self) -> RowStream:
+        """Those of the source."""
+        return self.source.rows()

@@ -8,7 +8,6 @@ from pathlib import Path
 from gamewarden.contracts import (
     Bounds,
     EventStream,
-    Fingerprint,
     LogSource,
     MessageStream,
     PacketStream,
@@ -19,6 +18,7 @@ from gamewarden.contracts import (
 )
 from gamewarden.core.time_ranges import TimeRange
 from gamewarden.errors import ReadError
+from gamewarden.sources import SourceView
 from gamewarden.streams import EventsOfRange, MessagesOfRange, PacketsOfRange, PartedEventsOfRange, newest
 
 
@@ -27,7 +27,7 @@ def limited(source: Source, asked: TimeRange) -> Source:
     return SourceOfRange(source, asked) if asked.asks else source
 
 
-class SourceOfRange:
+class SourceOfRange(SourceView):
     """A source without the events, packets and messages outside a stretch of time.
 
     Where the stretch is counted back from the newest row, a lake's parts say when that was; any other source is read
@@ -35,59 +35,30 @@ class SourceOfRange:
     """
 
     def __init__(self, source: Source, asked: TimeRange) -> None:
-        self._source = source
+        super().__init__(source)
         self._asked = asked
         self._range = cache(self._counted_back)
 
     @property
-    def name(self) -> str:
-        """That of the source."""
-        return self._source.name
-
-    @property
-    def kinds(self) -> tuple[StreamKind, ...]:
-        """What the source can be read as."""
-        return self._source.kinds
-
-    @property
-    def sure(self) -> bool:
-        """As the source says."""
-        return self._source.sure
-
-    @property
-    def nameable(self) -> bool:
-        """As the source says."""
-        return self._source.nameable
-
-    @property
     def flags(self) -> tuple[str, ...]:
         """What the source needs, and the stretch as moments, so that it is the same when there are newer rows."""
-        return (*self._source.flags, *self._range("events").flags)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Those of the source."""
-        return self._source.columns
+        return (*self.source.flags, *self._range("events").flags)
 
     @property
     def parts(self) -> Sequence[Source]:
         """The files of a folder, of the same stretch all of them."""
-        return [SourceOfRange(part, self._range("messages")) for part in self._source.parts]
-
-    def fingerprint(self) -> Fingerprint:
-        """What the source holds, outside the stretch too."""
-        return self._source.fingerprint()
+        return [SourceOfRange(part, self._range("messages")) for part in self.source.parts]
 
     def events(
         self, since: datetime | None = None, until: datetime | None = None, actors: Collection[str] | None = None
     ) -> EventStream:
         """Its events of the stretch."""
         found = self._range("events")
-        return EventsOfRange(self._source.events(*found.met(since, until), actors), found)
+        return EventsOfRange(self.source.events(*found.met(since, until), actors), found)
 
     def parted(self) -> PartedEvents | None:
         """Its events of the stretch where parts of their time can be read alone."""
-        events = self._source.parted()
+        events = self.source.parted()
         if events is None:
             return None
         found = self._range("events")
@@ -99,11 +70,11 @@ class SourceOfRange:
 
     def packets(self, bounds: Bounds | None = None) -> PacketStream:
         """Its packets of the stretch."""
-        return PacketsOfRange(self._source.packets(bounds), self._range("packets"))
+        return PacketsOfRange(self.source.packets(bounds), self._range("packets"))
 
     def messages(self, *, strict: bool = False) -> MessageStream:
         """Its messages of the stretch."""
-        return MessagesOfRange(self._source.messages(strict=strict), self._range("messages"))
+        return MessagesOfRange(self.source.messages(strict=strict), self._range("messages"))
 
     def rows(self) -> RowStream:
         """Refused: they have no time."""
@@ -118,10 +89,10 @@ class SourceOfRange:
 
     def _newest(self, kind: StreamKind) -> int | None:
         if kind == "packets":
-            return newest(self._source.packets().batches())
+            return newest(self.source.packets().batches())
         if kind == "messages":
-            return newest(self._source.messages().batches(("at",)))
-        parted = self._source.parted()
+            return newest(self.source.messages().batches(("at",)))
+        parted = self.source.parted()
         if parted is None:
-            return newest(self._source.events().batches(("at",)))
+            return newest(self.source.events().batches(("at",)))
         return max((last for _, last in parted.stretches), default=None)

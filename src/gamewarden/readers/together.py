@@ -17,7 +17,6 @@ from gamewarden.contracts import (
     Bounds,
     EventStream,
     Fingerprint,
-    LogSource,
     MessageStream,
     PacketStream,
     PartedEvents,
@@ -28,72 +27,25 @@ from gamewarden.contracts import (
 )
 from gamewarden.core.coverage import Coverage, Pulse
 from gamewarden.errors import ReadError
-from gamewarden.sources import PlainSource
+from gamewarden.sources import PlainSource, SourceView
 
 
-class KnownAs:
+class KnownAs(SourceView):
     """A source whose bytes do not say what it is, once somebody has said it."""
 
-    sure: bool = True
-
     def __init__(self, source: Source, kinds: tuple[StreamKind, ...]) -> None:
-        self.source = source
-        self.kinds = kinds
+        super().__init__(source)
+        self._kinds = kinds
 
     @property
-    def name(self) -> str:
-        """That of the source."""
-        return self.source.name
+    def kinds(self) -> tuple[StreamKind, ...]:
+        """What somebody has said."""
+        return self._kinds
 
     @property
-    def nameable(self) -> bool:
-        """As the source."""
-        return self.source.nameable
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """Those of the source."""
-        return self.source.flags
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Those of the source."""
-        return self.source.columns
-
-    @property
-    def parts(self) -> Sequence[Source]:
-        """Those of the source."""
-        return self.source.parts
-
-    def fingerprint(self) -> Fingerprint:
-        """What the source holds."""
-        return self.source.fingerprint()
-
-    def events(
-        self, since: datetime | None = None, until: datetime | None = None, actors: Collection[str] | None = None
-    ) -> EventStream:
-        """Those of the source."""
-        return self.source.events(since, until, actors)
-
-    def parted(self) -> PartedEvents | None:
-        """Those of the source."""
-        return self.source.parted()
-
-    def log(self) -> LogSource:
-        """That of the source."""
-        return self.source.log()
-
-    def packets(self, bounds: Bounds | None = None) -> PacketStream:
-        """Those of the source."""
-        return self.source.packets(bounds)
-
-    def messages(self, *, strict: bool = False) -> MessageStream:
-        """Those of the source."""
-        return self.source.messages(strict=strict)
-
-    def rows(self) -> RowStream:
-        """Those of the source."""
-        return self.source.rows()
+    def sure(self) -> bool:
+        """It is what was said."""
+        return True
 
 
 class Together(PlainSource):
