@@ -2,7 +2,6 @@
 
 import json
 import multiprocessing
-import os
 from dataclasses import replace
 
 import polars as pl
@@ -12,20 +11,7 @@ import pytest
 from gamewarden.errors import ReadError, TableError, WriteError
 from gamewarden.store import partitions as stored
 from gamewarden.store.partitions import INDEX, ROW_GROUP, Partitions, file_digest, groups_of, read_rows
-from gamewarden.tables import Schema
-
-THINGS = Schema("THINGS", {"actor": pl.String, "n": pl.Int64}, required=("actor", "n"), open=True)
-DAY = 86_400_000_000
-
-
-def things(*actors, n=1):
-    return pl.DataFrame({"actor": list(actors), "n": [n] * len(actors)}, schema={"actor": pl.String, "n": pl.Int64})
-
-
-def put(table, day=1, frame=None, origin="a", **options):
-    since = day * DAY
-    rows = things("b", "a") if frame is None else frame
-    return table.put(f"day={day}", rows, came_from=origin, since=since, until=since + DAY, **options)
+from partitions_made_up import DAY, THINGS, dies_saving, put, things, writes
 
 
 @pytest.fixture
@@ -361,18 +347,9 @@ def test_a_directory_that_cannot_be_written_is_one_line(tmp_path):
     assert one_line(raised)
 
 
-def _writes(directory, numbers):
-    table = Partitions(directory, THINGS)
-    for number in numbers:
-        put(table, number, things(f"a{number}"), origin=str(number))
-        put(table, 10_000, things(f"shared{number}"), origin=f"shared {number}")
-        if number % 5 == 0:
-            table.drop([f"day={number}"])
-
-
 def test_two_processes_that_write_at_once_lose_nothing(tmp_path):
     spawn = multiprocessing.get_context("spawn")
-    work = [spawn.Process(target=_writes, args=(tmp_path / "t", range(start, 40, 2))) for start in (0, 1)]
+    work = [spawn.Process(target=writes, args=(tmp_path / "t", range(start, 40, 2))) for start in (0, 1)]
     for one in work:
         one.start()
     for one in work:
@@ -386,15 +363,9 @@ def test_two_processes_that_write_at_once_lose_nothing(tmp_path):
     assert files(table) == sorted(one.file for one in table.all().values())
 
 
-def _dies(directory):
-    table = Partitions(directory, THINGS)
-    table._save = lambda _index: os._exit(9)
-    put(table, frame=things("c"), origin="other")
-
-
 def test_a_process_that_died_in_the_middle_lets_go_and_leaves_nothing_that_counts(table):
     put(table)
-    child = multiprocessing.get_context("spawn").Process(target=_dies, args=(table.directory,))
+    child = multiprocessing.get_context("spawn").Process(target=dies_saving, args=(table.directory,))
     child.start()
     child.join()
 
