@@ -2,6 +2,7 @@
 
 GamewardenError         anything we say on one line; the command line exits with 1
 ├── ReadError           a source cannot be read, or too much of it is bad
+│   └── EmptyError      there is nothing in it yet
 ├── TableError          a table lacks a column, or holds what it must not
 ├── ConfigError         warden.toml or a mapping file says something we cannot follow
 ├── MeasureError        a feature cannot be measured with these options
@@ -29,6 +30,10 @@ class GamewardenError(Exception):
 
 class ReadError(GamewardenError):
     """A source cannot be read, or too much of it is bad."""
+
+
+class EmptyError(ReadError):
+    """A file has nothing in it yet, not even a header."""
 
 
 class TableError(GamewardenError):

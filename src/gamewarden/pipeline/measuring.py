@@ -15,6 +15,7 @@ from gamewarden.contracts import (
     Bounds,
     EventStream,
     Feature,
+    LogSource,
     MessageStream,
     Model,
     Progress,
@@ -35,6 +36,7 @@ from gamewarden.presentation.vocabularies import said_over
 from gamewarden.readers.label_folders import messages_in_short, named_after_file, sessions_lost
 from gamewarden.readers.logs.operator_tables import read_vocabulary
 from gamewarden.store.hashed_log import HashedLog
+from gamewarden.store.known_rows import Added
 from gamewarden.store.lake import Lake
 from gamewarden.streams import Unquestioned, WatchedEvents, WatchedLog, WatchedMessages, WatchedPackets, WatchedRows
 from gamewarden.tables import SESSIONS, TIME, Table, check
@@ -44,6 +46,7 @@ from gamewarden.verdicts.meeting import Limits, least_of_row
 if TYPE_CHECKING:
     from gamewarden.readers.logs.lint import Lint, Needs
 
+NO_ROWS = "it has no rows to take in; it is read again once it has grown"
 _SAME_SESSION = ("actor", "since", "until", "events")  # a session that comes twice: as a stream and in a capture
 
 
@@ -153,7 +156,6 @@ def read(source: Source, lake: Path, progress: Progress = no_progress, privacy: 
     log = source.log()
     hashed = HashedLog(log, privacy) if privacy is not None and privacy.columns else None
     added = Lake(lake).add(WatchedLog(hashed or log, progress), key=hashed.key if hashed else "")
-    notes = log.notes if added.new else ()
     row = {
         "source": source.name,
         "new": added.new,
@@ -163,7 +165,16 @@ def read(source: Source, lake: Path, progress: Progress = no_progress, privacy: 
         "note": added.note,
     }
     frame = pl.DataFrame([row], schema_overrides={"note": pl.String, "last": pl.Int64})
-    return Table(frame.with_columns(pl.col("last").cast(TIME)), notes)
+    return Table(frame.with_columns(pl.col("last").cast(TIME)), _notes(log, added))
+
+
+def _notes(log: LogSource, added: Added) -> tuple[str, ...]:
+    """What was wrong in a log that was read, also where nothing came in for it."""
+    if added.new:
+        return log.notes
+    if added.known:
+        return ()
+    return (log.notes if added.read else ()) or (NO_ROWS,)
 
 
 def compact(lake: Path, before: date | None = None, progress: Progress = no_progress) -> Table:

@@ -29,6 +29,7 @@ class Added:
     days: tuple[str, ...]
     note: str | None = None
     last: int | None = None  # the latest of the new rows, in microseconds
+    read: bool = True  # False: its content was known, and no row had to be looked at
 
     def __str__(self) -> str:
         """One line for a person."""
@@ -98,7 +99,7 @@ def _already_there(one: Known, source: LogSource) -> Added:
     if one.recipe != source.recipe:
         raise _other_recipe(source)
     note = f"it is {one.name} under another name" if one.name != source.name else "it has not changed"
-    return Added(source.name, 0, one.rows, (), note)
+    return Added(source.name, 0, one.rows, (), note, read=False)
 
 
 def _grown(place: int, one: Known, source: LogSource, content: Content) -> Plan:

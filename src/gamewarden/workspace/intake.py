@@ -9,8 +9,8 @@ from gamewarden.config import SourceSettings
 from gamewarden.contracts import Progress, Source, no_progress
 from gamewarden.core.durations import parse_span, to_micros
 from gamewarden.core.text import counted
-from gamewarden.errors import GamewardenError
-from gamewarden.pipeline.measuring import read
+from gamewarden.errors import EmptyError, GamewardenError
+from gamewarden.pipeline.measuring import NO_ROWS, read
 from gamewarden.readers.arrivals import TO_READ, Arrival, arrivals
 from gamewarden.readers.places import Place, places
 from gamewarden.workspace.parts import FilePart, SourceState
@@ -28,6 +28,7 @@ class Taken:
     files: int = 0  # that were read
     rows: int = 0  # that are new
     unsettled: int = 0  # files that are still being written
+    empty: tuple[str, ...] = ()  # logs without a row; they are read once they have grown
     notes: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
 
@@ -35,11 +36,21 @@ class Taken:
         """One line for a person."""
         if self.failed:
             return "; ".join(self.failed)
-        waiting = f", {self.unsettled} still being written" if self.unsettled else ""
+        beside = f"{self._waiting()}{self._without_rows()}"
         if not self.files:
-            return f"nothing new{waiting}"
+            return f"nothing new{beside}"
         rows = f", {self.rows:,} new rows" if self.rows else ""
-        return f"{counted(self.files, 'file')}{rows}{waiting}"
+        return f"{counted(self.files, 'file')}{rows}{beside}"
+
+    def _waiting(self) -> str:
+        return f", {self.unsettled} still being written" if self.unsettled else ""
+
+    def _without_rows(self) -> str:
+        if not self.empty:
+            return ""
+        if len(self.empty) == 1:
+            return f"; {self.empty[0]} has no rows to take in"
+        return f"; {len(self.empty)} files have no rows to take in, the first is {self.empty[0]}"
 
 
 def take_in(workspace: Workspace, source: SourceSettings, at: datetime, progress: Progress = no_progress) -> Taken:
@@ -68,12 +79,13 @@ class _Intake:
         self._parts = {_key(one): one for one in state.files}
         self._unsaved = 0
         self._files = self._rows = self._unsettled = 0
+        self._empty: list[str] = []
         self._notes: list[str] = []
         self._failed: list[str] = []
 
     def taken(self) -> Taken:
         """What came of it."""
-        told = tuple(self._notes), tuple(self._failed)
+        told = tuple(self._empty), tuple(self._notes), tuple(self._failed)
         return Taken(self._source.name, self._files, self._rows, self._unsettled, *told)
 
     def look_at(self, found: Sequence[Place]) -> None:
@@ -90,18 +102,25 @@ class _Intake:
         if arrival.state == "failed":
             self._fail(arrival.name, arrival.why)
             return
-        self._unsettled += arrival.state == "unsettled"
-        if arrival.state in TO_READ and arrival.place is not None:
+        if arrival.state == "unsettled" and arrival.place is not None:
+            self._wait(arrival.place)
+        elif arrival.state in TO_READ and arrival.place is not None:
             self._read(arrival, arrival.place)
         elif arrival.state == "rotated":
             self._rename(arrival)
         self._remember(arrival)
 
+    def _wait(self, place: Place) -> None:
+        if place.size:
+            self._unsettled += 1
+        else:
+            self._empty.append(place.name)
+
     def _read(self, arrival: Arrival, place: Place) -> None:
         source = self._workspace.open(self._source, place)
         kinds = self._kinds_of(source)
         if "events" in kinds:
-            self._into_lake(place, source)
+            self._log(place, source)
         else:
             self._files += 1
             if arrival.state == "grown":  # what was taken in before is part of it
@@ -109,12 +128,21 @@ class _Intake:
             looks = place.size or 0, place.mtime or 0
             self._keep(FilePart(place.name, arrival.digest, kinds, to_micros(self._at), *looks))
 
+    def _log(self, place: Place, source: Source) -> None:
+        try:
+            self._into_lake(place, source)
+        except EmptyError:
+            self._empty.append(place.name)
+            self._keep(FilePart(place.name, "", ("events",), to_micros(self._at), notes=(NO_ROWS,)))
+
     def _into_lake(self, place: Place, source: Source) -> None:
         told = read(source, self._workspace.lake, self._progress, self._workspace.config.privacy)
         row = told.frame.row(0, named=True)
         if row["new"]:
             self._files += 1
             self._rows += row["new"]
+        if told.notes == (NO_ROWS,):
+            self._empty.append(place.name)
         self._notes += [f"{place.name}: {line}" for line in told.notes]
         before = self._parts.get(place.name)
         known = [] if before is None or before.last is None else [before.last]

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from gamewarden.config import Read
 from gamewarden.contracts import canonical_json, digest
 from gamewarden.core.coverage import Coverage, Pulse
-from gamewarden.errors import ReadError
+from gamewarden.errors import EmptyError, ReadError
 from gamewarden.readers.compression import (
     UNREADABLE,
     Content,
@@ -418,7 +418,7 @@ def peek(path: File, wanted: Sequence[str] = (), layout: Layout = PLAIN) -> Peek
     with Unpacked(path) as stream:
         head = stream.read(8)
         if not head:
-            raise ReadError(f"{path}: is empty; a log needs at least a header line")
+            raise EmptyError(f"{path}: is empty; a log needs at least a header line")
         if foreign := foreign_format(head):
             raise ReadError(
                 f"{path}: is {foreign}; write CSV, JSON Lines or Parquet, plain or packed with gzip or zstd"
@@ -542,7 +542,7 @@ def first_line_of(stream: Unpacked) -> bytes:
         raise ReadError(f"{stream.path}: is not a table: its first line is longer than {_LONGEST_HEADER >> 20} MiB")
     if not found.strip():
         where = "its first MiB holds" if blank >= _LONGEST_HEADER else "holds"
-        raise ReadError(f"{stream.path}: {where} only blank lines; a log needs at least a header line")
+        raise EmptyError(f"{stream.path}: {where} only blank lines; a log needs at least a header line")
     return found
 
 
