@@ -16,6 +16,7 @@ from gamewarden.features.self_similarity.recipe import ROLES, SelfSimilarity
 from gamewarden.pipeline import RankOptions, VerifyOptions, measuring, scoring
 from gamewarden.readers.options import LogOptions, SourceOptions
 from gamewarden.store import verdicts
+from gamewarden.verdicts.meeting import CROWD, Far
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 HUNTS = ("combat.kill", "loot.pickup", "skill.use", "item.use", "chat", "npc.sell")
@@ -28,6 +29,14 @@ DETECTORS = {
     "actions-interval": Actions(chunk=60 * MINUTE),
     "actions-two-stage": Actions(chunk=60 * MINUTE),
 }
+
+
+def test_the_same_rows_name_the_same_crowd_in_every_process():
+    """What a partition says of itself is then the same to the last byte, whoever computes it."""
+    actors = [f"a{number * 7919 % 1000}" for number in range(1000)]
+    scores = pl.DataFrame({"actor": actors, "probability": 0.5, "far": pl.Series([None] * 1000, dtype=pl.String)})
+
+    assert Far.of(scores).some == frozenset(actors[:CROWD])
 
 
 def played(actors: int = 24, days: int = 2, seed: int = 5) -> pl.DataFrame:

@@ -167,7 +167,9 @@ class Far:
         """From SCORES."""
         judged = scores.drop_nulls("probability")
         counts = judged["far"].drop_nulls().value_counts()
-        return cls(judged.height, frozenset(judged["actor"].unique().head(CROWD)), dict(counts.iter_rows()))
+        return cls(
+            judged.height, frozenset(judged["actor"].unique(maintain_order=True).head(CROWD)), dict(counts.iter_rows())
+        )
 
     def __add__(self, other: "Far") -> "Far":
         """Both together."""
