@@ -34,3 +34,15 @@ def dies_saving(directory):
     table = Partitions(directory, THINGS)
     table._save = lambda _index: os._exit(9)
     put(table, frame=things("c"), origin="other")
+
+
+def dies_sweeping(directory):
+    table = Partitions(directory, THINGS)
+    table._sweep = lambda *_: os._exit(9)
+    put(table, frame=things("c"), origin="other")
+
+
+def dies_dropping(directory):
+    table = Partitions(directory, THINGS)
+    table._sweep = lambda *_: os._exit(9)
+    table.drop(["day=1"])

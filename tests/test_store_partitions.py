@@ -11,7 +11,7 @@ import pytest
 from gamewarden.errors import ReadError, TableError, WriteError
 from gamewarden.store import partitions as stored
 from gamewarden.store.partitions import INDEX, ROW_GROUP, Partitions, file_digest, groups_of, read_rows
-from partitions_made_up import DAY, THINGS, dies_saving, put, things, writes
+from partitions_made_up import DAY, THINGS, dies_dropping, dies_saving, dies_sweeping, put, things, writes
 
 
 @pytest.fixture
@@ -374,6 +374,50 @@ def test_a_process_that_died_in_the_middle_lets_go_and_leaves_nothing_that_count
     assert len(files(table)) == 2
     made = put(table, frame=things("d"), origin="third")
     assert files(table) == [made.file]
+
+
+def killed(work, table):
+    child = multiprocessing.get_context("spawn").Process(target=work, args=(table.directory,))
+    child.start()
+    child.join()
+    assert child.exitcode == 9
+
+
+@pytest.mark.parametrize("work", [dies_saving, dies_sweeping, dies_dropping])
+def test_what_a_killed_process_left_goes_when_the_table_is_swept_and_what_counts_stays(table, work):
+    kept = put(table, day=2)
+    put(table)
+    killed(work, table)
+    assert len(files(table)) > len(table.all())
+
+    table.sweep()
+
+    assert files(table) == sorted(one.file for one in table.all().values())
+    assert kept.file in files(table)
+    assert {path.name for path in table.directory.glob("day=*")} == set(table.all())
+
+
+def test_sweeping_leaves_files_that_are_not_ours_and_makes_no_directory(table):
+    Partitions(table.directory.parent / "never", THINGS).sweep()
+    put(table)
+    (table.directory / "day=1" / "notes.txt").write_text("mine")
+    (table.directory / "day=2").mkdir()
+    (table.directory / "day=2" / "mine.parquet").write_text("mine too")
+
+    table.sweep()
+
+    assert not (table.directory.parent / "never").exists()
+    assert (table.directory / "day=1" / "notes.txt").exists()
+    assert (table.directory / "day=2" / "mine.parquet").exists()
+
+
+def test_a_draft_that_nobody_writes_any_more_is_swept(table):
+    put(table)
+    (table.directory / "day=1" / ".gamewarden-abcdefgh.parquet").write_bytes(b"half")
+
+    table.sweep()
+
+    assert len(files(table)) == 1
 
 
 def test_a_partition_of_another_table_is_told_apart_by_its_origin(table):

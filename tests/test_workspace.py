@@ -101,6 +101,23 @@ def test_results_that_were_removed_come_out_the_same(workspace, at_rest):
     assert_same_results(workspace, at_rest)
 
 
+def test_what_a_killed_run_left_behind_is_gone_after_the_next_one(workspace):
+    before = {path for path in workspace.results.rglob("*") if path.name != ".lock"}
+    for table in tables_at_rest(workspace.results):
+        one = next(iter(table.all().values()))
+        shutil.copy(table.directory / one.file, table.directory / one.name / f"{'0' * 16}.parquet")
+    bundle = workspace.results / "verdicts" / next(iter(workspace.verdicts.current().values())).bundle
+    shutil.copytree(bundle, bundle.with_name("0" * 16))
+    started = workspace.results / "scores" / "never@finished" / f"day={DAYS[0]}"
+    started.mkdir(parents=True)
+    (started / f"{'0' * 16}.parquet").write_bytes(b"half")
+
+    run_all(workspace)
+
+    left = {path for path in workspace.results.rglob("*") if path.name != ".lock"} - before
+    assert left == {started.parent}
+
+
 def test_what_is_computed_anew_is_what_rested(workspace, at_rest):
     run_all(workspace, fresh=True)
 

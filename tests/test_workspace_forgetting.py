@@ -92,6 +92,17 @@ def test_a_forgotten_player_is_in_no_byte_of_the_workspace(workspace):
     assert naming(workspace, ACTOR) == []
 
 
+def test_a_forgotten_player_is_in_no_file_either_that_a_killed_run_has_left(workspace):
+    for table in tables_at_rest(workspace.results):
+        one = next(iter(table.all().values()))
+        (table.directory / "day=2020-01-01").mkdir()
+        shutil.copy(table.directory / one.file, table.directory / "day=2020-01-01" / f"{'0' * 16}.parquet")
+
+    forget(workspace, ACTOR)
+
+    assert naming(workspace, ACTOR) == []
+
+
 def test_the_results_of_all_others_stay_as_they_are(workspace):
     before = rows_of_others(workspace)
 

@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gamewarden.core.files import alone_in, whole_file, write_text
+from gamewarden.core.files import alone_in, is_draft, whole_file, write_text
 from gamewarden.errors import ReadError, TableError, WriteError, short
 from gamewarden.learning.validation import Count, Moment, misfit
 from gamewarden.tables import PARQUET_FAULTS, Schema, check, first_line, parquet_batches
@@ -129,6 +129,27 @@ class Partitions:
             for name in names:
                 self._sweep(name, set())
 
+    def sweep(self) -> None:
+        """Remove what a crash has left: files of partitions that the index does not name, and drafts.
+
+        Raises:
+            ReadError: the index is damaged.
+            WriteError: the directory cannot be written.
+        """
+        if not self._left_over():
+            return
+        with alone_in(self.directory):
+            for path in self._left_over():
+                path.unlink(missing_ok=True)
+                if not any(path.parent.iterdir()):
+                    path.parent.rmdir()
+
+    def _left_over(self) -> list[Path]:
+        """Files of ours that do not count; while another process writes there may be some that will."""
+        named = {one.file for one in self._load().partitions}
+        places = (place for place in self.directory.glob("*=*") if _NAME.fullmatch(place.name) and place.is_dir())
+        return [path for place in places for path in place.iterdir() if _is_ours(path) and _file(path) not in named]
+
     def read(
         self,
         partition: Partition,
@@ -213,6 +234,15 @@ class Partitions:
                 path.unlink(missing_ok=True)
         if not kept and place.is_dir() and not any(place.iterdir()):
             place.rmdir()
+
+
+def _is_ours(path: Path) -> bool:
+    return is_draft(path.name) or _FILE.fullmatch(_file(path)) is not None
+
+
+def _file(path: Path) -> str:
+    """As an index names it."""
+    return f"{path.parent.name}/{path.name}"
 
 
 def _by_actor(rows: pl.DataFrame) -> pl.DataFrame:

@@ -28,7 +28,7 @@ from gamewarden.tables import write_parquet
 from gamewarden.workspace.days import day_name
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.rest import KINDS, Rest, recipe_of
-from gamewarden.workspace.retention import tables_at_rest
+from gamewarden.workspace.retention import sweep, tables_at_rest
 
 STUB = "forgotten-"
 
@@ -172,6 +172,7 @@ def finish(workspace: Workspace, at: datetime) -> Names | None:
     for path in score_files(workspace.models):
         cleaning.rewrite_scores(path)
     cleaning.rewrite_notes()
+    sweep(workspace)
     _seal_again(cleaning, note.judged, at)
     _strike_out(workspace)
     return note.names
@@ -341,7 +342,6 @@ def _seal_again(looking: _Looking, judged: Collection[str], at: datetime) -> Non
     """Put stubs into every bundle that knew them; a day that was judged by all that is known stays judged."""
     workspace = looking.workspace
     store = workspace.verdicts
-    store.sweep()
     current = {seal.bundle for seal in store.current().values()}
     contents = _contents(workspace, judged, at)
     mine = {seal.bundle: found for seal, found in looking.verdicts()}

@@ -10,7 +10,7 @@ from gamewarden.core.durations import from_micros, parse_span
 from gamewarden.core.text import counted
 from gamewarden.store.lake import Lake
 from gamewarden.store.maintenance_state import drop_scores
-from gamewarden.store.partitions import INDEX, Partition, Partitions
+from gamewarden.store.partitions import Partition, Partitions
 from gamewarden.tables import FEATURES, SCORES, Schema
 from gamewarden.workspace.kept import FOR_EVER, TABLES, Kept
 from gamewarden.workspace.parts import ALWAYS
@@ -41,8 +41,21 @@ def tables_at_rest(results: Path) -> Iterator[Partitions]:
     """Every table of results, also those of recipes and models that nobody uses any more."""
     schemas: dict[str, Schema] = {"features": FEATURES, "kinds": KINDS, "scores": SCORES}
     for room, schema in schemas.items():
-        for index in sorted((results / room).glob(f"*/{INDEX}")):
-            yield Partitions(index.parent, schema)
+        for place in sorted((results / room).glob("*")):
+            if place.is_dir():
+                yield Partitions(place, schema)
+
+
+def sweep(workspace: Workspace) -> None:
+    """Remove what killed runs have left: files of results that nothing names, which may hold what has to go.
+
+    Raises:
+        ReadError: something that rests is damaged.
+        WriteError: a place cannot be written.
+    """
+    for table in tables_at_rest(workspace.results):
+        table.sweep()
+    workspace.verdicts.sweep()
 
 
 def tidy(workspace: Workspace, at: datetime) -> Tidied:
@@ -104,7 +117,6 @@ def _without_verdicts(workspace: Workspace, kept: Kept, at: datetime) -> int:
     old = [seal.day for seal in store.current().values() if seal.until <= kept.verdicts]
     if old:
         store.drop(old, f"[retention] verdicts = {workspace.config.retention.verdicts!r}", at.isoformat())
-    store.sweep()
     return len(old)
 
 

@@ -17,7 +17,7 @@ from gamewarden.store.lake import Lake
 from gamewarden.workspace.forgetting import finish
 from gamewarden.workspace.intake import take_in
 from gamewarden.workspace.place import Workspace
-from gamewarden.workspace.retention import is_limited, tidy
+from gamewarden.workspace.retention import is_limited, sweep, tidy
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,9 @@ class Run:
         return "a player is forgotten, as was begun" if finish(self.workspace, self.at) else ""
 
     def _tidy(self, _progress: Progress) -> str:
-        return str(tidy(self.workspace, self.at)) if is_limited(self.workspace.config.retention) else ""
+        told = str(tidy(self.workspace, self.at)) if is_limited(self.workspace.config.retention) else ""
+        sweep(self.workspace)
+        return told
 
     def _maintain(self, _progress: Progress) -> str:
         if not Lake.is_at(self.workspace.lake) or Lake(self.workspace.lake).span is None:
