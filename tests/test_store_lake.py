@@ -76,6 +76,18 @@ def test_reading_the_same_file_twice_changes_no_byte(lake, log):
     assert everything(lake.directory) == before
 
 
+def test_a_log_that_is_there_already_tells_its_latest_row_also_once_it_is_compacted(lake, log, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text(HEADER + DAY_TWO.replace("a,", "b,").replace("T00", "T09"))
+    first, _ = read_into(lake, log), read_into(lake, other)
+    again = read_into(lake, log)
+    list(lake.compact())
+
+    compacted = read_into(lake, log)
+
+    assert first.last == again.last == compacted.last == 1_704_153_600_000_000
+
+
 def test_a_packed_copy_under_another_name_is_known_again(lake, log, tmp_path):
     read_into(lake, log)
     before = everything(lake.directory)

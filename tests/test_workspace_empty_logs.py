@@ -6,6 +6,9 @@ import json
 import pytest
 
 from commands import done
+from gamewarden.notices import now
+from gamewarden.workspace.intake import take_in
+from gamewarden.workspace.place import Workspace
 
 HEADER = "actor,at,kind\n"
 ROW = "a,2026-03-02T00:00:00Z,chat\n"
@@ -52,6 +55,21 @@ def test_an_empty_log_is_read_once_it_has_grown(place, name, content):
     assert "has no rows" not in ended.stdout
     assert rows(place) == 2
     assert "no rows" not in done("--workspace", place, "status").stdout
+
+
+def test_what_is_wrong_in_a_log_is_written_down_before_the_next_log_is_read(place):
+    (place / "logs" / "a.csv").write_text(HEADER + ROW * 99 + "a,yesterday,chat\n")
+    workspace, seen = Workspace.at(place), []
+
+    take_in(
+        workspace,
+        workspace.config.sources[0],
+        now(),
+        lambda _rows: seen.append([one.notes for one in workspace.states.load("game").files]),
+    )
+
+    assert seen[0] == []
+    assert any("yesterday" in note for (notes,) in seen[-1:] for note in notes)
 
 
 def test_several_empty_logs_are_counted(place):

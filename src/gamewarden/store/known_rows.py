@@ -28,7 +28,7 @@ class Added:
     known: int  # rows that were there already
     days: tuple[str, ...]
     note: str | None = None
-    last: int | None = None  # the latest of the new rows, in microseconds
+    last: int | None = None  # the latest of the new rows, or where there is none of those known, in microseconds
     read: bool = True  # False: its content was known, and no row had to be looked at
 
     def __str__(self) -> str:
@@ -79,9 +79,9 @@ def plan_for(known: Manifest, source: LogSource, content: Content) -> Plan:
     Raises:
         ReadError: it was read before with another mapping.
     """
-    for one in known.sources:
+    for place, one in enumerate(known.sources):
         if content.digest in (one.digest, *one.earlier) and content.size:
-            return Plan(content, nothing_new=_already_there(one, source))
+            return Plan(content, nothing_new=_already_there(one, source, known.last_of(place)))
     grown = [
         (one.size, place)
         for place, one in enumerate(known.sources)
@@ -95,11 +95,11 @@ def plan_for(known: Manifest, source: LogSource, content: Content) -> Plan:
     return Plan(content, note=note)
 
 
-def _already_there(one: Known, source: LogSource) -> Added:
+def _already_there(one: Known, source: LogSource, last: int | None) -> Added:
     if one.recipe != source.recipe:
         raise _other_recipe(source)
     note = f"it is {one.name} under another name" if one.name != source.name else "it has not changed"
-    return Added(source.name, 0, one.rows, (), note, read=False)
+    return Added(source.name, 0, one.rows, (), note, last, read=False)
 
 
 def _grown(place: int, one: Known, source: LogSource, content: Content) -> Plan:

@@ -127,6 +127,10 @@ class Manifest:
             total = _together(total, one.kinds)
         return total
 
+    def last_of(self, place: int) -> int | None:
+        """The latest row of a source, by its place among them; None where no row of it is left."""
+        return max((one.last for part in self.parts for one in part.origins if one.source == place), default=None)
+
     def pulse(self) -> Pulse | None:
         """How many actors were active when; None where a part was written before anybody looked.
 

@@ -189,8 +189,13 @@ class _Intake:
             return
         self._known = self._known.after(arrival)
         self._unsaved += 1
-        if self._unsaved >= _AT_ONCE:
+        if self._unsaved >= _AT_ONCE or self._has_notes(arrival):
             self.save()
+
+    def _has_notes(self, arrival: Arrival) -> bool:
+        """Whether something was wrong in a log that was read: no second reading would say it."""
+        part = self._parts.get(arrival.name)
+        return arrival.state in TO_READ and part is not None and bool(part.notes)
 
     def save(self) -> None:
         """Let what is known reach the disk; what a crash takes of it is looked at again."""
