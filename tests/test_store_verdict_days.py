@@ -43,7 +43,7 @@ def days(tmp_path):
 def faults(days):
     """Everything that is wrong with any seal, superseded or not; or the one line that nothing can be said."""
     try:
-        return [line for one in days.seals() for line in days.faults(one)]
+        return [f"{one.day}: {line}" for one in days.seals() for line in days.faults(one)]
     except VerdictError as error:
         return str(error).splitlines()
 
@@ -121,7 +121,7 @@ def test_a_file_that_became_a_directory_shows(days):
 def test_a_removed_day_shows(what, days):
     shutil.rmtree(days.directory / (DAYS[2] if what == "the day" else days.current()[DAYS[2]].bundle))
 
-    assert faults(days) == [f"{DAYS[2]}: the day is gone (3 verdicts were sealed)"]
+    assert faults(days) == [f"{DAYS[2]}: it is gone (3 verdicts were sealed)"]
 
 
 def test_two_days_that_changed_places_show(days):

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from datetime import timedelta
 
 import polars as pl
 import pytest
@@ -17,7 +18,7 @@ from gamewarden.store.verdict_days import LOG as SEALS
 from gamewarden.tables import write_table
 from gamewarden.workspace.retention import tables_at_rest
 from several_made_up import LOG
-from workspaces_made_up import run_all
+from workspaces_made_up import LATER, run_all
 
 DAYS = ["2026-03-02", "2026-03-03", "2026-03-04", "2026-03-05"]
 
@@ -186,6 +187,37 @@ def test_every_sealed_day_verifies_and_a_changed_byte_shows(workspace):
 
     assert ended.returncode == 1
     assert [row["holds"] for row in json.loads(ended.stdout)] == [False, True, True, True]
+
+
+def _flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+SPOILED = {
+    "a changed byte": (lambda bundle: _flip(bundle / "evidence.parquet"), "evidence.parquet is not what was sealed"),
+    "a removed file": (lambda bundle: (bundle / "scores.parquet").unlink(), "scores.parquet is gone"),
+    "an added file": (lambda bundle: (bundle / "more").write_text("x"), "more was added after it was sealed"),
+    "a removed bundle": (shutil.rmtree, "it is gone"),
+}
+
+
+@pytest.mark.parametrize(("spoil", "says"), SPOILED.values(), ids=SPOILED)
+def test_verdicts_that_were_replaced_are_looked_at_too(workspace, spoil, says):
+    earlier = list(workspace.verdicts.current().values())[2]
+    workspace.judged(LATER + timedelta(minutes=1)).judge(fresh=True)
+    told = json.loads(done("--workspace", workspace.root, "verify", "--json").stdout)
+    assert all("1 earlier bundle is as it was sealed" in row["says"] for row in told)
+    spoil(workspace.results / "verdicts" / earlier.bundle)
+
+    ended = run("--workspace", workspace.root, "verify", "--json")
+
+    assert ended.returncode == 1
+    rows = json.loads(ended.stdout)
+    assert [row["holds"] for row in rows] == [True, True, False, True]
+    assert says in rows[2]["says"]
+    assert earlier.at in rows[2]["says"]
 
 
 def test_a_removed_day_and_a_removed_seal_show(workspace):

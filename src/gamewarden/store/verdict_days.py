@@ -222,20 +222,24 @@ class VerdictDays:
         return values
 
     def faults(self, seal: DaySeal) -> Iterator[str]:
-        """What is not as it was sealed."""
+        """What is not as it was sealed.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
         place = self.directory / seal.bundle
         if not place.is_dir():
-            yield f"{seal.day}: the day is gone ({seal.verdicts:,} verdicts were sealed)"
+            yield f"it is gone ({seal.verdicts:,} verdicts were sealed)"
             return
         for name, wanted in sorted(seal.files.items()):
             path = place / name
             if not path.is_file():
-                yield f"{seal.day}: {name} is gone"
+                yield f"{name} is gone"
             elif file_digest(path) != wanted:
-                yield f"{seal.day}: {name} is not what was sealed"
+                yield f"{name} is not what was sealed"
         for path in sorted(place.iterdir()):
             if path.name not in seal.files:
-                yield f"{seal.day}: {path.name} was added after it was sealed"
+                yield f"{path.name} was added after it was sealed"
 
     def _seal(self, record: Mapping[str, Any]) -> DaySeal:
         if wrong := misfit(DaySeal, dict(record), "a seal"):

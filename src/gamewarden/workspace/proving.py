@@ -119,16 +119,20 @@ def verify_days(
 ) -> pl.DataFrame:
     """One row per sealed day: whether it is as it was sealed, and comes out the same when it is scored again.
 
+    Verdicts of the day that were replaced since are looked at for their seals alone.
+
     Raises:
         VerdictError: the log of seals was edited, cut or damaged.
     """
     prover = _Prover(days, models)
     seals = [seal for seal in days.current().values() if wanted is None or seal.day.removeprefix("day=") in wanted]
-    gone = days.dropped()
-    rows = []
+    ever: dict[str, list[DaySeal]] = {}
+    for one in days.seals():
+        ever.setdefault(one.day, []).append(one)
+    gone, rows = days.dropped(), []
     for seal in seals:
         if seal.day not in gone:
-            rows.append(prover.row(seal))
+            rows.append(prover.row(seal, ever[seal.day][:-1]))
             progress(seal.kept)
     return pl.DataFrame(rows, schema=_ROW)
 
@@ -141,15 +145,25 @@ class _Prover:
     directory: Path
     _models: dict[str, tuple[Model, str]] = field(default_factory=dict)
 
-    def row(self, seal: DaySeal) -> dict[str, Any]:
-        """What there is to say of one day."""
-        try:
-            wrong = list(self.days.faults(seal)) or list(self._differences(seal))
-        except (GamewardenError, pl.exceptions.PolarsError, KeyError, TypeError, ValueError) as error:
-            wrong = [first_line(error)]
-        fine = "as it was sealed; scores, evidence and verdicts come out the same to the last bit" + _less(seal)
+    def row(self, seal: DaySeal, earlier: Sequence[DaySeal] = ()) -> dict[str, Any]:
+        """What there is to say of one day: of its verdicts, and of those that they replaced."""
+        wrong = [*self._wrong(seal), *(line for one in earlier for line in self._wrong_before(one))]
+        fine = "as it was sealed; scores, evidence and verdicts come out the same to the last bit"
         about = {"day": seal.day.removeprefix("day="), "verdicts": seal.verdicts, "kept": seal.kept, "judged": seal.at}
-        return {**about, "holds": not wrong, "says": "; ".join(wrong) or fine}
+        told = "; ".join(wrong) or f"{fine}{_less(seal)}{_as_well(earlier)}"
+        return {**about, "holds": not wrong, "says": told}
+
+    def _wrong(self, seal: DaySeal) -> list[str]:
+        try:
+            return list(self.days.faults(seal)) or list(self._differences(seal))
+        except (GamewardenError, pl.exceptions.PolarsError, KeyError, TypeError, ValueError, OSError) as error:
+            return [first_line(error)]
+
+    def _wrong_before(self, seal: DaySeal) -> list[str]:
+        try:
+            return [f"the earlier bundle of {seal.at}: {line}" for line in self.days.faults(seal)]
+        except OSError as error:
+            return [f"the earlier bundle of {seal.at}: {first_line(error)}"]
 
     def _differences(self, seal: DaySeal) -> Iterator[str]:
         bundle = _Opened.of(self.days, seal)
@@ -185,6 +199,13 @@ def _less(seal: DaySeal) -> str:
     if not seal.forgotten:
         return ""
     return f"; {counted(seal.forgotten, 'player')} forgotten, of whom numbers are left that rest on nothing"
+
+
+def _as_well(earlier: Sequence[DaySeal]) -> str:
+    if not earlier:
+        return ""
+    are = "is as it was" if len(earlier) == 1 else "are as they were"
+    return f"; {counted(len(earlier), 'earlier bundle')} {are} sealed"
 
 
 def _changed(bundle: _Opened, models: Sequence[Model], fusion: FusionModel | None) -> Iterator[str]:
