@@ -129,7 +129,7 @@ def test_two_days_that_changed_places_show(days):
     (days.directory / first.bundle).rename(days.directory / "kept")
     (days.directory / last.bundle).rename(days.directory / first.bundle)
     (days.directory / "kept").rename(days.directory / last.bundle)
-    seal(days, DAYS[2], bundle=bundle("abx"), at="2026-03-10")
+    seal(days, DAYS[2], bundle=bundle("abx"), at="2026-03-10T00:00:00+00:00")
     again = days.current()[DAYS[2]]
     shutil.rmtree(days.directory / again.bundle)
     shutil.copytree(days.directory / first.bundle, days.directory / again.bundle)
@@ -176,7 +176,7 @@ def test_a_log_of_seals_that_was_edited_or_cut_shows_and_nothing_is_sealed_on_it
 
     assert len(faults(days)) == 1
     with pytest.raises(VerdictError, match="put a copy of it back"):
-        seal(days, DAYS[0], at="later")
+        seal(days, DAYS[0], at="2026-03-10T00:00:00+00:00")
     with pytest.raises(VerdictError, match="put a copy of it back"):
         days.drop([DAYS[0]], "because", "later")
     assert (days.directory / LOG).read_bytes() == left
@@ -209,7 +209,7 @@ def test_a_removed_head_shows_with_its_log_or_without(gone, days):
 
     assert "put a copy of it back" in faults(days)[0]
     with pytest.raises(VerdictError, match="put a copy of it back"):
-        seal(days, DAYS[0], at="later")
+        seal(days, DAYS[0], at="2026-03-10T00:00:00+00:00")
 
 
 HEADS = {
@@ -321,12 +321,12 @@ def test_a_crash_leaves_nothing_that_counts_by_half_and_what_is_left_is_swept(st
         else:
             patched.setattr(AppendLog, "append", _killed)
         with pytest.raises(_KilledError):
-            seal(days, DAYS[1], at="killed")
+            seal(days, DAYS[1], at="2026-03-10T01:00:00+00:00")
 
     counts = [one.at for one in days.seals() if one.day == DAYS[1]]
-    assert counts == (["killed"] if only == HEAD else [])
+    assert counts == (["2026-03-10T01:00:00+00:00"] if only == HEAD else [])
     assert faults(days) == []
-    again = seal(days, DAYS[1], at="again")
+    again = seal(days, DAYS[1], at="2026-03-10T02:00:00+00:00")
     named = {one.bundle for one in days.seals()}
     assert {f"{DAYS[1]}/{path.name}" for path in (tmp_path / DAYS[1]).iterdir()} == named - {f"{DAYS[0]}/x"} - {
         one for one in named if not one.startswith(DAYS[1])

@@ -201,6 +201,10 @@ def _time(value: object) -> bool:
         return False
 
 
+Time: TypeAlias = Annotated[str, Rule(_time, "a time with its zone, such as 2026-03-01T00:00:00+00:00")]
+PerhapsTime: TypeAlias = Annotated[str, Rule(lambda v: v == "" or _time(v), "empty or a time with its zone")]
+
+
 def _sides(value: object) -> bool:
     return (
         isinstance(value, dict)

@@ -16,7 +16,7 @@ import polars as pl
 
 from gamewarden.core.files import alone_in, make_directory, sync, sync_name, write_text
 from gamewarden.errors import VerdictError, WriteError, short
-from gamewarden.learning.validation import Count, Moment, misfit
+from gamewarden.learning.validation import Count, Moment, PerhapsTime, Time, misfit
 from gamewarden.store.append_log import AppendLog
 from gamewarden.store.partitions import file_digest, read_rows, write_rows
 from gamewarden.store.sealed import sha256
@@ -44,9 +44,9 @@ class DaySeal:
     content: str  # what names the events and files that were judged
     rules: str  # what names models, fusion and rules
     files: Mapping[str, str]  # name -> SHA-256
-    at: str  # when it was judged
+    at: Time  # when it was judged
     forgotten: Count = 0  # actors who were forgotten since: their verdicts stay without a name, and rest on nothing
-    resealed: str = ""  # when that was
+    resealed: PerhapsTime = ""  # when that was
     replaces: str = ""  # the bundle that still knew them, and is gone
 
 
@@ -75,7 +75,7 @@ class VerdictDays:
         for record in self._records():
             if "dropped" in record:
                 standing = {name: one for name, one in standing.items() if one.day != record["dropped"]}
-            elif "day" in record:
+            else:
                 seal = self._seal(record)
                 first[seal.bundle] = first.get(seal.replaces, seal.bundle)
                 standing[first[seal.bundle]] = seal

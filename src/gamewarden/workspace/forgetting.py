@@ -25,6 +25,7 @@ from gamewarden.store.maintenance_state import score_files
 from gamewarden.store.partitions import Partition, Partitions, read_rows
 from gamewarden.store.verdict_days import Bundle, DaySeal
 from gamewarden.tables import write_parquet
+from gamewarden.workspace.beside import about, facts_of
 from gamewarden.workspace.days import day_name
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.rest import KINDS, Rest, recipe_of
@@ -259,21 +260,21 @@ class _Looking:
         yield from (str(path) for path in sorted(self.workspace.models.rglob("*.json")) if self._are_in(path))
         yield from self._logs()
         for found in self.at_rest():
-            yield from (str(one.about["file"]) for one in found.partitions() if "file" in one.about)
+            yield from (str(one.about["file"]) for one in found.partitions() if one.about.get("file"))
 
     def rewrite(self, found: "_Found") -> None:
         """Partitions without them; what they were made of is the same."""
         table = found.table
         for one in found.partitions():
             rows = table.read(one).filter(~pl.col("actor").is_in(found.names))
-            about = self._nameless(one.about)
-            table.put(one.name, rows, came_from=one.came_from, since=one.since, until=one.until, about=about)
+            told = self._nameless(one.about)
+            table.put(one.name, rows, came_from=one.came_from, since=one.since, until=one.until, about=told)
 
-    def _nameless(self, about: Mapping[str, Any]) -> dict[str, Any]:
+    def _nameless(self, told: Mapping[str, Any]) -> dict[str, Any]:
         """What is known of a partition, without what tells of them."""
-        some = {"some": sorted({*about["some"]} - {digest(name) for name in self.names.all})} if "some" in about else {}
-        notes = {"notes": self._harmless(about["notes"])} if "notes" in about else {}
-        return {**about, **some, **notes}
+        some = {"some": sorted({*told["some"]} - {digest(name) for name in self.names.all})} if "some" in told else {}
+        notes = {"notes": self._harmless(told["notes"])} if "notes" in told else {}
+        return {**told, **some, **notes}
 
     def rewrite_scores(self, path: Path) -> None:
         """A table of maintenance without them."""
@@ -296,8 +297,8 @@ class _Looking:
     def _count(self, table: Partitions, one: Partition, names: Collection[str]) -> int:
         if not (table.directory / one.file).is_file():
             return 0
-        found = table.read(one, ["actor"], names).height
-        return found or len(one.about.get("notes", ())) - len(self._harmless(one.about.get("notes", ())))
+        notes = about(one, table).get("notes", ())
+        return table.read(one, ["actor"], names).height or len(notes) - len(self._harmless(notes))
 
     def _by_account(self) -> set[str]:
         """The directories of results that are surely by account: another's account may be called as a character."""
@@ -349,7 +350,7 @@ def _seal_again(looking: _Looking, judged: Collection[str], at: datetime) -> Non
         content = contents.get(seal.day, seal.content) if seal.bundle in current else seal.content
         if seal.bundle in mine or content != seal.content:
             stubs = _stubs(workspace, mine.get(seal.bundle))
-            bundle = _without(looking.names, store.facts(seal), _tables(workspace, seal), stubs)
+            bundle = _without(looking.names, facts_of(store, seal), _tables(workspace, seal), stubs)
             less = 0 if seal.bundle not in mine else mine[seal.bundle]["verdict"].count()
             kept, gone = seal.kept - less, len(bundle.facts["forgotten"])
             store.replace(seal, bundle, content=content, kept=kept, forgotten=gone, at=at.isoformat())

@@ -96,7 +96,7 @@ class SourceStates:
 
 
 def _file(values: Mapping[str, Any]) -> FilePart:
-    return FilePart(**{**values, "kinds": tuple(values["kinds"]), "notes": tuple(values["notes"])})
+    return FilePart(**{**values, "kinds": tuple(values["kinds"]), "notes": tuple(values.get("notes", ()))})
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from gamewarden.tables import DataType, first_line
 from gamewarden.verdicts.grounds import evidence_behind
 from gamewarden.verdicts.periods import KEY
 from gamewarden.verdicts.rules import VerdictRules
+from gamewarden.workspace.beside import facts_of
 
 _MEASURED = "features-"
 _ROW: dict[str, DataType] = {
@@ -101,7 +102,7 @@ class _Opened:
         read = {name: days.table(seal, name, actors=actors) for name in days.tables(seal)}
         measured = {name.removeprefix(_MEASURED): read[name] for name in read if name.startswith(_MEASURED)}
         kept = read["verdicts"].drop_nulls("verdict").filter(~pl.col("actor").is_in(days.stubs(seal)))
-        return cls(days.facts(seal), kept, read["scores"], read["evidence"], measured)
+        return cls(facts_of(days, seal), kept, read["scores"], read["evidence"], measured)
 
     @property
     def rules(self) -> VerdictRules:

@@ -21,6 +21,7 @@ from gamewarden.tables import Table
 from gamewarden.verdicts.likeness import Likeness
 from gamewarden.verdicts.meeting import Far, Limits, Meeting, Partly, Spell, whole_enough
 from gamewarden.verdicts.saying import caveats_of
+from gamewarden.workspace.beside import about
 from gamewarden.workspace.days import EVER, LakeDays, Window, is_within
 from gamewarden.workspace.kept import Kept
 from gamewarden.workspace.parts import Parts
@@ -114,11 +115,15 @@ class Scored:
 
     def far(self, model: Model, window: Window = EVER) -> Far:
         """How much of what a model was shown lies far beyond what it learned from."""
-        return sum((_far_of(one.about) for one in self.partitions(model, window)), Far())
+        return sum(map(_far_of, self._abouts(model, window)), Far())
 
     def partly(self, model: Model, window: Window = EVER) -> Partly:
         """The periods that are covered too little to be scored."""
-        return sum((_partly_of(one.about) for one in self.partitions(model, window)), Partly())
+        return sum(map(_partly_of, self._abouts(model, window)), Partly())
+
+    def _abouts(self, model: Model, window: Window) -> Iterator[Mapping[str, Any]]:
+        table = self.table(model)
+        return (about(one, table) for one in self.partitions(model, window))
 
     def _without_features(
         self, there: Mapping[str, Partition], measured: Collection[str], window: Window
@@ -156,8 +161,8 @@ class Scored:
             ):
                 continue
             scores = model.score(self.rows(model, [one]))
-            about = _about(scores, least_measured(model, self.limits))
-            table.put(one.name, scores, came_from=origin, since=one.since, until=one.until, about=about)
+            told = _about(scores, least_measured(model, self.limits))
+            table.put(one.name, scores, came_from=origin, since=one.since, until=one.until, about=told)
             progress(scores.height)
             yield one.name
 
@@ -209,12 +214,12 @@ def _about(scores: pl.DataFrame, least: float) -> dict[str, Any]:
     }
 
 
-def _far_of(about: Mapping[str, Any]) -> Far:
-    return Far(int(about["judged"]), frozenset(about["some"]), dict(about["far"]))
+def _far_of(told: Mapping[str, Any]) -> Far:
+    return Far(int(told["judged"]), frozenset(told["some"]), dict(told["far"]))
 
 
-def _partly_of(about: Mapping[str, Any]) -> Partly:
+def _partly_of(told: Mapping[str, Any]) -> Partly:
     spans: frozenset[tuple[datetime, datetime, float]] = frozenset(
-        (from_micros(since), from_micros(until), share) for since, until, share in about["partly_covered"]
+        (from_micros(since), from_micros(until), share) for since, until, share in told["partly_covered"]
     )
-    return Partly(int(about["partly"]), spans)
+    return Partly(int(told["partly"]), spans)

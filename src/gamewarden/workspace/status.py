@@ -11,6 +11,7 @@ from gamewarden.core.text import counted
 from gamewarden.errors import GamewardenError
 from gamewarden.store.lake import Lake
 from gamewarden.tables import TIME, DataType
+from gamewarden.workspace.beside import facts_of
 from gamewarden.workspace.days import day_name
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.retention import sentences
@@ -130,7 +131,7 @@ def _missing_models(workspace: Workspace) -> Iterator[str]:
     """The models that kept verdicts rest on and that are not there: nobody could verify these verdicts."""
     days: dict[str, set[str]] = {}
     for seal in workspace.verdicts.seals():
-        facts = workspace.verdicts.facts(seal)
+        facts = facts_of(workspace.verdicts, seal)
         for model in (*facts["models"], *([facts["fusion"]] if facts["fusion"] else [])):
             days.setdefault(str(model["id"]), set()).add(seal.day)
     for name, rest in sorted(days.items()):
