@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 from click.testing import CliRunner
 
 from gamewarden.cli import root
@@ -12,6 +13,14 @@ from upkeep_made_up import Log, make_game
 
 ROWS = 300
 LOG = "actor,at,kind\n" + "".join(f"a{n % 7},{1_700_006_400 + n * 700},k{n % 3}\n" for n in range(ROWS))  # three days
+WORKSPACE = """[workspace]
+labels = "labels.csv"
+
+[[source]]
+name = "game"
+locator = "logs/*.parquet"
+
+"""
 SETTINGS = """[maintain]
 common_actors = 10
 provisional = 3
@@ -28,7 +37,7 @@ class Command:
 
     line: str
     grows: tuple[str, ...] = ()  # files that are appended to: any beginning of what they end as is well
-    moves: tuple[str, ...] = ()  # files with a state in between: whole, and as they end when the command has ended
+    moves: tuple[str, ...] = ()  # patterns of files with a state in between: as they end when the command has ended
     before: Callable[[Path], object] | None = None
     once: bool = False  # done twice it does more: where the kill came too late, it is not done again
 
@@ -76,8 +85,37 @@ def _promoted(place: Path) -> None:
     run("model", "promote", other, "--models", place / "models", "--because", "test")
 
 
+def _workspace(place: Path) -> None:
+    """A workspace of this game that was never run: its log by days, its models and labels."""
+    root = place / "ws"
+    (root / "logs").mkdir(parents=True)
+    for name in ("models", "labels.csv"):
+        shutil.move(place / name, root / name)
+    shutil.copytree(root / "models", place / "models")  # commands are told of a model here
+    events = pl.read_parquet(place / "events.parquet")
+    for (day,), rows in events.group_by(pl.col("at").dt.date()):
+        rows.write_parquet(root / "logs" / f"{day}.parquet")
+    (root / "warden.toml").write_text(WORKSPACE + SETTINGS)
+
+
+def _late_files(place: Path) -> None:
+    """A workspace that was run, and a file of two days that were judged."""
+    _workspace(place)
+    days = sorted((place / "ws" / "logs").iterdir())
+    late = pl.concat([pl.read_parquet(path).head(30) for path in days[1:3]])
+    run("--workspace", place / "ws", "run")
+    late.with_columns(actor=pl.lit("stranger")).write_parquet(place / "ws" / "logs" / "late.parquet")
+
+
 _GAME = "--models {0}/models"
 _LAKE_AND_LOG = ("lake2/lake.json", *(f"lake2/_delta_log/{number:020}.json" for number in range(1, 5)))
+_RUN_GROWS = (
+    "ws/models/maintenance/account-day/history.jsonl",
+    "ws/models/promotions.jsonl",
+    "ws/results/verdicts/seals.jsonl",
+)
+# A day's logs become one part when they are compacted; each step adds to its index, or to its list of files.
+_RUN_MOVES = ("ws/lake/*", "ws/results/*/index.json", "ws/results/sources/*.json", "ws/results/verdicts/head.json")
 COMMANDS = {
     "read": Command("read {0}/log.csv --to {0}/lake2", moves=("lake2/lake.json",)),  # an empty lake comes first
     "read more": Command("read {0}/log.csv --to {0}/lake"),
@@ -106,6 +144,8 @@ COMMANDS = {
         "--report {0}/out/upkeep.html",
         grows=("models/maintenance/account-day/history.jsonl", "models/promotions.jsonl"),
     ),
+    "run": Command("--workspace {0}/ws run", before=_workspace, grows=_RUN_GROWS, moves=_RUN_MOVES),
+    "run with late files": Command("--workspace {0}/ws run", before=_late_files, grows=_RUN_GROWS, moves=_RUN_MOVES),
     "watch": Command(
         "watch {0}/traffic/packets.parquet --state {0}/state --out {0}/decisions.jsonl",
         grows=("decisions.jsonl",),

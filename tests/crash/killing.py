@@ -17,12 +17,16 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 _CLOCK = re.compile(rb'"(at|link)":"[^"]*"')  # a link covers the time
+_INODE = re.compile(rb'"identity": "[^"]*"')  # which file of this machine a log is: another one in every copy
+_NOW = datetime(2100, 1, 1, tzinfo=UTC)  # what a run reads from the clock: later than every file
 Tree = dict[str, bytes | None]
 
 
@@ -57,8 +61,8 @@ def main() -> int:
 def _all(made: Path, names: list[str], most: int) -> int:
     library = ctypes.CDLL(str(made / "dying.so"))
     template = made / "template"
-    _in_child(lambda: _prepare(template))
-    _load_everything()
+    in_child(lambda: _prepare(template))
+    load_everything()
     from killed_commands import COMMANDS
 
     wrong = kills = 0
@@ -76,7 +80,7 @@ def _prepare(template: Path) -> None:
     prepare(template)
 
 
-def _load_everything() -> None:
+def load_everything() -> None:
     """Whatever commands import, imported once; nothing is computed, since threads do not live on in a child."""
     import importlib
     import pkgutil
@@ -90,8 +94,18 @@ def _load_everything() -> None:
         importlib.import_module(heavy)
 
 
-def _in_child(work: object, quiet: Path | None = None) -> int:
+def in_child(work: Callable[[], object], quiet: Path | None = None) -> int:
     """Do something in a forked child; how it ended, negative for a signal."""
+    return ended(forked(work, quiet))
+
+
+def ended(child: int) -> int:
+    """Wait for a child; how it ended, negative for a signal."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def forked(work: Callable[[], object], quiet: Path | None = None) -> int:
+    """Begin something in a forked child; its number."""
     child = os.fork()
     if child == 0:
         code = 70
@@ -100,10 +114,10 @@ def _in_child(work: object, quiet: Path | None = None) -> int:
                 silent = os.open(quiet, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
                 os.dup2(silent, 1)
                 os.dup2(silent, 2)
-            work()  # type: ignore[operator]
+            work()
             code = 0
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else int(left.code is not None)
         except BaseException:  # noqa: BLE001 - told to whoever reads the output
             import traceback
 
@@ -111,7 +125,7 @@ def _in_child(work: object, quiet: Path | None = None) -> int:
         finally:
             sys.stdout.flush()
             os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return child
 
 
 class Attempt:
@@ -157,8 +171,7 @@ class Attempt:
         _copied(template, self._place)
         if self.command.before is not None:
             before = self.command.before
-            ended = _in_child(lambda: before(self._place), self._said)
-            if ended:
+            if in_child(lambda: before(self._place), self._said):
                 raise RuntimeError(f"{self.name}: could not be prepared: {self._told()}")
         _copied(self._place, self._start)
 
@@ -185,6 +198,7 @@ class Attempt:
         def work() -> None:
             from gamewarden.cli import main as gamewarden
 
+            _stop_the_clock()
             sys.argv = ["gamewarden", *line]
             self._library.dying_arm(str(self._place).encode(), ctypes.c_long(at))
             try:
@@ -192,7 +206,7 @@ class Attempt:
             finally:
                 self._counted.write_text(str(self._library.dying_count()))
 
-        return _in_child(work, self._said)
+        return in_child(work, self._said)
 
     def _told(self) -> str:
         return " ".join(self._said.read_text(errors="replace").split())[-300:]
@@ -203,7 +217,7 @@ class Attempt:
         for name, content in now.items():
             if content is None or _is_hidden(name) or content in (before.get(name), after.get(name)):
                 continue
-            if name in self.command.moves:
+            if any(fnmatchcase(name, moving) for moving in self.command.moves):
                 continue
             beginning = (after.get(name) or b"")[: len(content)]
             if name in self.command.grows and content in (beginning, before.get(name)):
@@ -214,6 +228,14 @@ class Attempt:
             for part in json.loads(place.read_bytes())["parts"]:
                 if not (place.parent / part["file"]).is_file():
                     yield f"{part['file']} is missing from the lake"
+
+
+def _stop_the_clock() -> None:
+    """Let all runs of a workspace begin at the same moment: it names the bundles of verdicts, and is sealed in them."""
+    from gamewarden import notices
+    from gamewarden.workspace import place
+
+    notices.now = place.now = lambda: _NOW
 
 
 def _is_hidden(name: str) -> bool:
@@ -244,6 +266,8 @@ def tree(place: Path) -> Tree:
         found[name] = None if path.is_dir() else path.read_bytes()
         if name.endswith("promotions.jsonl") and found[name] is not None:
             found[name] = _CLOCK.sub(b'""', path.read_bytes())
+        elif "/results/sources/" in name and found[name] is not None:
+            found[name] = _INODE.sub(b'""', path.read_bytes())
     return found
 
 
