@@ -107,6 +107,7 @@ GOOD = {
     "done with a remark": Outcome(["lint"], 0, b"", b"2 rows are there twice\n"),
     "refused": Outcome(["lint"], 1, b"", b"gamewarden: log.csv: is empty\n"),
     "remarked and refused": Outcome(["lint"], 1, b"", b"a remark\ngamewarden: log.csv: is empty\n"),
+    "steps that failed": Outcome(["run"], 1, b"", b"gamewarden: score: one\ngamewarden: judge: two\n"),
     "usage": Outcome(["lint"], 2, b"", b"Usage: gamewarden lint\n\nError: Missing argument\n"),
     "does not hold": Outcome(["verify", "v.json"], 1, b"| v.json | no |\n"),
     "json": Outcome(["lint", "--json"], 0, b'[{"a": null}]\n'),

@@ -3,8 +3,10 @@
 import json
 import multiprocessing
 from dataclasses import replace
+from decimal import Decimal
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -424,3 +426,14 @@ def test_a_partition_of_another_table_is_told_apart_by_its_origin(table):
     made = put(table)
 
     assert not table.still_holds(replace(made, came_from="x"), "a")
+
+
+def test_a_file_of_numbers_that_no_table_of_ours_has_is_one_line(table):
+    made = put(table)
+    wide = pa.table({"actor": ["a"], "n": pa.array([Decimal(1)], pa.decimal256(60, 2))})
+    pq.write_table(wide, table.directory / made.file)
+
+    with pytest.raises(ReadError) as raised:
+        table.read(made)
+
+    assert one_line(raised)

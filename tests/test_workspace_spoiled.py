@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import polars as pl
 import pytest
 
 import workspaces_made_up as made_up
@@ -129,6 +130,8 @@ FACT = {
     "has a fusion without a name": lambda facts: facts.update(fusion={"x": 1}),
     "lacks its rules": lambda facts: facts.pop("rules"),
     "has a rule of text": lambda facts: facts["rules"].update(watch="often"),
+    "has a list for a time zone": lambda facts: facts["rules"].update(time_zone=["UTC"]),
+    "lacks a rule": lambda facts: facts["rules"].pop("every"),
     "lacks its recipes": lambda facts: facts.pop("recipes"),
     "has no caveats": lambda facts: facts.update(caveats=None),
 }
@@ -144,3 +147,19 @@ def test_a_bundle_that_says_something_strange_is_one_line(root, spoil):
     assert FACTS in one_line(root, "verdict", "show", name)
     assert FACTS in one_line(root, "status")
     assert run("--workspace", root, "verify").returncode == 1
+
+
+TABLES = {
+    "other columns": pl.DataFrame({"actor": ["a"], "n": [1]}),
+    "a column less": pl.DataFrame({"verdict": ["x"]}),
+    "texts for numbers": pl.DataFrame({"actor": ["a"], "since": ["x"], "until": ["y"], "fpr": ["z"]}),
+}
+
+
+@pytest.mark.parametrize("command", [("judge",), ("verdict", "show", "0"), ("forget", "bot001", "--dry-run")])
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_verdicts_that_are_another_table_are_one_line(root, table, command):
+    for path in (root / "results" / "verdicts").glob("*/*/verdicts.parquet"):
+        table.write_parquet(path)
+
+    assert "verdicts.parquet" in one_line(root, *command)

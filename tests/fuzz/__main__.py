@@ -9,7 +9,8 @@ import signal
 import sys
 from pathlib import Path
 
-sys.path[0] = str(Path(__file__).parents[1])
+TESTS = Path(__file__).parents[1]
+sys.path[:1] = [str(TESTS), str(TESTS / "contract")]
 
 from fuzz import corpus, driver  # noqa: E402 - the tests must be on the path first
 

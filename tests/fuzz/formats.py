@@ -2,7 +2,7 @@
 
 import random
 
-from fuzz import beside, clients, logs, packets, settings, stored
+from fuzz import beside, clients, logs, packets, settings, stored, workspaces
 from fuzz.case import Case, Format
 from fuzz.kit import Kit
 
@@ -24,6 +24,10 @@ FORMATS = {
     "model": Format(stored.model, 30),
     "verdict": Format(stored.verdict, 25),
     "state": Format(stored.state, 25),
+    "results-index": Format(workspaces.index, 15),
+    "seals": Format(workspaces.seals, 12),
+    "bundle": Format(workspaces.bundle, 12),
+    "source-state": Format(workspaces.sources, 10),
 }
 
 

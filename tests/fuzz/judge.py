@@ -94,11 +94,21 @@ def _lines(outcome: Outcome) -> str | None:
         return None
     if outcome.code == 1:
         last = _said(outcome)[-1:]
-        if ours != 1 or not last or not last[0].startswith("gamewarden: ") or last[0].strip() == "gamewarden:":
+        if (
+            not _as_many(ours, outcome)
+            or not last
+            or not last[0].startswith("gamewarden: ")
+            or last[0].strip() == "gamewarden:"
+        ):
             return f"exit 1 with {ours} lines of ours ({_what(outcome)})"
     elif ours:
         return f"exit {outcome.code} with a line of failure ({_what(outcome)})"
     return None
+
+
+def _as_many(ours: int, outcome: Outcome) -> bool:
+    """Whether there is the one line; of `run` one for each step that failed."""
+    return ours == 1 or (ours > 1 and outcome.words[:1] == ["run"])
 
 
 def _does_not_hold(outcome: Outcome) -> bool:

@@ -6,7 +6,7 @@ The kit is the same whenever it is made, so that a case's number means the same 
 import json
 import shutil
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from gamewarden.features.traffic.details import TrafficDetails
 from gamewarden.pipeline import maintaining
 from gamewarden.store import models
 from gamewarden.tables import FramePackets, FrameRows
+from gamewarden.workspace.place import Workspace
+from gamewarden.workspace.running import Run
 from made_up import CHUNKS, action_chunks, labels_of
 from packets_made_up import client
 from ragnarok_bytes import connect, tag, take, walk
@@ -52,6 +54,12 @@ class Kit:
         """Whole documents, unsealed, as JSON."""
         found = sorted((self.place / "verdicts").glob("verdict@*.json"))
         return [json.dumps(json.loads(path.read_text())["verdict"]) for path in found]
+
+    @cached_property
+    def sealed(self) -> list[str]:
+        """The ids of verdicts that rest in the workspace."""
+        days = Workspace.at(self.place / "ws").verdicts
+        return [name for seal in days.seals() for name in days.table(seal)["verdict"].drop_nulls().to_list()]
 
     def bytes_of(self, name: str) -> bytes:
         """A right file's content."""
@@ -82,6 +90,7 @@ def make_kit(place: Path) -> Kit:
         place.mkdir(parents=True)
         _play(place)
         _learn(place)
+        _rest(place)
         (place / READY).touch()
     return Kit(place)
 
@@ -98,6 +107,24 @@ def _play(place: Path) -> None:
     (place / "net.pcap").write_bytes(pcap([up(99, 0, SYN), *(up(100 + 20 * number, 20) for number in range(9))]))
     (place / "one.adam").write_bytes(tag(10**15) + connect() + tag(10**15) + walk(3, 4) + tag(10**15 + 10**6) + take())
     _run("watch", place / "packets.csv", "--state", place / "watch.state", "--out", place / "watch.jsonl")
+
+
+def _rest(place: Path) -> None:
+    """A workspace of the first two days that was run, and one of whose days was judged again after a late file."""
+    root = place / "ws"
+    (root / "logs").mkdir(parents=True)
+    shutil.copytree(place / "kept", root / "models")
+    watched = "[verdict]\nwatch = 0.5\n"  # of so few humans no rate is lower
+    (root / "warden.toml").write_text(f'{watched}[workspace]\n[[source]]\nname = "game"\nlocator = "logs/*.parquet"\n')
+    rows = pl.read_parquet(place / "events.parquet")
+    days = rows["at"].dt.date()
+    first, second = days.unique().sort()[:2]
+    rows.filter(days <= second).tail(-30).write_parquet(root / "logs" / "log.parquet")
+    for number in range(2):
+        failed = Run(Workspace.at(root), _NOW + timedelta(hours=number), lambda _step: None).run()
+        if failed:
+            raise RuntimeError("the workspace of the kit could not be run")
+        rows.filter(days == first).head(30).write_parquet(root / "logs" / "late.parquet")
 
 
 def _learn(place: Path) -> None:

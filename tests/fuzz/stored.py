@@ -49,14 +49,14 @@ def _manifest(data: bytes, dice: Dice) -> bytes:
     """A manifest spoiled anywhere, mostly in what it says of sources and parts."""
     tree = json.loads(data)
     if chance(dice, 0.3):
-        return _json(tree, dice)
+        return json_bytes(tree, dice)
     for name in ("parts", "sources"):
         if chance(dice, 0.6):
             spoil_json(tree[name], dice)
     return json_text(tree).encode("utf-8", "surrogatepass")
 
 
-def _json(tree: Any, dice: Dice) -> bytes:
+def json_bytes(tree: Any, dice: Dice) -> bytes:
     """A JSON file of ours, spoiled as values, then perhaps as bytes."""
     text = json_text(spoil_json(tree, dice) if chance(dice, 0.9) else tree)
     data = text.encode("utf-8", "surrogatepass")
@@ -176,7 +176,8 @@ def _promoted(dice: Dice, kit: Kit) -> Case:
         "rolled_back": False,
     }
     lines = [
-        _json(right, dice) if chance(dice, 0.6) else json.dumps(right).encode() for _ in range(dice.choice((1, 1, 3)))
+        json_bytes(right, dice) if chance(dice, 0.6) else json.dumps(right).encode()
+        for _ in range(dice.choice((1, 1, 3)))
     ]
     files = {f"shelf/{name}": kit.bytes_of(f"shelf/{name}"), "shelf/promotions.jsonl": b"\n".join([*lines, b""])}
     asked = command(
@@ -194,9 +195,9 @@ def _maintained(dice: Dice, kit: Kit) -> Case:
     files = kit.files("models")
     name = dice.choice([name for name in files if "/maintenance/" in name])
     if name.endswith("history.jsonl"):
-        files[name] = _chained(files[name], dice)
+        files[name] = chained(files[name], dice)
     elif name.endswith(".json"):
-        files[name] = _json(json.loads(files[name]), dice)
+        files[name] = json_bytes(json.loads(files[name]), dice)
     else:
         fresh = parquet_bytes(spoil_rows(events(dice), dice), dice)
         files[name] = dice.choice((spoil_bytes(files[name], dice, values.WORDS["parquet"]), fresh))
@@ -211,18 +212,23 @@ def _maintained(dice: Dice, kit: Kit) -> Case:
     return Case(asked, files)
 
 
-def _chained(data: bytes, dice: Dice) -> bytes:
+def chained(data: bytes, dice: Dice) -> bytes:
     """A history whose records are spoiled and bound to each other again."""
     records = [json.loads(line)["record"] for line in data.splitlines()]
     place = dice.randrange(len(records))
     records[place] = spoil_json(records[place], dice)
-    lines, link = [], "0" * 12
     try:
-        for record in records:
-            body = canonical_json(record)
-            link = digest(link, body)
-            lines.append(f'{{"link":"{link}","record":{body}}}\n')
+        text = bound(records)
     except (ValueError, TypeError):
         return spoil_bytes(data, dice, values.WORDS["json"])
-    text = "".join(lines).encode("utf-8", "surrogatepass")
     return spoil_bytes(text, dice, values.WORDS["json"]) if chance(dice, 0.1) else text
+
+
+def bound(records: list[Any]) -> bytes:
+    """A log of records in which each line is bound to all before."""
+    lines, link = [], "0" * 12
+    for record in records:
+        body = canonical_json(record)
+        link = digest(link, body)
+        lines.append(f'{{"link":"{link}","record":{body}}}\n')
+    return "".join(lines).encode("utf-8", "surrogatepass")

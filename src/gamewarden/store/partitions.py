@@ -284,6 +284,8 @@ def read_rows(path: Path, columns: Sequence[str] | None = None, actors: Collecti
         raise ReadError(f"{path}: {error}; compute it anew with --fresh") from error
     except (*PARQUET_FAULTS, TableError, pl.exceptions.PolarsError) as error:
         raise _spoiled(path, error) from error
+    except pl.exceptions.PanicException as error:  # no Exception: of a type that Polars does not know
+        raise _spoiled(path, error) from error
 
 
 def groups_of(file: pq.ParquetFile, actors: Sequence[str]) -> list[int]:

@@ -4,16 +4,25 @@ A partition says of itself what it was made of and what was found in it; the bun
 rules it was judged.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+import polars as pl
+
 from gamewarden.errors import GamewardenError, ReadError, VerdictError
-from gamewarden.learning.validation import Count, Moment, misfit
+from gamewarden.learning.validation import Count, Moment, Natural, OpenShare, Share, TimeZone, misfit
 from gamewarden.store.partitions import INDEX, Partition, Partitions
 from gamewarden.store.verdict_days import FACTS, DaySeal, VerdictDays
-from gamewarden.tables import SCORES
+from gamewarden.tables import SCORES, VERDICTS, check
 from gamewarden.verdicts.rules import VerdictRules
+
+KEPT = replace(
+    VERDICTS,
+    columns={**VERDICTS.columns, "point": pl.String, "verdict": pl.String},
+    required=(*VERDICTS.required, "point", "verdict"),
+    may_be_null=(*VERDICTS.may_be_null, "point", "verdict"),
+)
 
 
 @dataclass(frozen=True)
@@ -44,11 +53,24 @@ class _Judge:
 
 
 @dataclass(frozen=True)
+class _Rules:
+    every: Natural  # microseconds
+    time_zone: TimeZone
+    watch: Share
+    act: Share
+    agree: Natural
+    repeated: float
+    together: float
+    bots: OpenShare
+    covered: Share
+
+
+@dataclass(frozen=True)
 class _Facts:
     gamewarden: str
     source: Mapping[str, Any]
     caveats: tuple[str, ...]
-    rules: Mapping[str, Any]
+    rules: _Rules
     models: tuple[_Judge, ...]
     fusion: _Judge | None
     recipes: Mapping[str, Mapping[str, Any]]
@@ -83,6 +105,17 @@ def facts_of(days: VerdictDays, seal: DaySeal) -> dict[str, Any]:
 def _wrong_rules(values: Mapping[str, Any]) -> str | None:
     try:
         VerdictRules.of(values)
-    except (GamewardenError, KeyError, TypeError, ValueError, OverflowError) as error:
-        return f"its rules are none ({type(error).__name__}: {error})"
+    except GamewardenError as error:
+        return f"its rules are none ({error})"
     return None
+
+
+def verdicts_of(days: VerdictDays, seal: DaySeal, actors: Collection[str] | None = None) -> pl.DataFrame:
+    """The verdicts of a day, of these actors or of all, each with its operating point and its id.
+
+    Raises:
+        ReadError: they are missing or damaged.
+        TableError: they are another table.
+    """
+    path = days.directory / seal.bundle / "verdicts.parquet"
+    return check(days.table(seal, actors=actors), KEPT, str(path))

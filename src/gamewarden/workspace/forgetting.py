@@ -25,7 +25,7 @@ from gamewarden.store.maintenance_state import score_files
 from gamewarden.store.partitions import Partition, Partitions, read_rows
 from gamewarden.store.verdict_days import Bundle, DaySeal
 from gamewarden.tables import write_parquet
-from gamewarden.workspace.beside import about, facts_of
+from gamewarden.workspace.beside import about, facts_of, verdicts_of
 from gamewarden.workspace.days import day_name
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.rest import KINDS, Rest, recipe_of
@@ -244,7 +244,7 @@ class _Looking:
         """The sealed bundles, superseded ones too, with the verdicts about them."""
         store = self.workspace.verdicts
         for seal in store.seals():
-            found = store.table(seal, actors=self.names.all)
+            found = verdicts_of(store, seal, self.names.all)
             if found.height:
                 yield seal, found
 

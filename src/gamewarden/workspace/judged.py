@@ -24,13 +24,14 @@ from gamewarden.pipeline.measuring import RunOptions
 from gamewarden.store.partitions import Partition
 from gamewarden.store.verdict_days import Bundle, DaySeal, VerdictDays
 from gamewarden.store.verdicts import feature_name, model_values
-from gamewarden.tables import TIME, VERDICTS
+from gamewarden.tables import TIME
 from gamewarden.verdicts.grounds import evidence_behind, rows_behind
 from gamewarden.verdicts.meeting import said_once
 from gamewarden.verdicts.periods import KEY
 from gamewarden.verdicts.points import ACT, WATCH
 from gamewarden.verdicts.prevalence import Prevalence
 from gamewarden.verdicts.rules import VerdictRules
+from gamewarden.workspace.beside import KEPT, verdicts_of
 from gamewarden.workspace.days import EVER, Window, by_days, day_name
 from gamewarden.workspace.rest import came_from
 from gamewarden.workspace.scored import Scored
@@ -131,8 +132,8 @@ class JudgedDays:
             for seal in self.store.current().values()
             if (since is None or seal.until > since) and (until is None or seal.since < until)
         ]
-        empty = pl.DataFrame(schema=dict(VERDICTS.columns) | {"point": pl.String, "verdict": pl.String})
-        parts = [self._known(seal, self.store.table(seal, actors=actors)) for seal in wanted]
+        empty = pl.DataFrame(schema=dict(KEPT.columns))
+        parts = [self._known(seal, verdicts_of(self.store, seal, actors)) for seal in wanted]
         found = pl.concat([empty, *parts]).sort("actor", "since")
         return self.court.rules.points.with_streaks(found)
 

@@ -1,6 +1,7 @@
 """Verdicts at rest, looked at again: one with all it rests on, and whole days scored anew."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from gamewarden.tables import DataType, first_line
 from gamewarden.verdicts.grounds import evidence_behind
 from gamewarden.verdicts.periods import KEY
 from gamewarden.verdicts.rules import VerdictRules
-from gamewarden.workspace.beside import facts_of
+from gamewarden.workspace.beside import facts_of, verdicts_of
 
 _MEASURED = "features-"
 _ROW: dict[str, DataType] = {
@@ -59,20 +60,37 @@ def show(days: VerdictDays, verdict: str) -> Shown:
     for seal in reversed(days.seals()):
         if not (days.directory / seal.bundle).is_dir():
             continue
-        ids = days.table(seal, columns=["actor", "verdict"]).drop_nulls("verdict")
-        begins = f"verdict@{verdict.removeprefix('verdict@')}"
-        mine = ids.filter(pl.col("verdict").str.starts_with(begins))
-        if mine.height > 1:
-            raise VerdictError(f"{verdict}: so begin {mine.height:,} verdicts of {seal.day}; give more of it")
-        if mine.height:
-            _refuse_forgotten(days, seal, *mine.row(0))
-            return _shown(days, seal, *mine.row(0))
+        with _damage_told(days, seal):
+            if (found := _in_bundle(days, seal, verdict)) is not None:
+                return found
     raise VerdictError(f"{verdict}: no verdict here is called so; `gamewarden judge` lists those that were kept")
+
+
+@contextmanager
+def _damage_told(days: VerdictDays, seal: DaySeal) -> Iterator[None]:
+    """What a damaged table of a bundle lets libraries say, as one line of ours."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, KeyError, TypeError, ValueError) as error:
+        place = days.directory / seal.bundle
+        raise VerdictError(f"{place}: is damaged ({first_line(error)}); `gamewarden verify` says more") from error
+
+
+def _in_bundle(days: VerdictDays, seal: DaySeal, verdict: str) -> Shown | None:
+    ids = days.table(seal, columns=["actor", "verdict"]).drop_nulls("verdict")
+    begins = f"verdict@{verdict.removeprefix('verdict@')}"
+    mine = ids.filter(pl.col("verdict").str.starts_with(begins))
+    if mine.height > 1:
+        raise VerdictError(f"{verdict}: so begin {mine.height:,} verdicts of {seal.day}; give more of it")
+    if not mine.height:
+        return None
+    _refuse_forgotten(days, seal, *mine.row(0))
+    return _shown(days, seal, *mine.row(0))
 
 
 def _refuse_forgotten(days: VerdictDays, seal: DaySeal, actor: str, verdict: str) -> None:
     if actor in days.stubs(seal):
-        row = days.table(seal, actors=[actor]).filter(verdict=verdict).row(0, named=True)
+        row = verdicts_of(days, seal, [actor]).filter(verdict=verdict).row(0, named=True)
         told = f"{row['point']} with a false-positive rate of {row['fpr']:.2g} on {seal.day.removeprefix('day=')}"
         raise VerdictError(f"{verdict}: whom it was about has been forgotten ({seal.resealed}); left is: {told}")
 
