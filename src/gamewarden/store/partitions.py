@@ -271,6 +271,7 @@ def read_rows(path: Path, columns: Sequence[str] | None = None, actors: Collecti
     """
     try:
         with pq.ParquetFile(path, pre_buffer=False) as file:
+            _refuse_foreign(file.schema_arrow)
             names = list(columns or file.schema_arrow.names)
             wanted = list(dict.fromkeys([*names, "actor"])) if actors is not None else names
             groups = None if actors is None else groups_of(file, sorted(set(actors)))
@@ -286,6 +287,16 @@ def read_rows(path: Path, columns: Sequence[str] | None = None, actors: Collecti
         raise _spoiled(path, error) from error
     except pl.exceptions.PanicException as error:  # no Exception: of a type that Polars does not know
         raise _spoiled(path, error) from error
+
+
+_FOREIGN = (pa.types.is_decimal, pa.types.is_map, pa.types.is_interval, pa.types.is_union, pa.types.is_struct)
+
+
+def _refuse_foreign(schema: pa.Schema) -> None:
+    """Types that no table of results has, and of which Polars may die with many words."""
+    for column in schema:
+        if any(is_such(column.type) for is_such in _FOREIGN):
+            raise TableError(f"{column.name} is {column.type}, which no table of results holds")
 
 
 def groups_of(file: pq.ParquetFile, actors: Sequence[str]) -> list[int]:
