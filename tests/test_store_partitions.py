@@ -214,6 +214,23 @@ def test_an_actor_whose_rows_lie_in_two_row_groups_is_read_from_both(tmp_path, r
     assert read_groups == [0, 1]
 
 
+def test_what_is_held_of_the_rows_of_others_does_not_grow_with_the_row_groups(large, monkeypatch):
+    table, made = large
+    held, real = [], stored.parquet_batches
+
+    def watched(*asked, **more):
+        for batch in real(*asked, **more):
+            held.append(pa.total_allocated_bytes())
+            yield batch
+
+    monkeypatch.setattr(stored, "parquet_batches", watched)
+    one_in_each = [f"actor{number:05}" for number in range(0, ACTORS, ROW_GROUP)]
+
+    assert table.read(made, actors=one_in_each)["actor"].to_list() == one_in_each
+    assert len(held) == len(one_in_each)
+    assert max(held) - held[1] < ROW_GROUP * 8  # bytes: less than the numbers of one of them
+
+
 def test_names_beyond_ascii_are_found_where_they_lie(tmp_path):
     names = sorted({chr(number) * 3 for number in (*range(0x40, 0x3000, 7), 0xE000, 0xFFFD, 0x10000, 0x1F600)})
     rows = things(*(name for name in names for _ in range(30)))

@@ -8,13 +8,15 @@ each change of the index is made alone, and adds to what the others have written
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from gamewarden.core.files import alone_in, is_draft, whole_file, write_text
@@ -266,6 +268,8 @@ def write_rows(rows: pl.DataFrame, draft: Path) -> str:
 def read_rows(path: Path, columns: Sequence[str] | None = None, actors: Collection[str] | None = None) -> pl.DataFrame:
     """The rows of a file of results, of these actors only or of all; only row groups that may hold them are read.
 
+    What is held of the rows of others does not grow with the row groups.
+
     Raises:
         ReadError: the file is missing or damaged.
     """
@@ -274,11 +278,9 @@ def read_rows(path: Path, columns: Sequence[str] | None = None, actors: Collecti
             _refuse_foreign(file.schema_arrow)
             names = list(columns or file.schema_arrow.names)
             wanted = list(dict.fromkeys([*names, "actor"])) if actors is not None else names
-            groups = None if actors is None else groups_of(file, sorted(set(actors)))
-            batches = list(parquet_batches(file, wanted, groups))
+            batches = list(parquet_batches(file, wanted) if actors is None else _batches_of(file, wanted, actors))
             schema = pa.schema([file.schema_arrow.field(name) for name in wanted])
-        frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches, schema)))
-        return frame if actors is None else frame.filter(pl.col("actor").is_in(list(actors))).select(names)
+        return pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches, schema))).select(names)
     except FileNotFoundError as error:
         raise ReadError(f"{path}: is missing from the results; compute it anew with --fresh") from error
     except ReadError as error:
@@ -299,20 +301,27 @@ def _refuse_foreign(schema: pa.Schema) -> None:
             raise TableError(f"{column.name} is {column.type}, which no table of results holds")
 
 
-def groups_of(file: pq.ParquetFile, actors: Sequence[str]) -> list[int]:
-    """The row groups whose actors lie around one of these, which are sorted."""
-    from bisect import bisect_left
+def _batches_of(file: pq.ParquetFile, columns: Sequence[str], actors: Collection[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of some actors, from the row groups that may hold them."""
+    kind = file.schema_arrow.field("actor").type
+    if not (pa.types.is_large_string(kind) or pa.types.is_string(kind)):
+        raise TableError(f"actor is {kind}, not text")
+    for group, some in groups_of(file, sorted(set(actors))).items():
+        wanted = pa.array(some, kind)
+        for batch in parquet_batches(file, columns, [group]):
+            yield batch.filter(pc.is_in(batch.column("actor"), value_set=wanted))
 
+
+def groups_of(file: pq.ParquetFile, actors: Sequence[str]) -> dict[int, Sequence[str]]:
+    """The row groups around whose actors some of these lie, which are sorted, and which of them."""
     place = file.schema_arrow.get_field_index("actor")
-    found = []
+    found = {}
     for group in range(file.num_row_groups):
         told = file.metadata.row_group(group).column(place).statistics
-        if told is None or not told.has_min_max:
-            found.append(group)
-            continue
-        first = bisect_left(actors, str(told.min))
-        if first < len(actors) and actors[first] <= str(told.max):
-            found.append(group)
+        known = told is not None and told.has_min_max
+        some = actors[bisect_left(actors, str(told.min)) : bisect_right(actors, str(told.max))] if known else actors
+        if some or not known:
+            found[group] = some
     return found
 
 
