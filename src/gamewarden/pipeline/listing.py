@@ -159,6 +159,8 @@ class ListInput:
     places: pl.DataFrame  # FEATURES of where, and what for
     addresses: pl.DataFrame | None = None
     newest: datetime | None = None  # when the newest period ends, where the tables leave accounts out
+    periods: pl.DataFrame | None = None  # since and until of all scores of those who may be listed, likewise
+    others: int = 0  # how many more reach the list, below all in the tables, likewise
     notes: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     again: str = ""  # how to get the same self-similarity
@@ -182,7 +184,7 @@ def list_accounts(found: ListInput, models: Path, wishes: RankOptions, run: RunO
     if feature.part_of_day:
         listing = with_time_to_detection(listing, scores, replace(wishes.patience, prior=wishes.prevalence.bots))
     periods = judged_rows(found.rows, scores).join(listing.select("actor"), on="actor", how="semi")
-    hidden = suspects.height - listing.height
+    hidden = suspects.height + found.others - listing.height
     more = (
         (f"{hidden:,} more are not shown; --top 0 lists all",)
         if hidden
@@ -193,7 +195,7 @@ def list_accounts(found: ListInput, models: Path, wishes: RankOptions, run: RunO
     notes = (
         *found.notes,
         *zone_notes([model], run.time_zone),
-        *doubted(models, [model], scores),
+        *doubted(models, [model], scores if found.periods is None else found.periods),
         *found.caveats,
         wishes.prevalence.sentence,
         *other_voices(models, model),

@@ -218,7 +218,8 @@ def least_of_row(training: Mapping[str, object], limits: Limits, *, part_of_day:
 def whole_enough(scores: pl.DataFrame, least: float) -> pl.DataFrame:
     """SCORES without the numbers of periods that the source covers too little of: part of a day is not a day."""
     whole = pl.col(COVERED).is_null() | (pl.col(COVERED) >= least)
-    return scores.with_columns(pl.when(whole).then(pl.col(name)).alias(name) for name in ("probability", "fpr", "far"))
+    numbers = [name for name in ("probability", "fpr", "far") if name in scores.columns]
+    return scores.with_columns(pl.when(whole).then(pl.col(name)).alias(name) for name in numbers)
 
 
 def only_covered(rows: pl.DataFrame, least: float) -> pl.DataFrame:

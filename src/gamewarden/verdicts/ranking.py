@@ -16,7 +16,7 @@ REASONS = 3
 _COMMON = 3 / 4  # of a list: what so many have tells none of them from the others
 _SLIGHT = 0.1  # of an actor's heaviest reason: what weighs less is none
 USUAL = "usual"  # the word that every sentence on a number as people have it holds: no reason where there is another
-_EDGE = 1e-12  # log-odds stay finite
+EDGE = 1e-12  # log-odds stay finite
 _KNOWN = " (profile)"
 _KEY = ("actor", "since", "until")
 
@@ -118,24 +118,18 @@ def _of_one(scores: pl.DataFrame, detector: str | None) -> pl.DataFrame:
     return scores if detector is None else scores.filter(detector=detector)
 
 
-def suspects(scores: pl.DataFrame, threshold: float) -> list[str]:
-    """The actors of SCORES whose probability over all judged periods may reach a threshold: at most one too many."""
-    listed = scores.group_by("actor").agg(_mean_log_odds().alias("mean"))
-    return listed.filter(1 / (1 + (-pl.col("mean")).exp()) >= threshold - _EDGE)["actor"].to_list()
-
-
-def _mean_log_odds() -> pl.Expr:
-    inside = pl.col("probability").clip(_EDGE, 1 - _EDGE)
-    return (inside / (1 - inside)).log().mean()
+def mean_probability() -> pl.Expr:
+    """The probability of the mean log-odds over all judged periods."""
+    inside = pl.col("probability").clip(EDGE, 1 - EDGE)
+    return 1 / (1 + (-(inside / (1 - inside)).log().mean()).exp())
 
 
 def _believed(scores: pl.DataFrame, threshold: float) -> pl.DataFrame:
-    mean = _mean_log_odds()
     return (
         scores.sort(_KEY)
         .group_by("actor", maintain_order=True)
         .agg(
-            (1 / (1 + (-mean).exp())).alias("probability"),
+            mean_probability().alias("probability"),
             pl.col("fpr").median(),
             pl.col("probability").count().cast(pl.Int64).alias("periods"),
             (pl.col("probability") >= threshold).sum().cast(pl.Int64).alias("periods_flagged"),

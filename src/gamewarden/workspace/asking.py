@@ -36,8 +36,9 @@ from gamewarden.tables import VERDICTS, Table
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.meeting import said_once, whole_enough
 from gamewarden.verdicts.prevalence import Prevalence, at_share
-from gamewarden.verdicts.ranking import highest_period, suspects
+from gamewarden.verdicts.ranking import highest_period
 from gamewarden.verdicts.saying import Said, unsure
+from gamewarden.verdicts.shortlist import GLANCE, Shortlist, highest, shortlist
 from gamewarden.workspace.days import EVER, Window
 from gamewarden.workspace.judged import JudgedDays
 from gamewarden.workspace.place import Workspace
@@ -85,7 +86,7 @@ class Answers:
     question: Question = Question()
 
     def rank(self, wishes: RankOptions, *, everybody: bool = False) -> Ranked:
-        """The accounts to look at, highest first; of the others only their scores are read, unless all are wanted.
+        """The accounts to look at, highest first; of the others only a glance at their scores, unless all are wanted.
 
         Raises:
             ConfigError: a condition names no column, or a value that the column cannot have.
@@ -96,11 +97,14 @@ class Answers:
         scored = self._ready([model], self._beside(model, wishes))
         days = scored.days
         wishes.facts.refuse_unknown(str(self.workspace.lake), days.events.columns, days.events.shows)
-        scores = self._said(scored, model).scores
-        shown = at_share(scores, prior_of(model.card), wishes.prevalence.bots)
-        some = None if everybody else suspects(shown, wishes.probability)
-        ranked = self._listed(scored, model, wishes, scores, some)
-        return ranked if some is None or ranked.frame.height else self._listed(scored, model, wishes, scores, None)
+        self._refuse(scored, model)
+        if everybody:
+            return self._listed(scored, model, wishes)
+        seen = at_share(self._scores(scored, model, columns=GLANCE), prior_of(model.card), wishes.prevalence.bots)
+        some = shortlist(seen, wishes.probability, 0 if wishes.filters else wishes.top)
+        if some.actors and (ranked := self._listed(scored, model, wishes, some)).frame.height:
+            return ranked
+        return self._listed(scored, model, wishes, None if wishes.filters else highest(seen))
 
     def explain(self, actor: str, detector: str | None, prevalence: Prevalence) -> Explanation:
         """What one actor did, and why it scores as it does.
@@ -168,10 +172,13 @@ class Answers:
         Raises:
             ModelError: it cannot judge what is here.
         """
+        self._refuse(scored, model)
+        return Said(model, self._scores(scored, model, actors), scored.caveats(model, self.question.window))
+
+    def _refuse(self, scored: Scored, model: Model) -> None:
         refusal = scored.refusals().get(model.card.id)
         if refusal is not None:
             raise ModelError(f"{self.workspace.root}: {refusal}")
-        return Said(model, self._scores(scored, model, actors), scored.caveats(model, self.question.window))
 
     def _beside(self, model: Model, wishes: RankOptions) -> list[Feature]:
         days = days_of(model, self.workspace.models).recipe
@@ -190,25 +197,34 @@ class Answers:
         scored.score(question.window, fresh=question.fresh)
         return scored
 
-    def _scores(self, scored: Scored, model: Model, actors: Collection[str] | None = None) -> pl.DataFrame:
+    def _scores(
+        self,
+        scored: Scored,
+        model: Model,
+        actors: Collection[str] | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> pl.DataFrame:
         partitions = scored.partitions(model, self.question.window)
-        told = scored.table(model).table(partitions, actors=actors)
+        told = scored.table(model).table(partitions, columns, actors)
         return whole_enough(told, least_measured(model, scored.limits))
 
-    def _listed(
-        self, scored: Scored, model: Model, wishes: RankOptions, scores: pl.DataFrame, actors: Sequence[str] | None
-    ) -> Ranked:
+    def _listed(self, scored: Scored, model: Model, wishes: RankOptions, some: Shortlist | None = None) -> Ranked:
+        """The list of those on a shortlist, or of everybody."""
         window, days = self.question.window, days_of(model, self.workspace.models)
-        activity = activity_of(days.recipe, wishes)
+        activity, actors = activity_of(days.recipe, wishes), None if some is None else some.actors
+        measured = scored.rest.features(model.feature).table(scored.measured(model, window), actors=actors)
+        own = recipe_of(days.recipe) == model.feature
         found = ListInput(
             model=model,
             days=days,
-            rows=scored.rows(model, scored.measured(model, window), actors),
-            scores=scores if actors is None else scores.filter(pl.col("actor").is_in(actors)),
-            played=self._resting(scored, days.recipe, actors),
+            rows=scored.shown(model, measured),
+            scores=self._scores(scored, model, actors),
+            played=_covered(scored, measured) if own else self._resting(scored, days.recipe, actors),
             places=self._resting(scored, activity, actors),
             addresses=addresses_by_period(scored.days.events, activity.clock) if wishes.facts.sharing else None,
             newest=from_micros(max((one.until for one in scored.partitions(model, window)), default=0)),
+            periods=None if some is None else some.periods,
+            others=0 if some is None else some.others,
             caveats=scored.caveats(model, window),
             again=days.again(LakeSource(self.workspace.lake), self.workspace.models),
         )
@@ -217,8 +233,7 @@ class Answers:
     def _resting(self, scored: Scored, feature: Feature, actors: Sequence[str] | None) -> pl.DataFrame:
         """FEATURES of a feature that no model need look at, with the share that is covered of each row's time."""
         table = scored.rest.features(recipe_of(feature))
-        frame = table.table(scored.days.partitions(feature, self.question.window), actors=actors)
-        return frame.with_columns(scored.view.coverage.of(frame))
+        return _covered(scored, table.table(scored.days.partitions(feature, self.question.window), actors=actors))
 
     def _story(
         self, actor: str, scored: Scored, model: Model, rows: pl.DataFrame, prevalence: Prevalence
@@ -247,3 +262,8 @@ class Answers:
         """The events of one actor in a period; only what may hold them is read."""
         events = scored.days.events.between(to_micros(since), to_micros(until))
         return events.of([actor]) if feature.entity == "actor" else only(events, feature.entity, actor)
+
+
+def _covered(scored: Scored, rows: pl.DataFrame) -> pl.DataFrame:
+    """FEATURES with the share that is covered of each row's time."""
+    return rows.with_columns(scored.view.coverage.of(rows))

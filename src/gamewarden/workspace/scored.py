@@ -17,7 +17,6 @@ from gamewarden.pipeline.measuring import feature_of, least_measured
 from gamewarden.pipeline.scoring import PartedView
 from gamewarden.store.partitions import Partition, Partitions
 from gamewarden.store.verdicts import model_values
-from gamewarden.tables import Table
 from gamewarden.verdicts.likeness import Likeness
 from gamewarden.verdicts.meeting import Far, Limits, Meeting, Partly, Spell, whole_enough
 from gamewarden.verdicts.saying import caveats_of
@@ -90,8 +89,13 @@ class Scored:
 
     def rows(self, model: Model, measured: Sequence[Partition], actors: Sequence[str] | None = None) -> pl.DataFrame:
         """The FEATURES of some partitions as the model is shown them, of these actors or of everybody."""
-        frame = self.rest.features(model.feature).table(measured, actors=actors)
-        return self._shown(model, frame).frame
+        return self.shown(model, self.rest.features(model.feature).table(measured, actors=actors))
+
+    def shown(self, model: Model, measured: pl.DataFrame) -> pl.DataFrame:
+        """FEATURES as they were measured, as the model is shown them."""
+        if self.features[model.card.id].input != "events":
+            return measured
+        return self.view.told(repr(model.feature), measured).frame
 
     def refusals(self, window: Window = EVER) -> dict[str, str]:
         """Why models do not judge what is here, by the model's id."""
@@ -179,11 +183,6 @@ class Scored:
             if begin < measured.until and end > measured.since
         ]
         return [missing, _told(self.view.likeness[repr(model.feature)], measured)]
-
-    def _shown(self, model: Model, frame: pl.DataFrame) -> Table:
-        if self.features[model.card.id].input != "events":
-            return Table(frame)
-        return self.view.told(repr(model.feature), frame)
 
 
 def _told(likeness: Likeness | None, measured: Partition) -> object:
