@@ -243,6 +243,12 @@ def test_names_beyond_ascii_are_found_where_they_lie(tmp_path):
     assert all(table.read(made, actors=[name]).height == 30 for name in names[::50] + names[-4:])
 
 
+def test_a_name_that_no_file_can_hold_is_nobodys(table):
+    made = put(table)
+
+    assert table.read(made, actors=["a\udcff", "b"])["actor"].to_list() == ["b"]
+
+
 def test_row_groups_that_say_nothing_of_their_actors_are_read(tmp_path, read_groups):
     path = tmp_path / "rows.parquet"
     pq.write_table(things("a", "b", "c").to_arrow(), path, row_group_size=1, write_statistics=False)

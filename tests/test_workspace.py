@@ -147,6 +147,14 @@ def test_a_list_from_results_is_the_list_of_the_lake(workspace):
     assert from_rest == from_lake
 
 
+@pytest.mark.parametrize("asked", ["rank", "trend", "trend --by zone"])
+def test_of_a_time_without_events_nothing_is_listed(asked, at_rest):
+    ended = done("--workspace", at_rest.root, *asked.split(), "--since", "2027-01-01", "--json")
+
+    assert json.loads(ended.stdout) == []
+    assert ("No account that fits" in ended.stderr) == (asked == "rank")
+
+
 def test_a_story_from_results_is_the_story_of_the_lake(workspace):
     root = workspace.root
     from_rest = done("--workspace", root, "explain", "bot001", "--detector", "account-day", "--json").stdout

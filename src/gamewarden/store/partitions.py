@@ -306,10 +306,19 @@ def _batches_of(file: pq.ParquetFile, columns: Sequence[str], actors: Collection
     kind = file.schema_arrow.field("actor").type
     if not (pa.types.is_large_string(kind) or pa.types.is_string(kind)):
         raise TableError(f"actor is {kind}, not text")
-    for group, some in groups_of(file, sorted(set(actors))).items():
+    for group, some in groups_of(file, sorted(filter(_is_text, set(actors)))).items():
         wanted = pa.array(some, kind)
         for batch in parquet_batches(file, columns, [group]):
             yield batch.filter(pc.is_in(batch.column("actor"), value_set=wanted))
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file can hold it: what a terminal passes on may hold bytes that are no text."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def groups_of(file: pq.ParquetFile, actors: Sequence[str]) -> dict[int, Sequence[str]]:

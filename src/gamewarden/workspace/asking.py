@@ -212,7 +212,7 @@ class Answers:
         """The list of those on a shortlist, or of everybody."""
         window, days = self.question.window, days_of(model, self.workspace.models)
         activity, actors = activity_of(days.recipe, wishes), None if some is None else some.actors
-        measured = scored.rest.features(model.feature).table(scored.measured(model, window), actors=actors)
+        measured = scored.days.table(scored.features[model.card.id], window, actors)
         own = recipe_of(days.recipe) == model.feature
         found = ListInput(
             model=model,
@@ -232,8 +232,7 @@ class Answers:
 
     def _resting(self, scored: Scored, feature: Feature, actors: Sequence[str] | None) -> pl.DataFrame:
         """FEATURES of a feature that no model need look at, with the share that is covered of each row's time."""
-        table = scored.rest.features(recipe_of(feature))
-        return _covered(scored, table.table(scored.days.partitions(feature, self.question.window), actors=actors))
+        return _covered(scored, scored.days.table(feature, self.question.window, actors))
 
     def _story(
         self, actor: str, scored: Scored, model: Model, rows: pl.DataFrame, prevalence: Prevalence

@@ -1,6 +1,6 @@
 """The lake by period: each is measured once, for all who want it in one reading, and again when its events change."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, partial
@@ -158,6 +158,16 @@ class LakeDays:
         wanted = {day_name(one, clock): self._of_rows(feature, one) for one in self.periods(clock, window)}
         table = self.rest.features(recipe_of(feature)).all()
         return [one for one in table.values() if self._is_true(one, wanted) and is_within(one, window)]
+
+    def table(self, feature: Feature, window: Window = EVER, actors: Collection[str] | None = None) -> pl.DataFrame:
+        """FEATURES that rest of a feature and are still true, of these actors or of everybody.
+
+        Where nothing rests there is no row, but every column.
+        """
+        found = self.partitions(feature, window)
+        if not found:
+            return feature.fold(sight_of("events", self.events)).frame()
+        return self.rest.features(recipe_of(feature)).table(found, actors=actors)
 
     def missing(self, feature: Feature, window: Window = EVER) -> list[Period]:
         """The periods of which nothing true rests."""
