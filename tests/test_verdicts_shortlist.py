@@ -39,6 +39,7 @@ def ranked(scores, threshold):
 )
 @example([[0.9, 0.9, 0.9], [0.9]], 0.9, 1)  # both at the border, and which is above it only the list knows
 @example([[1.0], [1.0, 1.0], [1.0]], 0.5, 1)
+@example([[0.99], [0.98], [0.9 - 1e-13]], 0.9, 1)  # the last does not reach it, by less than can be seen at a glance
 def test_the_shortlist_gives_the_list_of_everybody_and_counts_whom_it_leaves_out(actors, threshold, top):
     scores = scores_of(*actors)
     found = shortlist(scores.select(GLANCE), threshold, top)

@@ -1,16 +1,21 @@
 """How much of a workspace a question reads: of everybody only what it takes to know who is asked about."""
 
 import json
+import shutil
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
 import workspaces_made_up as made_up
 from commands import done
+from gamewarden.pipeline.models import event_model
 from gamewarden.store import partitions as stored
+from gamewarden.store.maintenance_state import MaintenanceState
+from gamewarden.tables import write_table
 from gamewarden.verdicts.shortlist import GLANCE
 from several_made_up import LOG
 
@@ -82,6 +87,14 @@ def listed(workspace, *options):
     return [row["actor"] for row in json.loads(done("--workspace", workspace.root, "rank", *options, "--json").stdout)]
 
 
+def doubt(workspace, period):
+    """Let maintenance doubt the scores of a period and of all that follow."""
+    model = event_model(workspace.models, None).card
+    history = MaintenanceState(workspace.models, model.detector).history()
+    history.append({"period": period, "step": "score", "model": model.id})
+    history.append({"period": period, "step": "watch", "doubts": [{"says": "All of it is strange."}]})
+
+
 def test_a_list_reads_few_columns_of_everybodys_scores_and_all_else_of_those_it_shows(workspace, readings):
     shown = listed(workspace, "--top", 2)
 
@@ -109,6 +122,23 @@ def test_a_list_of_nobody_reads_closely_the_highest_alone(workspace, readings):
     assert {(one.room, one.columns) for one in glances} == {("scores", GLANCE)}
     assert {one.room for one in closely} == {"scores", "features"}
     assert all(groups == table.groups([highest]) for table, groups in closely.items())
+
+
+def test_a_doubt_about_days_of_those_further_down_the_list_is_told(workspace, tmp_path):
+    shutil.copytree(workspace.root, tmp_path / "ws")
+    place = type(workspace).at(tmp_path / "ws")
+    *higher, last = listed(place, "--top", 0)
+    played = place.root / "logs" / "2026-03-05.parquet"
+    write_table(pl.read_parquet(played).filter(~pl.col("actor").is_in(higher)), played)
+    shutil.rmtree(place.lake)
+    shutil.rmtree(place.results)
+    made_up.run_all(place)
+    doubt(place, "2026-03-05T00:00:00+00:00")
+
+    told = done("--workspace", place.root, "rank", "--top", 1, "--json")
+
+    assert last not in told.stdout
+    assert "gives 2026-03-05: All of it is strange." in told.stderr
 
 
 def test_a_story_reads_the_row_groups_of_its_actor_alone(workspace, readings):
