@@ -11,12 +11,23 @@ from typing import Any
 
 from gamewarden.core.durations import parse_span, parse_zone
 from gamewarden.errors import ConfigError, short
+from gamewarden.policy import (
+    ADAPTER_KINDS,
+    FAMILIES,
+    LADDER,
+    LOG_ADAPTER,
+    SANCTIONS,
+    STEPS,
+    WATCH,
+    AdapterSettings,
+    AppealSettings,
+    ChallengeSettings,
+    Response,
+    Rung,
+)
+from gamewarden.policy import setting as _setting
 
 FILE_NAME = "warden.toml"
-
-
-def _setting(default: Any, says: str) -> Any:  # noqa: ANN401  a dataclass default has the field's own type
-    return field(default=default, metadata={"says": says})
 
 
 @dataclass(frozen=True)
@@ -212,6 +223,7 @@ class Workspace:
     lake: str = _setting("lake", "The directory with the events.")
     results: str = _setting("results", "The directory with what was found: features, scores, verdicts and evidence.")
     models: str = _setting("models", "The directory with the models.")
+    ledger: str = _setting("ledger.db", "The file with all decisions; GAMEWARDEN_LEDGER may name a database instead.")
     labels: str = _setting("", "The file that says who is a bot and who is human; empty where there is none.")
     profiles: str = _setting("", "The file with what is known of accounts beside their events; empty for none.")
 
@@ -224,6 +236,11 @@ class Retention:
     features: str = _setting("", "How long features are kept, such as 90d; empty keeps them for ever.")
     scores: str = _setting("", "How long scores are kept, such as 90d; empty keeps them for ever.")
     verdicts: str = _setting("", "How long verdicts and their evidence are kept, such as 5w; empty: for ever.")
+    ledger: str = _setting(
+        "",
+        "How long decisions, challenges and observations are kept once they are over, such as 52w; empty: for ever. "
+        "Nothing goes of accounts with a decision in force, an open appeal, protection, or that were exonerated.",
+    )
 
 
 @dataclass(frozen=True)
@@ -279,6 +296,11 @@ class Config:
     notify: Notify = field(default_factory=Notify)
     workspace: Workspace = field(default_factory=Workspace)
     retention: Retention = field(default_factory=Retention)
+    response: Response = field(default_factory=Response)
+    challenge: ChallengeSettings = field(default_factory=ChallengeSettings)
+    appeal: AppealSettings = field(default_factory=AppealSettings)
+    ladder: tuple[Rung, ...] = LADDER
+    adapters: tuple[AdapterSettings, ...] = (LOG_ADAPTER,)
     sources: tuple[SourceSettings, ...] = ()
     given: frozenset[str] = field(default=frozenset(), compare=False)  # what somebody wrote down, as "[section] name"
 
@@ -306,8 +328,12 @@ SECTIONS: Mapping[str, type] = {
     "notify": Notify,
     "workspace": Workspace,
     "retention": Retention,
+    "response": Response,
+    "challenge": ChallengeSettings,
+    "appeal": AppealSettings,
 }
 SOURCE = "source"  # what each of the sources is headed by: [[source]]
+RUNG, ADAPTER = "response.ladder", "response.adapter"
 _SHARE, _COUNT = (0.0, 1.0), (0, 1_000_000_000)
 _LARGEST = 1 << 20  # bytes: all settings with their sentences are some thousand
 _LAST_OF_FOUR = 0xFFFF  # hexadecimal digits
@@ -347,13 +373,28 @@ def config_from(values: Mapping[str, Any], source: str) -> Config:
     given = frozenset(_names(values))
     for old in sorted(given & _MOVED.keys()):
         raise ConfigError(f"{source} {old} is now {_MOVED[old]}, which every probability supposes too; write it there")
+    plain, lists = _lists_apart(values)
     sections: dict[str, Any] = {
-        name: _section(SECTIONS[name], part, f"{source} [{name}]") for name, part in values.items() if name != SOURCE
+        name: _section(SECTIONS[name], part, f"{source} [{name}]") for name, part in plain.items()
     }
-    sources = _sources(values.get(SOURCE, []), f"{source} [[{SOURCE}]]")
-    config = Config(**sections, sources=sources, given=given)
+    listed: dict[str, Any] = {name: _listed(_LISTS[head], part, f"{source} [[{head}]]") for name, head, part in lists}
+    config = Config(**sections, **listed, given=given)
     _refuse_impossible(config, source)
     return config
+
+
+def _lists_apart(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str, Any]]]:
+    """The sections, and the lists of sections as what Config calls them, what heads them, and their values."""
+    plain = {name: part for name, part in values.items() if name != SOURCE}
+    lists = [("sources", SOURCE, values[SOURCE])] if SOURCE in values else []
+    response = plain.get("response")
+    for name, head in (("ladder", RUNG), ("adapters", ADAPTER)):
+        key = head.rpartition(".")[2]
+        if isinstance(response, dict) and key in response:
+            lists.append((name, head, response[key]))
+            response = {one: value for one, value in response.items() if one != key}
+            plain["response"] = response
+    return plain, lists
 
 
 def _names(values: Mapping[str, Any]) -> Iterator[str]:
@@ -372,8 +413,29 @@ def settings() -> Iterator[tuple[str, Field[Any]]]:
 def config_text(config: Config) -> str:
     """The settings as a warden.toml with the sentence of each."""
     parts = [(f"[{name}]", getattr(config, name)) for name in SECTIONS]
+    parts += [(f"[[{RUNG}]]", rung) for rung in config.ladder]
+    parts += [(f"[[{ADAPTER}]]", adapter) for adapter in config.adapters]
     parts += [(f"[[{SOURCE}]]", source) for source in config.sources]
     return "\n".join(f"{head}\n{_lines(part)}" for head, part in parts)
+
+
+def ladder_text() -> str:
+    """The ladder without any settings, as a warden.toml writes it."""
+    usual = Rung()
+    told = (
+        "\n".join(
+            f"{one.name} = {written(value)}"
+            for one in fields(Rung)
+            if (value := getattr(rung, one.name)) != getattr(usual, one.name)
+        )
+        for rung in LADDER
+    )
+    return "\n\n".join(f"[[{RUNG}]]\n{lines}" for lines in told)
+
+
+def needed_in_list(head: str) -> tuple[str, ...]:
+    """The keys that each member of a list must have."""
+    return _LISTS[head].needed
 
 
 def _lines(section: Any) -> str:  # noqa: ANN401  any of the dataclasses above
@@ -415,7 +477,7 @@ def _section(section: type, values: object, where: str) -> object:
         _refuse_unknown(name, known, f"{where}:")
         wanted = type(known[name].default)
         fits = isinstance(value, wanted) or (wanted is float and isinstance(value, int))
-        if not fits or isinstance(value, bool):
+        if not fits or isinstance(value, bool) != (wanted is bool):
             raise ConfigError(
                 f"{where}: {name} = {short(value)}; it takes {wanted.__name__} such as {known[name].default!r}"
             )
@@ -427,55 +489,69 @@ _KINDS = ("events", "packets", "messages", "table")
 _LAST_PORT = 65535
 
 
-def _sources(values: object, where: str) -> tuple[SourceSettings, ...]:
+@dataclass(frozen=True)
+class _Listed:
+    """A list of sections: what its members are, what each needs, and why a key cannot have a value."""
+
+    member: type
+    called: str
+    needed: tuple[str, ...]
+    limits: Mapping[str, Callable[[Any], str]]
+    times: tuple[str, ...]
+    several: tuple[str, ...] = ()  # keys that take a text or a list of texts
+
+
+def _listed(kind: _Listed, values: object, where: str) -> tuple[Any, ...]:
     if not isinstance(values, list) or not all(isinstance(one, dict) for one in values):
+        head = where.rpartition(" ")[2]
         raise ConfigError(
-            f"{where}: is {short(values)}, not a list of sources; write [[source]] and one setting a line"
+            f"{where}: is {short(values)}, not a list of {kind.called}s; write {head} and one setting a line"
         )
-    sources = tuple(_source(one, f"{where} {_source_name(one, place)}") for place, one in enumerate(values, 1))
+    made = tuple(_member(kind, one, f"{where} {_name_of(one, place)}") for place, one in enumerate(values, 1))
     seen: dict[str, int] = {}
-    for place, source in enumerate(sources, 1):
-        first = seen.setdefault(source.name.lower(), place)  # two files may not differ only so everywhere
+    for place, one in enumerate(made, 1):
+        first = seen.setdefault(one.name.lower(), place)  # two files may not differ only so everywhere
         if first != place:
             raise ConfigError(
-                f"{where} {source.name!r}: is named as number {first} is; give each source a name of its own"
+                f"{where} {one.name!r}: is named as number {first} is; give each {kind.called} a name of its own"
             )
-    return sources
+    return made
 
 
-def _source_name(values: Mapping[str, Any], place: int) -> str:
-    """What an error calls a source: by its name where that is one."""
+def _name_of(values: Mapping[str, Any], place: int) -> str:
+    """What an error calls a member of a list: by its name where that is one."""
     name = values.get("name")
     return repr(name) if isinstance(name, str) and _FILE_NAME_SAFE.fullmatch(name) else f"number {place}"
 
 
-def _source(values: Mapping[str, Any], where: str) -> SourceSettings:
-    known = {one.name: one for one in fields(SourceSettings)}
+def _member(kind: _Listed, values: Mapping[str, Any], where: str) -> Any:  # noqa: ANN401  a member of the list
+    known = {one.name: one for one in fields(kind.member)}
     for name, value in values.items():
         _refuse_unknown(name, known, f"{where}:")
         words, fits = _TAKEN[known[name].type]
-        if not fits(value) and not (name == "locator" and isinstance(value, str)):
-            raise ConfigError(f"{where}: {name} = {short(value)}; it takes {'a text or ' * (name == 'locator')}{words}")
-    for name in ("name", "locator"):
+        several = name in kind.several
+        if not fits(value) and not (several and isinstance(value, str)):
+            raise ConfigError(f"{where}: {name} = {short(value)}; it takes {'a text or ' * several}{words}")
+    for name in kind.needed:
         if name not in values:
             raise ConfigError(f"{where}: has no {name}; add {name} = …")
-    for name, refuse in _SOURCE_LIMITS.items():
+    for name, refuse in kind.limits.items():
         if name in values and (reason := refuse(values[name])):
             raise ConfigError(f"{where}: {name} = {short(values[name])}; {reason}")
-    _refuse_no_source_times(values, where)
-    return SourceSettings(**{name: _frozen(name, value) for name, value in values.items()})
+    for name in kind.times:
+        if values.get(name, "0s") != "0s":
+            _refuse_no_span(f"{where}: {name}", values[name])
+    _refuse_no_zone(values.get("time_zone", ""), where)
+    return kind.member(**{name: _frozen(value, several=name in kind.several) for name, value in values.items()})
 
 
-def _frozen(name: str, value: Any) -> Any:  # noqa: ANN401  a setting has the type of its default
-    if name == "locator" and isinstance(value, str):
+def _frozen(value: Any, *, several: bool) -> Any:  # noqa: ANN401  a setting has the type of its default
+    if several and isinstance(value, str):
         return (value,)
     return tuple(value) if isinstance(value, list) else value
 
 
-def _refuse_no_source_times(values: Mapping[str, Any], where: str) -> None:
-    settled, zone = values.get("settled", "0s"), values.get("time_zone", "")
-    if settled != "0s":
-        _refuse_no_span(f"{where}: settled", settled)
+def _refuse_no_zone(zone: str, where: str) -> None:
     try:
         parse_zone(zone or "UTC")
     except ConfigError as error:
@@ -494,6 +570,8 @@ def _whole(value: object) -> bool:
 _TAKEN: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
     str: ("text", lambda value: isinstance(value, str)),
     bool: ("true or false", lambda value: isinstance(value, bool)),
+    float: ("a number", _number),
+    int: ("a whole number", _whole),
     float | None: ("a number", _number),
     int | None: ("a whole number", _whole),
     tuple[str, ...]: (
@@ -514,13 +592,25 @@ def _no_places(value: str | Sequence[str]) -> str:
     return "" if places and all(places) else "a place is no empty text" if places else "name at least one place"
 
 
+def _no_name(name: str) -> str:
+    if _FILE_NAME_SAFE.fullmatch(name):
+        return ""
+    return "it is 1 to 64 letters, digits, . _ or -, the first a letter or digit"
+
+
+def _no_step(steps: Sequence[str]) -> str:
+    odd = [step for step in steps if step not in STEPS]
+    return f"{short(odd[0])} is no step; known are {', '.join(STEPS)}" if odd else ""
+
+
+def _no_step_of_a_ladder(steps: Sequence[str]) -> str:
+    above = [step for step in steps if step in SANCTIONS]
+    return f"only a person decides on {above[0]}: `gamewarden decide`" if above else _no_step(steps)
+
+
 # Why a key of a source cannot have a value; nothing where it can.
 _SOURCE_LIMITS: Mapping[str, Callable[[Any], str]] = {
-    "name": lambda name: (
-        ""
-        if _FILE_NAME_SAFE.fullmatch(name)
-        else "it is 1 to 64 letters, digits, . _ or -, the first a letter or digit"
-    ),
+    "name": _no_name,
     "locator": _no_places,
     "kind": lambda kind: "" if kind in ("", *_KINDS) else f"it is {', '.join(_KINDS)} or empty",
     "server_ports": lambda ports: (
@@ -528,6 +618,26 @@ _SOURCE_LIMITS: Mapping[str, Callable[[Any], str]] = {
     ),
     "max_bad_share": lambda share: "" if 0 <= share <= 1 else "it is a share between 0 and 1",
     "packet_version": lambda version: "" if 0 <= version <= _COUNT[1] else f"it must lie from 0 to {_COUNT[1]:,}",
+}
+_FINITE = 1_000.0
+_RUNG_LIMITS: Mapping[str, Callable[[Any], str]] = {
+    "name": _no_name,
+    "enter": lambda score: "" if -_FINITE <= score <= _FINITE else "it is a suspicion in log-odds such as 2.5",
+    "leave": lambda score: "" if -_FINITE <= score <= _FINITE else "it is a suspicion in log-odds such as 1.5",
+    "steps": _no_step_of_a_ladder,
+    "fpr": lambda share: "" if 0 <= share <= 1 else "it is a share between 0 and 1",
+    "agree": lambda count: "" if 0 <= count <= 100 else "it must lie from 0 to 100",  # noqa: PLR2004  as [verdict] agree
+}
+_ADAPTER_LIMITS: Mapping[str, Callable[[Any], str]] = {
+    "name": _no_name,
+    "kind": lambda kind: "" if kind in ADAPTER_KINDS else f"it is {' or '.join(ADAPTER_KINDS)}",
+    "steps": _no_step,
+    "attempts": lambda count: "" if 1 <= count <= _COUNT[1] else "it is 1 or more",
+}
+_LISTS: Mapping[str, _Listed] = {
+    SOURCE: _Listed(SourceSettings, "source", ("name", "locator"), _SOURCE_LIMITS, ("settled",), ("locator",)),
+    RUNG: _Listed(Rung, "rung", ("name", "enter"), _RUNG_LIMITS, ("lasts",)),
+    ADAPTER: _Listed(AdapterSettings, "adapter", ("name", "kind"), _ADAPTER_LIMITS, ("timeout",)),
 }
 
 
@@ -569,6 +679,16 @@ _LIMITS: Mapping[str, tuple[float, float]] = {
     "[watch] players": (1, 100_000_000),
     "[watch] unproven": (1, 1 << 24),
     "[notify] most_a_day": (0, 1_000_000),
+    "[response] least": (-100, 0),
+    "[response] most": (0, 100),
+    "[response] hysteresis": (0, 100),
+    "[response] overturned_of": (1, 1_000_000),
+    "[challenge] attempts": (1, 100),
+    "[challenge] failed": (0, 100),
+    "[challenge] timeout": (0, 100),
+    "[challenge] passed": (-100, 0),
+    "[challenge] learned_from": (1, _COUNT[1]),
+    "[challenge] on_call_windows": (1, 1_000),
 }
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "[styles] borders": ("given", "learned"),
@@ -576,9 +696,27 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "[maintain] transform": ("none", "fisher"),
     "[maintain] sides": ("both", "lower"),
     "[notify] names": ("never", "allowed"),
+    "[challenge] kind": ("image", "arithmetic", "item", "task"),
+    "[challenge] language": ("en", "ko"),
 }
-_SPANS = ("[measure] unit", "[measure] every", "[rank] rolling", "[maintain] period", "[watch] keep", "[notify] gap")
-_SPANS_OR_EMPTY = ("[retention] events", "[retention] features", "[retention] scores", "[retention] verdicts")
+_SPANS = (
+    "[measure] unit",
+    "[measure] every",
+    "[rank] rolling",
+    "[maintain] period",
+    "[watch] keep",
+    "[notify] gap",
+    "[response] tau",
+    "[response] played_a_day",
+    "[response] evidence_for",
+    "[response] wave",
+    "[challenge] every",
+    "[challenge] least_every",
+    "[challenge] lasts",
+    "[challenge] cool_down",
+    "[challenge] on_call_reach",
+)
+_SPANS_OR_EMPTY = tuple(f"[retention] {one}" for one in ("events", "features", "scores", "verdicts", "ledger"))
 _DIRECTORIES = ("[workspace] lake", "[workspace] results", "[workspace] models")
 
 
@@ -614,7 +752,7 @@ def _refuse_impossible(config: Config, source: str) -> None:
             raise ConfigError(f"{source} {name} = ''; it is a directory such as {setting.default!r}")
         elif name in _CHOICES and value not in _CHOICES[name]:
             raise ConfigError(f"{source} {name} = {short(value)}; it is {' or '.join(_CHOICES[name])}")
-        elif isinstance(value, int | float):
+        elif isinstance(value, int | float) and not isinstance(value, bool):
             _refuse_outside(f"{source} {name}", value, _LIMITS.get(name, _usual(setting.default)))
     if config.read.time_zone:
         parse_zone(config.read.time_zone)
@@ -636,16 +774,26 @@ def allowed(section: str, setting: Field[Any]) -> str:
         return "a length of time"
     if name in _SPANS_OR_EMPTY:
         return "a length of time or empty"
+    if isinstance(setting.default, bool):
+        return "true or false"
     if isinstance(setting.default, str):
         return "text"
     least, most = _LIMITS.get(name, _usual(setting.default))
     return "a share from 0 to 1" if (least, most) == _SHARE else f"{least:,g} to {most:,.15g}"
 
 
-def allowed_of_source(setting: Field[Any]) -> str:
-    """What a key of a source may be, in words: for the documents."""
-    by_name = {"locator": "a text or a list of texts", "kind": f"{', '.join(_KINDS)} or empty"}
-    by_name |= {"settled": "a length of time", "max_bad_share": "a share from 0 to 1"}
+def allowed_in_list(head: str, setting: Field[Any]) -> str:
+    """What a key of a source, a rung or an adapter may be, in words: for the documents."""
+    by_name = {
+        SOURCE: {
+            "locator": "a text or a list of texts",
+            "kind": f"{', '.join(_KINDS)} or empty",
+            "max_bad_share": "a share from 0 to 1",
+        },
+        RUNG: {"fpr": "a share from 0 to 1"},
+        ADAPTER: {"kind": " or ".join(ADAPTER_KINDS)},
+    }[head]
+    by_name |= dict.fromkeys(_LISTS[head].times, "a length of time")
     return by_name.get(setting.name, _TAKEN[setting.type][0])
 
 
@@ -671,6 +819,7 @@ def _refuse_no_span(where: str, text: str) -> None:
 
 def _refuse_beside_each_other(config: Config, source: str) -> None:
     """What a number may be because of another, or because its borders do not count."""
+    _refuse_crooked_ladder(config, source)
     maintain, bots, sure = config.maintain, config.population.bots, config.budget.confidence
     if not 0 < bots < 1:
         raise ConfigError(f"{source} [population] bots = {bots}; it is a share above 0 and below 1, such as 0.05")
@@ -680,3 +829,23 @@ def _refuse_beside_each_other(config: Config, source: str) -> None:
         value, most = getattr(maintain, small), getattr(maintain, large)
         if value > most:
             raise ConfigError(f"{source} [maintain] {small} = {value}; it must be at most {large}, {most}")
+
+
+def _refuse_crooked_ladder(config: Config, source: str) -> None:
+    """Each rung is entered above the one before, and left below where it is entered."""
+    below: Rung | None = None
+    for rung in config.ladder:
+        where = f"{source} [[{RUNG}]] {rung.name!r}"
+        if below is not None and rung.enter <= below.enter:
+            raise ConfigError(f"{where}: enter = {rung.enter:g}; it must lie above {below.name!r}, {below.enter:g}")
+        if not set(rung.steps) <= {WATCH} and rung.agree is not None and rung.agree < FAMILIES:
+            raise ConfigError(
+                f"{where}: agree = {rung.agree}; more than watching needs {FAMILIES} families of evidence at least"
+            )
+        if rung.leave is not None and rung.leave >= rung.enter:
+            raise ConfigError(f"{where}: leave = {rung.leave:g}; it must lie below enter, {rung.enter:g}")
+        below = rung
+    if not 0 < config.response.prior < 1:
+        raise ConfigError(
+            f"{source} [response] prior = {config.response.prior}; it is a share above 0 and below 1, such as 0.02"
+        )

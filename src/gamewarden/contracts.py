@@ -642,9 +642,13 @@ class Card:
     weaknesses: tuple[str, ...] = field(default=())
 
 
+# Made once: json.dumps would make a new one for every value.
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 def canonical_json(value: object) -> str:
     """One text for one value: sorted keys, no spaces, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def digest(*parts: str | bytes) -> str:

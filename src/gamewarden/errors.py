@@ -9,6 +9,8 @@ GamewardenError         anything we say on one line; the command line exits with
 ├── FitError            labels or features do not allow a model
 ├── ModelError          a stored model is missing, damaged or from another format
 ├── VerdictError        a stored verdict is missing, damaged or from another format
+├── LedgerError         the ledger is missing, damaged, changed by hand or of another version
+├── ResponseError       a decision, challenge or appeal that may not be made so
 ├── WriteError          a file or directory cannot be written
 └── InstallError        a library that this work needs is not installed
 
@@ -58,6 +60,14 @@ class ModelError(GamewardenError):
 
 class VerdictError(GamewardenError):
     """A stored verdict is missing, damaged or from another format."""
+
+
+class LedgerError(GamewardenError):
+    """The ledger is missing, damaged, changed by hand or of another version."""
+
+
+class ResponseError(GamewardenError):
+    """A decision, challenge or appeal that may not be made so."""
 
 
 class WriteError(GamewardenError):

@@ -14,10 +14,12 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -88,7 +90,7 @@ def load_everything() -> None:
     import gamewarden
 
     for module in pkgutil.walk_packages(gamewarden.__path__, "gamewarden."):
-        if not module.name.endswith("__main__"):
+        if not module.name.endswith(("__main__", "migrations.env")):  # the latter runs within Alembic alone
             importlib.import_module(module.name)
     for heavy in ("lightgbm", "sklearn.linear_model", "sklearn.model_selection", "matplotlib.backends.backend_agg"):
         importlib.import_module(heavy)
@@ -263,12 +265,28 @@ def tree(place: Path) -> Tree:
     found: Tree = {}
     for path in sorted(place.rglob("*")):
         name = path.relative_to(place).as_posix()
+        if name.endswith(("ledger.db-wal", "ledger.db-shm")):
+            continue  # parts of the ledger
         found[name] = None if path.is_dir() else path.read_bytes()
         if name.endswith("promotions.jsonl") and found[name] is not None:
             found[name] = _CLOCK.sub(b'""', path.read_bytes())
+        elif path.name == "ledger.db":
+            found[name] = _decided(path)
         elif "/results/sources/" in name and found[name] is not None:
             found[name] = _INODE.sub(b'""', path.read_bytes())
     return found
+
+
+def _decided(path: Path) -> bytes:
+    """What a ledger says, whatever its bytes; it is looked at in a copy, since opening it would change it."""
+    with tempfile.TemporaryDirectory() as place:
+        for part in path.parent.glob(f"{path.name}*"):
+            shutil.copy(part, place)
+        with closing(sqlite3.connect(Path(place) / path.name)) as ledger:
+            known = {name for (name,) in ledger.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            kinds = sorted(known & {"observations", "suspicions", "decisions", "actions", "not_taken", "verdicts"})
+            rows = {kind: sorted(ledger.execute(f"SELECT * FROM {kind}"), key=repr) for kind in kinds}  # noqa: S608  our names
+            return repr(rows).encode()
 
 
 def differences(now: Tree, wanted: Tree) -> Iterator[str]:

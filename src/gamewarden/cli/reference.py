@@ -12,9 +12,21 @@ import click
 
 from gamewarden.cli import SECTIONS, root
 from gamewarden.cli.show import say
+from gamewarden.config import (
+    ADAPTER,
+    RUNG,
+    SOURCE,
+    SourceSettings,
+    allowed,
+    allowed_in_list,
+    ladder_text,
+    needed_in_list,
+    settings,
+    written,
+)
 from gamewarden.config import SECTIONS as SETTINGS
-from gamewarden.config import SOURCE, SourceSettings, allowed, allowed_of_source, settings, written
 from gamewarden.core.files import write_text
+from gamewarden.policy import AdapterSettings, Rung
 
 PROGRAM = "gamewarden"
 _GUIDES = "how-to"
@@ -154,15 +166,21 @@ def settings_page() -> str:
             if where == name:
                 shown = (f"`[{name}] {setting.name}`", f"`{written(setting.default)}`", allowed(name, setting))
                 lines.append(f"| {' | '.join(shown)} | {_cell(setting.metadata['says'])} |")
-    lines += ["", f"## `[[{SOURCE}]]`", *_sentences(SourceSettings.__doc__ or ""), *_SOURCE_EXAMPLE]
-    lines += ["| key | default | may be | what it is |", "|---|---|---|---|", *map(_source_row, fields(SourceSettings))]
+    for head, member, example in (
+        (SOURCE, SourceSettings, _SOURCE_EXAMPLE),
+        (RUNG, Rung, _RUNG_EXAMPLE),
+        (ADAPTER, AdapterSettings, _ADAPTER_EXAMPLE),
+    ):
+        lines += ["", f"## `[[{head}]]`", *_sentences(member.__doc__ or ""), *example]
+        lines += ["| key | default | may be | what it is |", "|---|---|---|---|"]
+        lines += [_row_in_list(head, one) for one in fields(member)]
     return "\n".join(lines) + "\n"
 
 
-def _source_row(setting: Field[Any]) -> str:
+def _row_in_list(head: str, setting: Field[Any]) -> str:
     default = written(setting.default)
-    stands = "(required)" if setting.name in ("name", "locator") else f"`{default}`" if default else "(left out)"
-    shown = (f"`{setting.name}`", stands, allowed_of_source(setting), _cell(setting.metadata["says"]))
+    stands = "(required)" if setting.name in needed_in_list(head) else f"`{default}`" if default else "(left out)"
+    shown = (f"`{setting.name}`", stands, allowed_in_list(head, setting), _cell(setting.metadata["says"]))
     return f"| {' | '.join(shown)} |"
 
 
@@ -180,6 +198,30 @@ _SOURCE_EXAMPLE = (
     'kind = "packets"',
     "server_ports = [5121]",
     'settled = "5m"',
+    "```",
+    "",
+)
+_RUNG_EXAMPLE = (
+    "",
+    "Whoever writes one rung writes all of them; without any these hold:",
+    "",
+    "```toml",
+    *ladder_text().splitlines(),
+    "```",
+    "",
+)
+_ADAPTER_EXAMPLE = (
+    "",
+    "```toml",
+    "[[response.adapter]]",
+    'name = "desk"',
+    'kind = "webhook"',
+    'url = "https://desk.example/gamewarden"',
+    "",
+    "[[response.adapter]]",
+    'name = "server"',
+    'kind = "rathena"',
+    'steps = ["hold", "suspend", "ban"]',
     "```",
     "",
 )

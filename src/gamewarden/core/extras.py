@@ -10,6 +10,9 @@ LIBRARIES = {
     "scipy": ("scipy", "fit"),
     "lightgbm": ("lightgbm", "fit"),
     "matplotlib": ("matplotlib", "plot"),
+    "PIL": ("pillow", "challenge"),
+    "psycopg": ("psycopg", "postgres"),
+    "pymysql": ("pymysql", "mysql"),
 }
 
 

@@ -1,0 +1,44 @@
+"""The tables that migrations make are those that the code knows, on both databases."""
+
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import inspect
+
+from gamewarden.store.ledger.engines import engine_of
+from gamewarden.store.ledger.ledger import Ledger
+from gamewarden.store.ledger.schema import METADATA
+from gamewarden.store.ledger.versions import NEWEST, VERSIONS, alembic_config, migrate
+
+
+def test_a_migrated_database_has_the_tables_that_the_code_knows(ledger):
+    with ledger.engine.connect() as connection:
+        options = {"compare_type": True, "compare_server_default": True, "version_table": VERSIONS}
+        context = MigrationContext.configure(connection, opts=options)
+
+        assert compare_metadata(context, METADATA) == []
+        assert set(inspect(connection).get_table_names()) == {*METADATA.tables, VERSIONS}
+
+
+def test_the_newest_version_is_that_of_the_newest_migration(ledger):
+    with ledger.engine.connect() as connection:
+        scripts = ScriptDirectory.from_config(alembic_config(connection))
+
+        assert scripts.get_heads() == [NEWEST]
+        assert [one.revision for one in scripts.walk_revisions()][-1] == "001"
+
+
+def test_an_empty_database_is_brought_up_to_date_once(place):
+    engine = engine_of(place)
+
+    assert migrate(engine, "ledger") is True
+    assert migrate(engine, "ledger") is False
+    engine.dispose()
+
+
+def test_opening_a_ledger_again_changes_nothing(place):
+    Ledger.at(place).close()
+    ledger = Ledger.at(place)
+
+    assert ledger.head == (0, "")
+    ledger.close()
