@@ -1,0 +1,136 @@
+"""What carries decisions into a game and back: one small interface, one file a way."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Protocol
+
+from gamewarden.cases import Action
+from gamewarden.core.durations import parse_span
+from gamewarden.core.outside import visible
+from gamewarden.errors import ConfigError, GamewardenError, ResponseError
+from gamewarden.policy import REACTIONS, SANCTIONS, AdapterSettings
+
+CARRIED = (*REACTIONS, *SANCTIONS)  # the steps that reach a game
+NOW = "now"  # in a receipt: what `look` would see afterwards
+
+
+class RefusedError(ResponseError):
+    """Nothing was done, and trying it again would not help: a person is asked."""
+
+
+class TryLaterError(ResponseError):
+    """It may not have happened; the same action may be tried again, not before so many seconds."""
+
+    def __init__(self, text: str, after: float | None = None) -> None:
+        super().__init__(text)
+        self.after = after
+
+
+class Adapter(Protocol):
+    """A way into a game; it raises RefusedError where nothing was done, TryLaterError where trying again may help."""
+
+    @property
+    def name(self) -> str:
+        """What the settings call it."""
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps that it carries out."""
+
+    @property
+    def sure(self) -> bool:
+        """Whether the same action twice, known by its id, does no more than once."""
+
+    def slot(self, step: str) -> str:
+        """What in the game a step changes: of several steps on the same thing the last one is seen."""
+
+    def look(self, action: Action) -> Mapping[str, Any]:
+        """What is there now, as the way back needs it; empty where nobody can say."""
+
+    def carry(self, action: Action) -> Mapping[str, Any]:
+        """Do the action or undo it, with what was there before it; a receipt."""
+
+
+def adapter_of(settings: AdapterSettings, root: Path) -> Adapter:
+    """The adapter that a section [[response.adapter]] describes; paths are below `root`.
+
+    Raises:
+        ConfigError: its kind is unknown, or a setting that it needs is missing.
+        InstallError: it needs a library that is not installed.
+    """
+    if settings.kind not in _KINDS:
+        name, kind, known = visible(settings.name), visible(settings.kind), ", ".join(_KINDS)
+        raise ConfigError(f"[[response.adapter]] {name}: kind {kind} is unknown; known are {known}")
+    return _KINDS[settings.kind](settings, root)
+
+
+@dataclass(frozen=True)
+class Ways:
+    """All adapters of an installation, and of those that cannot work why."""
+
+    adapters: Mapping[str, Adapter]
+    missing: Mapping[str, str] = field(default_factory=dict)  # name -> what is missing
+    attempts: Mapping[str, int] = field(default_factory=dict)
+    patience: timedelta = timedelta(0)  # the longest that one attempt may take
+
+
+def ways_of(settings: Iterable[AdapterSettings], root: Path) -> Ways:
+    """The adapters of these settings; one that cannot work stops no other, and what needs it waits."""
+    adapters, missing, attempts, patience = {}, {}, {}, 0
+    for one in settings:
+        attempts[one.name] = one.attempts
+        patience = max(patience, parse_span(one.timeout))
+        try:
+            adapters[one.name] = adapter_of(one, root)
+        except GamewardenError as error:
+            missing[one.name] = str(error)
+    return Ways(adapters, missing, attempts, timedelta(microseconds=patience))
+
+
+def steps_of(settings: AdapterSettings, able: tuple[str, ...]) -> tuple[str, ...]:
+    """The steps that an adapter of this kind is asked to carry out.
+
+    Raises:
+        ConfigError: the settings name one that it cannot.
+    """
+    for step in settings.steps:
+        if step not in able:
+            raise ConfigError(
+                f"[[response.adapter]] {visible(settings.name)}: {settings.kind} cannot carry out {visible(step)};"
+                f" it can {', '.join(able)}"
+            )
+    return settings.steps or able
+
+
+def _log(settings: AdapterSettings, root: Path) -> Adapter:
+    from gamewarden.response.adapters.log import LogAdapter
+
+    return LogAdapter.of(settings, root)
+
+
+def _webhook(settings: AdapterSettings, root: Path) -> Adapter:
+    from gamewarden.response.adapters.webhook import WebhookAdapter
+
+    return WebhookAdapter.of(settings, root)
+
+
+def _command(settings: AdapterSettings, root: Path) -> Adapter:
+    from gamewarden.response.adapters.command import CommandAdapter
+
+    return CommandAdapter.of(settings, root)
+
+
+def _rathena(settings: AdapterSettings, root: Path) -> Adapter:
+    from gamewarden.response.adapters.rathena import RathenaAdapter
+
+    return RathenaAdapter.of(settings, root)
+
+
+_KINDS: Mapping[str, Callable[[AdapterSettings, Path], Adapter]] = {
+    "log": _log,
+    "webhook": _webhook,
+    "command": _command,
+    "rathena": _rathena,
+}

@@ -1,0 +1,74 @@
+"""Killed at every step, carrying out neither drops an action nor doubles it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from carrying_killed import PLACES
+from webhook_server import receiving
+
+SECRET = {"GAMEWARDEN_WEBHOOK_SECRET": "a secret of enough letters"}
+SCRIPT = Path(__file__).with_name("carrying_killed.py")
+
+
+def told(tmp_path, kind, verb, *ledger, **environment):
+    """What came of it at each place."""
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), kind, verb, str(tmp_path), *ledger], capture_output=True, text=True, check=False,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def check_reached(outcomes, verb):
+    """Each place was one where the process ended, but those that the way back does not come by: it does not look."""
+    assert [one["place"] for one in outcomes] == PLACES
+    missed = {one["place"] for one in outcomes if not one["killed"]}
+    assert missed == ({"before look", "after look"} if verb == "undo" else set())
+    assert not [one for one in outcomes if one["faults"] or not (one["killed"] or one["ended"])]
+
+
+@pytest.mark.parametrize("verb", ["do", "undo"])
+@pytest.mark.parametrize("kind", ["log", "rathena"])
+def test_killed_anywhere_and_started_again_there_is_exactly_one_effect(tmp_path, kind, verb):
+    outcomes = told(tmp_path, kind, verb)
+
+    check_reached(outcomes, verb)
+    assert {one["place"]: (one["state"], one["effects"]) for one in outcomes} == dict.fromkeys(PLACES, ("done", 1))
+
+
+@pytest.mark.parametrize("verb", ["do", "undo"])
+def test_killed_anywhere_a_webhook_arrives_under_one_id(tmp_path, verb):
+    with receiving() as receiver:
+        outcomes = told(tmp_path, "webhook", verb, HOOK=receiver.url, **SECRET)
+        sent = [headers["webhook-id"] for headers, _, _ in receiver.requests]
+
+    check_reached(outcomes, verb)
+    assert {one["state"] for one in outcomes} == {"done"}
+    assert all(receiver.effects[one["key"]] == 1 for one in outcomes)
+    assert len(receiver.effects) == len(PLACES) * (1 if verb == "do" else 2)
+    assert max(map(sent.count, sent)) == 2  # killed after the effect and before it was written down
+
+
+@pytest.mark.parametrize("verb", ["do", "undo"])
+def test_killed_anywhere_a_program_that_may_not_run_twice_runs_once_at_most_and_a_person_is_asked(tmp_path, verb):
+    outcomes = told(tmp_path, "command", verb)
+
+    check_reached(outcomes, verb)
+    assert {one["effects"] for one in outcomes} == {0, 1}
+    assert {one["state"] for one in outcomes} == {"done", "uncertain"}
+    # Whether it happened is known, or somebody is asked.
+    assert {one["effects"] for one in outcomes if one["state"] == "done"} == {1}
+
+
+@pytest.mark.parametrize("verb", ["do", "undo"])
+def test_killed_anywhere_there_is_exactly_one_effect_with_a_ledger_on_postgresql(tmp_path, postgres, verb):
+    outcomes = told(tmp_path, "log", verb, postgres)
+
+    check_reached(outcomes, verb)
+    assert {one["place"]: (one["state"], one["effects"]) for one in outcomes} == dict.fromkeys(PLACES, ("done", 1))
