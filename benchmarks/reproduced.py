@@ -91,8 +91,46 @@ def together(rows: list[dict[str, Any]]) -> Table:
     )
 
 
+def defence(rows: list[dict[str, Any]]) -> Table:
+    """What each policy lets bots hand on, whom it disturbs, and how fast it is."""
+    policies = {"ban late": "late", "ban at once": "once", "ladder, fast decay": "fast", "ladder, slow decay": "slow"}
+    named = {
+        "gold that bots handed on": ("gold", 100, ".0f", " %"),
+        "bots stopped": ("stopped", 100, ".0f", " %"),
+        "days to the first reaction (median)": ("reacted", 1, ".1f", ""),
+        "days to being stopped (median)": ("ended", 1, ".1f", ""),
+        "challenges to people, per 1,000 of their hours": ("asked", 1, ".2f", ""),
+        "people limited, of 1,000": ("limited", 1, ".0f", ""),
+        "people banned, of 1,000": ("banned", 1, ".1f", ""),
+        "cases a game master looked at": ("cases", 1, ".0f", ""),
+        "people among these": ("people", 1, ".0f", ""),
+    }
+    figures: dict[str, Figure] = {}
+    for row in rows:
+        if row["figure"] not in named:
+            continue
+        name, times, _, _ = named[row["figure"]]
+        for policy, short in policies.items():
+            low, high = (times * float(end) for end in row[f"{policy} (range)"].split(" – "))
+            figures |= {
+                f"{name}_{short}": times * row[policy],
+                f"{name}_{short}_low": low,
+                f"{name}_{short}_high": high,
+            }
+    return figures, tuple(
+        f"| {figure} | " + " | ".join(_told(f"{name}_{short}", form, sign) for short in policies.values()) + " |"
+        for figure, (name, _, form, sign) in named.items()
+    )
+
+
+def _told(name: str, form: str, sign: str) -> str:
+    """The template of a figure with its lowest and highest."""
+    return f"{{{name}:{form}}}{sign} ({{{name}_low:{form}}}–{{{name}_high:{form}}})"
+
+
 STUDIES: Mapping[str, Callable[[list[dict[str, Any]]], Table]] = {
     "cornelissen": cornelissen,
+    "defence": defence,
     "hilaire": hilaire,
     "together": together,
 }

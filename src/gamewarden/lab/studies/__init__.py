@@ -12,6 +12,7 @@ STUDIES: tuple[tuple[str, str], ...] = (
     ("maintenance", "gamewarden.lab.studies.maintenance"),
     ("cornelissen", "gamewarden.lab.studies.cornelissen"),
     ("together", "gamewarden.lab.studies.together"),
+    ("defence", "gamewarden.lab.studies.defence"),
 )
 NAMES = tuple(name for name, _ in STUDIES)
 

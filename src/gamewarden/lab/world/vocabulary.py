@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from gamewarden.tables import RESERVED_KINDS
 
@@ -59,7 +60,7 @@ class Vocabulary:
         grown = {family: round(size * growth) if family in reworked else size for family, size in self.families.items()}
         return Vocabulary(grown, reworked)
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[str, ...]:
         """All names; a kind's code is its place."""
         named = [
