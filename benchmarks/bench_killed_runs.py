@@ -126,8 +126,9 @@ def compare(root: Path, wanted: Path) -> None:
 
 
 def names(root: Path) -> set[str]:
-    """Every file and directory, as far as its name does not depend on the clock."""
-    return {_BY_THE_CLOCK.sub("/*/", f"{path.relative_to(root)}/") for path in root.rglob("*")}
+    """Every file and directory, as far as its name does not depend on the clock; a ledger's log is part of it."""
+    found = (path for path in root.rglob("*") if not path.name.startswith("ledger.db-"))
+    return {_BY_THE_CLOCK.sub("/*/", f"{path.relative_to(root)}/") for path in found}
 
 
 def kill(template: Template, root: Path, dice: random.Random, said: Path) -> int:

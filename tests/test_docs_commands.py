@@ -32,6 +32,8 @@ def complaint(line):
     command, context, rest = root, click.Context(root), iter(words)
     known = options_of(command, context)
     for word in rest:
+        if word == "--":
+            return None
         if word.startswith("--"):
             if word.partition("=")[0] not in known:
                 return f"{command.name} has no {word}"

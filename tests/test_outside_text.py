@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from appeals_made_up import NOW, action, appeal, decision
 from commands import done, run
 from gamewarden.cli import root, show
 from gamewarden.core.outside import cut, escape, plain_json, visible
 from gamewarden.core.spreadsheets import harmless, restored
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.tables import csv_text, json_lines, json_text, write_table
+from gamewarden.workspace.place import Workspace
 from tables_made_up import account_table
 from test_cli import all_commands
 
@@ -69,6 +71,8 @@ def nasty(tmp_path_factory):
     done("fit", "account-table", place / "accounts.csv", *table_words, "--rounds", 20, "--to", place / "tables")
     done("world", place / "ragnarok", "--ragnarok", "--sessions", 4)
     done("judge", lake, "--models", models, "--to", place / "verdicts", "--all")
+    rung = f'[[response.ladder]]\nname = "odd"\nenter = 1.0\ndetectors = [{json.dumps(NASTY)}]\n'
+    (place / f"policy{NASTY_FILE}.toml").write_text(rung, encoding="utf-8")
     return place
 
 
@@ -89,9 +93,28 @@ def cases(place):
     refused = ("--out", place / f"x.{NASTY_FILE}")
     failing = ("--labels", nowhere, "--to", models)
     return {
+        "audit": [(NASTY,), ("--verify", "--since-head", NASTY), ("--last", NASTY)],
+        "appeal decide": [(NASTY, "upheld", "--by", NASTY, "--because", NASTY)],
+        "appeal list": [("--open",)],
+        "appeal open": [(NASTY, "--text", NASTY)],
+        "appeal statement": [(NASTY,)],
         "backtest": [(lake, "--models", models, models), (nowhere, "--models", models, models)],
         "budget": [("--wrong-per-month", 2, "--players", 1000, "--models", models)],
+        "challenge answer": [(NASTY, "--actor", NASTY, "--session", NASTY, "--", NASTY)],
+        "challenge due": [(NASTY,)],
+        "challenge end": [(NASTY, "--disconnect")],
+        "challenge issue": [(NASTY, "--session", NASTY, "--kind", NASTY), (NASTY, "--session", NASTY, *refused)],
+        "challenge list": [("--actor", NASTY)],
+        "challenge on-call": [(NASTY,)],
         "compact": [(lake,), (nowhere,)],
+        "decide": [(NASTY, "limit", "--by", NASTY, "--because", NASTY, "--for", "7d"), (NASTY, NASTY)],
+        "decisions actions": [(NASTY,)],
+        "decisions approve": [(NASTY, "--by", NASTY)],
+        "decisions list": [("--actor", NASTY), ("--step", NASTY)],
+        "decisions resume": [("--by", NASTY)],
+        "decisions settle": [(NASTY, "happened", "--by", NASTY), (NASTY, NASTY)],
+        "decisions show": [(NASTY,)],
+        "decisions undo": [(NASTY, "--by", NASTY, "--because", NASTY)],
         "completion": [("bash",), (NASTY,)],
         "config": [("--config-is-not-an-option" + NASTY,)],
         "delta": [(lake,), (nowhere,)],
@@ -117,6 +140,7 @@ def cases(place):
         "forget": [(NASTY, "--yes")],
         "init": [(place / f"home{NASTY_FILE}",), (place, "--from", NASTY), (labels / NASTY_FILE,)],
         "judge": [(lake, "--models", models)],
+        "label": [(NASTY, "bot", "--by", NASTY)],
         "lint": [(log,), (labels,), (nowhere,)],
         "maintain": [("--lake", lake, "--models", models, *known), ("--lake", nowhere, "--models", models)],
         "measure self-similarity": [(lake,), (lake, "--by", "character"), (lake, *refused)],
@@ -132,6 +156,10 @@ def cases(place):
         "model roll-back": [(ids[0].partition("@")[0], *reason), (NASTY, *reason)],
         "model show": [(ids[0], "--models", models), (ids[1], "--models", models)],
         "packets": [(streams / "players",), (nowhere,)],
+        "policy diff": [(nowhere, nowhere), (place / f"policy{NASTY_FILE}.toml", place / f"policy{NASTY_FILE}.toml")],
+        "policy show": [("--ladder", place / f"policy{NASTY_FILE}.toml"), ("--ladder", nowhere)],
+        "policy test": [("--ladder", nowhere), ("--top", NASTY)],
+        "protect": [("--list",), (NASTY, "--for", "9d", "--by", NASTY, "--because", NASTY)],
         "rank": [
             (lake, "--models", models, "--top", 0, "--probability", 0, "--profiles", place / "profiles.csv"),
             (lake, "--models", models, "--where", f"{NASTY}=1"),
@@ -143,6 +171,7 @@ def cases(place):
         "reproduce maintenance": [refused],
         "reproduce cornelissen": [refused],
         "reproduce together": [refused],
+        "reproduce defence": [refused],
         "run": [("--every", NASTY)],
         "score": [(lake, "--models", models), (place / "accounts.csv", "--models", tables)],
         "status": [(NASTY,)],
@@ -162,11 +191,90 @@ def test_nothing_a_workspace_says_steers_the_terminal(nasty, tmp_path):
     models = json.dumps(str(nasty / f"models{NASTY_FILE}"))
     settings = f'[workspace]\nmodels = {models}\n[[source]]\nname = "game"\nlocator = {quoted}\n'
     (home / "warden.toml").write_text(settings, encoding="utf-8")
-    for words in (("run",), ("status",), ("rank", "--probability", 0), ("judge",), ("trend",), ("verify",), ("run",)):
+    eager = home / "eager.toml"
+    eager.write_text("[response]\nprior = 0.4\n[verdict]\nact = 0.05\nagree = 1\n[coverage]\nleast = 0.0\n")
+    policy = ("policy", "test", "--ladder", eager), ("policy", "diff", home / "warden.toml", eager)
+    for words in (
+        ("run",),
+        ("status",),
+        ("rank", "--probability", 0),
+        ("judge",),
+        ("trend",),
+        ("verify",),
+        ("run",),
+        *policy,
+    ):
         ended = run("--workspace", home, *words)
 
         assert steering_in(ended.stdout + ended.stderr) == set(), (ended.returncode, words)
         assert "Traceback" not in ended.stderr
+
+
+def test_nothing_a_ledger_says_steers_the_terminal(tmp_path):
+    (tmp_path / "warden.toml").write_text('[workspace]\nresults = "results"\n', encoding="utf-8")
+    made = decision(actor=f"kim{NASTY}", by=f"gm{NASTY}", because=(f"seen{NASTY}",), undone_because=NASTY)
+    word = ("--by", f"ann{NASTY}", "--because", f"because{NASTY}")
+    with Workspace.at(tmp_path).ledger.writing(NASTY, NOW) as work:
+        work.add([made])
+        work.add([action(made, error=NASTY, receipt={NASTY: NASTY})])
+        work.add([appeal(actor=made.actor, decision=made.id, id="appeal-1", opened_by=NASTY, text=NASTY)])
+    for words in (
+        ("decisions", "list", "--all"),
+        ("decisions", "list", "--json"),
+        ("decisions", "show", made.id),
+        ("decisions", "show", made.id, "--json"),
+        ("decisions", "actions", "--all"),
+        ("decide", made.actor, "freeze", *word, "--for", "7d"),
+        ("decide", made.actor, "ban", *word, "--for-ever"),
+        ("decisions", "approve", made.id, "--by", NASTY),
+        ("decisions", "undo", made.id, *word),
+        ("status",),
+        ("appeal", "list"),
+        ("appeal", "list", "--json"),
+        ("appeal", "statement", made.id),
+        ("appeal", "statement", made.id, "--for", "operator", "--language", "ko"),
+        ("appeal", "statement", made.id, "--for", "operator", "--json"),
+        ("appeal", "open", made.actor, "--text", NASTY),
+        ("appeal", "decide", "appeal-1", "overturned", *word),
+        ("appeal", "decide", "appeal-1", "overturned", *word),
+        ("protect", made.actor, "--for", "9d", *word),
+        ("protect", "--list"),
+        ("protect", made.actor, "--end", "--by", NASTY),
+        ("label", made.actor, "human", *word),
+        ("label", made.actor, "human", "--by", NASTY, "--source", f"x{NASTY}"),
+    ):
+        ended = run("--workspace", tmp_path, *words)
+
+        assert steering_in(ended.stdout + ended.stderr) == set(), (ended.returncode, words)
+        assert "Traceback" not in ended.stderr
+        assert ended.returncode == 0 or ended.stderr.count("\n") == 1, ended.stderr
+
+
+def test_nothing_a_challenge_says_steers_the_terminal(tmp_path):
+    settings = f'[workspace]\nlake = "lake"\n[response]\narmed = true\n[challenge]\nreward = {json.dumps(NASTY)}\n'
+    words = {"items": {f"{kind}{NASTY}": [f"{kind}{number}{NASTY}" for number in range(6)] for kind in "abc"}}
+    listed = "\n".join(f"{json.dumps(kind)} = {json.dumps(items)}" for kind, items in words["items"].items())
+    (tmp_path / "words.toml").write_text(f"[items]\n{listed}\n", encoding="utf-8")
+    (tmp_path / "warden.toml").write_text(f'{settings}words = "words.toml"\n', encoding="utf-8")
+    issue = ("challenge", "issue", NASTY, "--session", NASTY, "--kind")
+    made = json.loads(done(*issue, "item", "--json", "--tell-answer", cwd=tmp_path).stdout)
+    whose = ("--actor", NASTY, "--session", NASTY, "--")
+    for arguments in (
+        (*issue, "item"),
+        (*issue, "item", "--busy", f"dead{NASTY}"),
+        (*issue, "task", "--rehearse"),
+        (*issue, NASTY),
+        ("challenge", "answer", made["id"], *whose, NASTY),
+        ("challenge", "answer", made["id"], *whose, made["answer"]),
+        ("challenge", "list"),
+        ("challenge", "list", "--json"),
+        ("challenge", "end", made["id"], "--disconnect"),
+        ("challenge", "end", NASTY, "--disconnect"),
+        ("challenge", "due"),
+        ("challenge", "on-call"),
+    ):
+        ended = run(*arguments, cwd=tmp_path)
+        assert steering_in(ended.stdout + ended.stderr) == set(), (ended.returncode, arguments)
 
 
 def test_every_command_is_walked_below():

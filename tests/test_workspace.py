@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 
 import workspaces_made_up as made_up
 from commands import apart, done, run
+from gamewarden.cases import Action, Decision, Observation, Suspicion
 from gamewarden.store.verdict_days import LOG as SEALS
 from gamewarden.tables import write_table
 from gamewarden.workspace.retention import tables_at_rest
@@ -70,6 +71,8 @@ def assert_same_results(one, other):
         assert found.keys() == wanted.keys()
         for name, frame in wanted.items():
             assert_frame_equal(found[name], frame)
+    for kind in (Observation, Suspicion, Decision, Action):
+        assert one.ledger.find(kind) == other.ledger.find(kind)
 
 
 def test_a_second_run_writes_nothing(workspace):

@@ -254,6 +254,7 @@ def test_the_status_says_what_is_kept_how_long_and_which_models_kept_verdicts_mi
         "features are kept for ever",
         "scores are kept for ever",
         "verdicts are kept for ever",
+        "decisions are kept for ever",
     )
     model = next(limited.models.glob("traffic@*.json"))
     model.rename(limited.root / "aside.json")

@@ -115,7 +115,13 @@ _RUN_GROWS = (
     "ws/results/verdicts/seals.jsonl",
 )
 # A day's logs become one part when they are compacted; each step adds to its index, or to its list of files.
-_RUN_MOVES = ("ws/lake/*", "ws/results/*/index.json", "ws/results/sources/*.json", "ws/results/verdicts/head.json")
+_RUN_MOVES = (
+    "ws/lake/*",
+    "ws/results/*/index.json",
+    "ws/results/sources/*.json",
+    "ws/results/verdicts/head.json",
+    "ws/ledger.db",
+)
 COMMANDS = {
     "read": Command("read {0}/log.csv --to {0}/lake2", moves=("lake2/lake.json",)),  # an empty lake comes first
     "read more": Command("read {0}/log.csv --to {0}/lake"),

@@ -6,6 +6,9 @@ import click
 
 from gamewarden import __version__
 from gamewarden.cli import (
+    appeals,
+    audit,
+    challenges,
     completion,
     evaluating,
     evidence,
@@ -14,7 +17,9 @@ from gamewarden.cli import (
     maintenance,
     models,
     packets,
+    policies,
     ragnarok,
+    responding,
     settings,
     shelf,
     trends,
@@ -36,6 +41,16 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Packets": (packets.watch, ragnarok.packets),
     "Finding bots": (models.fit, models.score, models.rank, models.explain, trends.trend),
     "Judging": (verdicts.judge, evidence.verdict, evidence.verify, verdicts.budget),
+    "Respond": (
+        responding.decide,
+        responding.decisions,
+        policies.policy,
+        challenges.challenge,
+        appeals.appeal,
+        appeals.protect,
+        appeals.label,
+        audit.audit,
+    ),
     "Models": (shelf.model,),
     "How good is it": (evaluating.evaluate, worlds.reproduce),
     "Is it still true": (maintenance.maintain, maintenance.backtest),

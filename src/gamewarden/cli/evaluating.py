@@ -12,6 +12,7 @@ from gamewarden.cli.show import Presentation, progress, say
 from gamewarden.core.extras import need
 
 if TYPE_CHECKING:
+    from gamewarden.readers.logs.operator_tables import OwnTable
     from gamewarden.readers.options import SourceOptions
 
 SPLITS = ("random", "actor", "farm", "time", "family", "all")
@@ -65,7 +66,7 @@ def _feature_options() -> list[click.Parameter]:
 def evaluate(
     *,
     source: options.Where,
-    labels: Path,
+    labels: "OwnTable",
     protocol: str,
     tried: tuple[str, ...],
     models: Path | None,

@@ -1,5 +1,7 @@
 """Commands that keep models true: `maintain`, `backtest`."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gamewarden.cli import options
-from gamewarden.cli.home import from_workspace
+from gamewarden.cli.home import at_rest, from_workspace, workspace
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, complain, progress, say, tell
 from gamewarden.core.extras import need
 
 if TYPE_CHECKING:
+    from gamewarden.contracts import Model
     from gamewarden.pipeline.maintaining import Maintained, MaintenanceOptions
     from gamewarden.readers.options import SourceOptions
 
@@ -57,12 +60,14 @@ def maintain(
     """Watch a model, retrain it when it drifts, keep what is better.
 
     Every period that is over is scored, watched with an EWMA chart, and answered once: out of control, a new model is
-    fitted on the newest labels, validated, and promoted or refused. Run it as often as you like; it does only what is
-    left to do. MODELS/maintenance holds the history.
+    fitted on the newest labels, validated, and promoted or refused. In a workspace one is refused too that flags an
+    account which an appeal has exonerated, on the same evidence. Run it as often as you like; it does only what is left
+    to do. MODELS/maintenance holds the history.
     """
     from gamewarden.pipeline import maintaining
 
-    task = maintaining.MaintenanceOptions(**{name: _utc(value) for name, value in asked.items()}, config=current())
+    given = {name: _utc(value) for name, value in asked.items()}
+    task = maintaining.MaintenanceOptions(**given, config=current(), objections=_objections)
     if explain:
         tell(*(maintaining.told(task) or ["Nothing has been done yet."]))
         return
@@ -73,6 +78,16 @@ def maintain(
     with progress("maintaining") as done:
         result = maintaining.maintain(task, tick=lambda _step, _moment: done(1))
     _show(task, result, plot, report, present)
+
+
+def _objections(model: "Model") -> Sequence[str]:
+    """What the workspace has against a model, if there is a workspace: it flags whom an appeal has exonerated."""
+    home = workspace()
+    if home is None or not home.has_ledger:
+        return ()
+    from gamewarden.workspace.gate import Gate
+
+    return Gate(home).objections(model)
 
 
 def _need_all(task: "MaintenanceOptions", plot: Path | None, report: Path | None) -> None:
@@ -113,9 +128,12 @@ def _keep_running(task: "MaintenanceOptions", every: int) -> None:
     asked = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: asked.set())
+    home = at_rest("labels")
     while not asked.is_set():
         try:
-            result = maintaining.maintain(task, stop=asked.is_set)
+            # People may have said something since in the workspace's ledger.
+            told = task if home is None else replace(task, labels=home.labels)
+            result = maintaining.maintain(told, stop=asked.is_set)
             say(f"{result.new:,} periods done; {result.periods.height:,} in all")
         except GamewardenError as error:
             # A lake that is being written or a label file that is being copied is there again next time.

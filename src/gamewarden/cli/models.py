@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gamewarden.contracts import Source
     from gamewarden.core.registry import Registry
     from gamewarden.presentation.ranking import Ranked
+    from gamewarden.readers.logs.operator_tables import OwnTable
     from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
 
@@ -64,7 +65,7 @@ def _fit_packets(name: str) -> click.Command:
     def command(
         *,
         traces: tuple[options.Where, ...],
-        labels: Path,
+        labels: "OwnTable",
         to: Path,
         reading: "SourceOptions",
         as_json: bool,
@@ -102,7 +103,7 @@ def _fit_events(name: str) -> click.Command:
     def command(
         *,
         source: options.Where,
-        labels: Path,
+        labels: "OwnTable",
         to: Path,
         reading: "SourceOptions",
         as_json: bool,

@@ -400,6 +400,16 @@ def answers(home: "Workspace", reading: "SourceOptions", *, fresh: bool, progres
     return Answers(home, Question(home.window(reading.time_range), fresh, progress))
 
 
+def login() -> str:
+    """Whom the system takes for who types."""
+    from getpass import getuser
+
+    try:
+        return getuser()
+    except (OSError, KeyError):  # a user without a name, as in a container
+        return "unnamed"
+
+
 def run_options(reading: "SourceOptions") -> "RunOptions":
     """What this run goes by, as its options and warden.toml say."""
     from gamewarden.requests import run_of

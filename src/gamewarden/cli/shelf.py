@@ -1,6 +1,6 @@
 """Commands for the models at hand: `model list`, `show`, `promote`, `roll-back`, `history`, `diff`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gamewarden.cli import options
+from gamewarden.cli.home import workspace
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, show_page, tell
+from gamewarden.core.text import counted
 from gamewarden.presentation.listing import Layout
 
 if TYPE_CHECKING:
+    from gamewarden.contracts import Model
     from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
 
@@ -62,18 +65,9 @@ def _reasoned(function: Callable[..., None]) -> Callable[..., None]:
     @click.option("--by", metavar="NAME", help="Who decided it.  [default: your login name]")
     @wraps(function)
     def command(*, by: str | None, **given: Any) -> None:  # noqa: ANN401  the command's own
-        function(by=by or _login(), at=datetime.now(UTC), **given)
+        function(by=by or options.login(), at=datetime.now(UTC), **given)
 
     return command
-
-
-def _login() -> str:
-    from getpass import getuser
-
-    try:
-        return getuser()
-    except (OSError, KeyError):  # a user without a name, as in a container
-        return "unnamed"
 
 
 @model.command
@@ -83,11 +77,28 @@ def _login() -> str:
 def promote(*, id_: str, models: Path, because: str, by: str, at: datetime) -> None:
     """Put a model into force.
 
-    From then on no newer file takes its place by itself.
+    From then on no newer file takes its place by itself. In a workspace a model is refused that flags an account which
+    an appeal has exonerated, on the same evidence.
     """
     from gamewarden import pipeline
 
-    tell(pipeline.promote(models, id_, because=because, by=by, at=at))
+    tell(pipeline.promote(models, id_, because=because, by=by, at=at, objections=_objections))
+
+
+def _objections(model: "Model") -> Sequence[str]:
+    """What the workspace has against a model, if there is a workspace; who cannot be looked at is said."""
+    home = workspace()
+    if home is None or not home.has_ledger:
+        return ()
+    from gamewarden.workspace.gate import Gate
+
+    looked = Gate(home).look(model)
+    if looked.unseen:
+        accounts = counted(len(looked.unseen), "exonerated account")
+        say(
+            f"{accounts} could not be looked at: what was held against them is gone, or {model.card.id} sees none of it"
+        )
+    return looked.with_names()
 
 
 @model.command("roll-back")

@@ -228,7 +228,7 @@ def say_usage(error: click.ClickException) -> None:
     """What was wrong with the words that were typed."""
     said = io.StringIO()
     error.show(file=said)
-    complain(*said.getvalue().rstrip("\n").split("\n"))
+    complain(*said.getvalue().rstrip("\n").replace("\n\t", " ").split("\n"))
 
 
 def show_page(page: "Page", *, as_json: bool, before: str = "") -> None:

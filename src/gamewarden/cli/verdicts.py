@@ -16,6 +16,7 @@ from gamewarden.presentation.listing import Layout
 if TYPE_CHECKING:
     import polars as pl
 
+    from gamewarden.readers.logs.operator_tables import OwnTable
     from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
     from gamewarden.workspace.place import Workspace
@@ -113,7 +114,7 @@ def _judge_at_rest(home: "Workspace", reading: "SourceOptions", present: Present
 def fit_fusion(
     *,
     sources: tuple[options.Where, ...],
-    labels: Path,
+    labels: "OwnTable",
     models: Path,
     to: Path | None,
     every: int | None,

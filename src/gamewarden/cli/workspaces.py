@@ -1,6 +1,7 @@
 """Commands of a workspace: `init`, `run`, `status`, `forget`."""
 
 import json
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,7 +54,7 @@ def init(directory: Path, preset: str | None) -> None:
 @options.fresh
 @click.pass_context
 def run(ctx: click.Context, *, once: bool, every: int | None, fresh: bool) -> None:
-    """Take in what is new, measure, score, judge and maintain.
+    """Take in what is new, measure, score, judge, decide and maintain.
 
     Each step does only what is missing, so it may be stopped and started at any time. What fails is told and does not
     keep the rest from being done; the exit code is then 1.
@@ -107,7 +108,8 @@ def status(*, as_json: bool) -> None:
     """Say how the workspace stands, and what to do next.
 
     For each source its last event, how far behind it is, and what was wrong in it; for each detector its model, and
-    whether it is blind here; the days that were judged, and those that are missing; what is kept how long.
+    whether it is blind here; the days that were judged, and those that are missing; what was decided and what waits
+    for a person; what is kept how long.
     """
     from gamewarden.notices import now
     from gamewarden.workspace.status import status as look
@@ -119,13 +121,15 @@ def status(*, as_json: bool) -> None:
         parts = {
             name: json.loads(json_text(_seconds(getattr(found, name)))) for name in ("sources", "detectors", "days")
         }
-        told = {"retention": list(found.retention), "next": list(found.next_steps)}
+        response = None if found.response is None else asdict(found.response)
+        told = {"response": response, "retention": list(found.retention), "next": list(found.next_steps)}
         hand_over(json.dumps({**parts, **told}, ensure_ascii=False, indent=1) + "\n")
         return
     lay_out(_readable(found.sources), "Sources")
     lay_out(_readable(found.detectors), "Detectors")
     lay_out(_readable(found.days.tail(14)), "Days")
-    tell("", f"{'; '.join(found.retention)}.".capitalize())
+    tell("", *(() if found.response is None else found.response.lines()))
+    tell(f"{'; '.join(found.retention)}.".capitalize())
     tell("", *(f"Next: {line}" for line in found.next_steps or ("nothing is left to do",)))
 
 

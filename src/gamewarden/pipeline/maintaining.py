@@ -34,7 +34,7 @@ from gamewarden.pipeline.measuring import (
 from gamewarden.pipeline.models import event_model
 from gamewarden.presentation.maintenance_story import story
 from gamewarden.presentation.maintenance_table import remarks, table_of
-from gamewarden.readers.logs.operator_tables import read_labels
+from gamewarden.readers.logs.operator_tables import OwnTable, read_labels
 from gamewarden.readers.logs.plausible import Plausible
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
@@ -51,7 +51,13 @@ _REMEMBERED = 8  # periods before this one that say what is usual
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KEPT = 24  # tables of features in memory
 Before = Callable[[Feature, Period], MeasuredBefore | None]
+Objections = Callable[[Model], Sequence[str]]  # why a model must not take over, without a name of a player
 _NO_LABELS = "no labels were given; name confirmed ones with --labels FILE"
+
+
+def nobody_objects(_model: Model) -> Sequence[str]:
+    """Any model may take over that is valid."""
+    return ()
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class MaintenanceOptions:
 
     lake: Path
     models: Path
-    labels: Path | None = None
+    labels: OwnTable | None = None
     detector: str | None = None
     since: datetime | None = None  # where the first run begins
     until: datetime | None = None
@@ -69,6 +75,7 @@ class MaintenanceOptions:
     config: Config = field(default_factory=Config)
     clock: Callable[[], datetime] = now
     before: Before | None = None  # what of a period is measured already
+    objections: Objections = nobody_objects
 
 
 @dataclass(frozen=True)
@@ -203,6 +210,7 @@ def _actions(
         ban_waves=frozenset(calendar.holding(moment).name for moment in task.ban_waves),
         stretches=stretches,
         before=task.before,
+        objections=task.objections,
     )
 
 
@@ -236,7 +244,7 @@ class LakeActions:
     calendar: Clock
     first: Period  # nothing before it is looked at
     policy: Maintain
-    labels: Path | None
+    labels: OwnTable | None
     time_zone: str | None
     notices: Notices
     clock: Callable[[], datetime]
@@ -244,6 +252,7 @@ class LakeActions:
     ban_waves: frozenset[str] = frozenset()  # names of periods that people called so
     stretches: Stretches = field(default=Stretches(()))  # when the lake had events as this run began
     before: Before | None = None  # what of a period is measured already
+    objections: Objections = nobody_objects
     _models: dict[str, Model] = field(default_factory=dict, repr=False)
     _features: dict[tuple[Period, str], pl.DataFrame] = field(default_factory=dict, repr=False)
 
@@ -333,7 +342,8 @@ class LakeActions:
     def _objections(self, model: str, candidate: str) -> list[str]:
         taken_back = {line.instead_of for line in model_registry.promotions(self.models) if line.rolled_back}
         found = ["retraining gave the model in force again"] if candidate == model else []
-        return [*found, *(["somebody rolled this very model back"] if candidate in taken_back else [])]
+        found += ["somebody rolled this very model back"] if candidate in taken_back else []
+        return [*found, *self.objections(self._model(candidate))]
 
     def _window(self, period: Period, model: str, known: pl.DataFrame) -> tuple[retraining.Window, list[Period]]:
         """The periods a new model learns from, the newest first."""

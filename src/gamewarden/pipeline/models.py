@@ -2,7 +2,7 @@
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -292,9 +292,24 @@ def history_of(directory: Path) -> pl.DataFrame:
     return pl.DataFrame([asdict(line) for line in model_registry.promotions(directory)], schema=_PROMOTION)
 
 
-def promote(directory: Path, text: str, *, because: str, by: str, at: datetime) -> str:
-    """Put a model into force, found by an unambiguous part of its id; what has to be said of it."""
-    model = load_model(directory, text).card
+def promote(
+    directory: Path,
+    text: str,
+    *,
+    because: str,
+    by: str,
+    at: datetime,
+    objections: Callable[[Model], Sequence[str]] = lambda _: (),
+) -> str:
+    """Put a model into force, found by an unambiguous part of its id; what has to be said of it.
+
+    Raises:
+        ModelError: there is no such model, it is damaged, or somebody objects to it.
+    """
+    found = load_model(directory, text)
+    if against := objections(found):
+        raise ModelError(f"{found.card.id} is not put into force: {'; '.join(against)}; fit another one")
+    model = found.card
     before = model_registry.active(directory).get(model.detector)
     model_registry.promote(directory, model.id, because=because, by=by, at=at)
     if before == model.id:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, partial
 from hashlib import sha256
+from types import MappingProxyType
 
 import polars as pl
 
@@ -55,6 +56,7 @@ class _Wanted:
     table: Partitions
     came_from: str
     fold: Callable[[], Fold]
+    actors: frozenset[str] | None = None  # of whom; None: of everybody
 
     def holds_in(self, there: Partition | None) -> bool:
         """Whether just this is there already."""
@@ -126,10 +128,14 @@ class LakeDays:
         features: Sequence[Feature],
         window: Window = EVER,
         *,
+        only: Mapping[str, frozenset[str]] = MappingProxyType({}),
         fresh: bool = False,
         progress: Progress = no_progress,
     ) -> set[str]:
         """Measure what is missing of these features, and of their kinds; the days that had to be read for it.
+
+        `only` names the actors of whom a feature (by its repr) is measured; a day that was measured of some is not
+        measured again because there are others now.
 
         Raises:
             ReadError: a part of the lake is missing or damaged.
@@ -142,7 +148,7 @@ class LakeDays:
             kinds = [one for one in counted if by_days(one) == clock]
             resting = {one.directory: one.all() for one in self._tables(mine, kinds)}
             for period in self.periods(clock, window):
-                name, asked = day_name(period, clock), list(self._wanted(period, mine, kinds))
+                name, asked = day_name(period, clock), list(self._wanted(period, mine, kinds, only))
                 due = [
                     one
                     for one in asked
@@ -212,10 +218,17 @@ class LakeDays:
         yield from (self.rest.features(recipe_of(one)) for one in features)
         yield from map(self.rest.kinds, clocks)
 
-    def _wanted(self, period: Period, features: Sequence[Feature], clocks: Sequence[Clock]) -> Iterator[_Wanted]:
+    def _wanted(
+        self,
+        period: Period,
+        features: Sequence[Feature],
+        clocks: Sequence[Clock],
+        only: Mapping[str, frozenset[str]],
+    ) -> Iterator[_Wanted]:
         sight = sight_of("events", self.events)
         for one in features:
-            yield _Wanted(self.rest.features(recipe_of(one)), self._of_rows(one, period), partial(one.fold, sight))
+            recipe, rows = recipe_of(one), self._of_rows(one, period)
+            yield _Wanted(self.rest.features(recipe), rows, partial(one.fold, sight), only.get(repr(recipe)))
         for clock in clocks:
             yield _Wanted(self.rest.kinds(clock), self._of_kinds(period), partial(KindFold, clock))
 
@@ -233,7 +246,10 @@ class LakeDays:
             return
         since, until = to_micros(period.since), to_micros(period.until)
         folds = [one.fold() for one in wanted]
-        feed_together(folds, self.events.between(since, until), progress)
+        events = self.events.between(since, until)
+        for actors in dict.fromkeys(one.actors for one in wanted):
+            mine = [fold for one, fold in zip(wanted, folds, strict=True) if one.actors == actors]
+            feed_together(mine, events if actors is None else events.of(actors), progress)
         for one, fold in zip(wanted, folds, strict=True):
             told = {"notes": list(fold.notes().sentences())}
             one.table.put(name, fold.frame(), came_from=one.came_from, since=since, until=until, about=told)

@@ -1,4 +1,4 @@
-"""Forgetting a player: personal data leave lake, results, sealed days and maintenance; stubs without a name stay.
+"""Forgetting a player: personal data leave lake, results, sealed days, ledger and maintenance; nameless stubs stay.
 
 What is to be forgotten is written down first and struck out last: whoever is killed in between leaves a note by which
 the next `forget` or `run` ends the work. The lake keeps a keyed digest of the name, by which no file brings it back.
@@ -16,7 +16,8 @@ import polars as pl
 
 from gamewarden.contracts import digest
 from gamewarden.core.files import make_directory, whole_file, write_text
-from gamewarden.errors import GamewardenError, ReadError
+from gamewarden.core.text import counted
+from gamewarden.errors import GamewardenError, LedgerError, ReadError
 from gamewarden.learning.validation import misfit
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.store import manifest as manifests
@@ -74,6 +75,7 @@ class Held:
     scores: int
     verdicts: int
     maintenance: int
+    ledger: int = 0
     characters: tuple[str, ...] = ()
     files: tuple[
         str, ...
@@ -82,12 +84,13 @@ class Held:
     @property
     def rows(self) -> int:
         """How many rows there are in all."""
-        return self.events + self.features + self.scores + self.verdicts + self.maintenance
+        return self.events + self.features + self.scores + self.verdicts + self.maintenance + self.ledger
 
     def sentences(self) -> Iterator[str]:
         """It in words."""
         told = f"{self.events:,} events, {self.features:,} rows of features, {self.scores:,} of scores"
-        yield f"{told}, {self.verdicts:,} verdicts, {self.maintenance:,} scores of maintenance"
+        cases = f", {counted(self.ledger, 'record')} of the ledger" if self.ledger else ""
+        yield f"{told}, {self.verdicts:,} verdicts, {self.maintenance:,} scores of maintenance{cases}"
         if self.characters:
             yield f"called in the game: {', '.join(self.characters)}; name them too where rows of others may have them"
         yield from _untouched(self.files)
@@ -114,7 +117,8 @@ def held(workspace: Workspace, actors: Sequence[str]) -> Held:
     verdicts = sum(frame.height for _, frame in looking.verdicts())
     maintenance = sum(looking.rows(path) for path in score_files(workspace.models))
     events, files = looking.events(), tuple(dict.fromkeys(looking.files()))
-    return Held(events, rows["features"], rows["scores"], verdicts, maintenance, looking.names.characters, files)
+    counts = (events, rows["features"], rows["scores"], verdicts, maintenance, _in_ledger(workspace, actors))
+    return Held(*counts, looking.names.characters, files)
 
 
 def is_known(workspace: Workspace, actor: str) -> bool:
@@ -127,8 +131,10 @@ def begin(workspace: Workspace, actors: Sequence[str], at: datetime) -> None:
     """Write down who is to be forgotten; `finish` does it.
 
     Raises:
+        LedgerError: a decision about one of them is in force, or an appeal is open.
         WriteError: the results cannot be written.
     """
+    _refuse_if_standing(workspace, actors, at)
     before = begun(workspace)
     names, judged = _names(workspace, actors), _standing(workspace, at)
     if before is not None:
@@ -167,6 +173,7 @@ def finish(workspace: Workspace, at: datetime) -> Names | None:
     if note is None:
         return None
     _from_lake(workspace, note.actors)
+    _from_ledger(workspace, note.names, at)
     cleaning = _Looking(workspace, note.names)
     for found in cleaning.at_rest():
         cleaning.rewrite(found)
@@ -217,6 +224,42 @@ def _from_lake(workspace: Workspace, actors: Sequence[str]) -> None:
         Lake(workspace.lake).forget(actor)
 
 
+def _in_ledger(workspace: Workspace, actors: Sequence[str]) -> int:
+    if not workspace.has_ledger:
+        return 0
+    from gamewarden.store.ledger.forgetting import records_about
+
+    return records_about(workspace.ledger, actors)
+
+
+def _refuse_if_standing(workspace: Workspace, actors: Sequence[str], at: datetime) -> None:
+    """What is in force could not be taken back from somebody without a name, nor an appeal be answered."""
+    if not workspace.has_ledger:
+        return
+    from gamewarden.store.ledger.forgetting import standing
+
+    found = standing(workspace.ledger, actors, at)
+    if found.decisions:
+        first = found.decisions[0]
+        raise LedgerError(
+            f"decision {first} is in force; `gamewarden decisions undo {first}` takes it back, then forget"
+        )
+    if found.actions:
+        raise LedgerError(f"action {found.actions[0]} is not taken back yet; `gamewarden run` does it, then forget")
+    if found.appeals:
+        raise LedgerError(f"appeal {found.appeals[0]} is open; decide it with `gamewarden appeal decide`, then forget")
+
+
+def _from_ledger(workspace: Workspace, names: Names, at: datetime) -> None:
+    """The same stubs as in sealed days, so that a decision and its verdicts still belong together."""
+    if not workspace.has_ledger:
+        return
+    from gamewarden.store.ledger.forgetting import Persons, forget
+
+    stubs = {name: STUB + workspace.forgotten.digest(name) for name in names.actors}
+    forget(workspace.ledger, Persons(stubs, names.characters), at)
+
+
 @dataclass(frozen=True)
 class _Looking:
     """Finds somebody in a workspace, and takes them out."""
@@ -254,7 +297,8 @@ class _Looking:
 
     def files(self) -> Iterator[str]:
         """The operator's own files that name them, as far as it is known without reading every one of them."""
-        for place in (self.workspace.labels, self.workspace.profiles):
+        written = [self.workspace.root / one.path for one in self.workspace.config.adapters if one.kind == "log"]
+        for place in (self.workspace.labels_file, self.workspace.profiles, *written):
             if place is not None and place.is_file() and self._are_in(place):
                 yield str(place)
         yield from (str(path) for path in sorted(self.workspace.models.rglob("*.json")) if self._are_in(path))

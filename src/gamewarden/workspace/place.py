@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from gamewarden.config import FILE_NAME, Config, SourceSettings, load_config
 from gamewarden.contracts import Feature, Model, Source, StreamKind, canonical_json, digest
@@ -20,6 +20,7 @@ from gamewarden.notices import now
 from gamewarden.pipeline.measuring import RunOptions, feature_of, limits_of
 from gamewarden.pipeline.models import days_of, load_models, together
 from gamewarden.readers import open as open_source
+from gamewarden.readers.logs.operator_tables import OwnTable
 from gamewarden.readers.places import Place, places
 from gamewarden.readers.together import KnownAs
 from gamewarden.requests import reading_of_source
@@ -35,7 +36,11 @@ from gamewarden.workspace.parts import FilePart, GoneError, Part, Parts, SourceS
 from gamewarden.workspace.rest import Rest
 from gamewarden.workspace.scored import Scored
 
+if TYPE_CHECKING:
+    from gamewarden.store.ledger.ledger import Ledger
+
 VARIABLE = "GAMEWARDEN_WORKSPACE"
+LEDGER_VARIABLE = "GAMEWARDEN_LEDGER"
 _RUNNING = ".run.lock"
 
 
@@ -92,14 +97,54 @@ class Workspace:
         return self.root / self.config.workspace.models
 
     @property
-    def labels(self) -> Path | None:
-        """Who is known."""
+    def labels_file(self) -> Path | None:
+        """Who is known by the operator's own file."""
         return self.root / self.config.workspace.labels if self.config.workspace.labels else None
+
+    @property
+    def labels(self) -> OwnTable | None:
+        """Who is known: the file, or one table of it and of what people said in the ledger.
+
+        Raises:
+            LedgerError: the ledger cannot be read.
+            ReadError: the file cannot be read.
+        """
+        if not self.has_ledger:
+            return self.labels_file
+        from gamewarden.cases import Label
+        from gamewarden.workspace.labels import known_labels
+
+        told = self.ledger.find(Label, order=("at",))
+        zone = self.config.read.time_zone or None
+        return known_labels(self.labels_file, told, zone) if told else self.labels_file
 
     @property
     def profiles(self) -> Path | None:
         """What is known beside the events."""
         return self.root / self.config.workspace.profiles if self.config.workspace.profiles else None
+
+    @property
+    def ledger_place(self) -> Path | str:
+        """Where decisions are: a file, or the URL of a database, which may have a password in it."""
+        named = os.environ.get(LEDGER_VARIABLE, "")
+        return named if "://" in named else self.root / (named or self.config.workspace.ledger)
+
+    @property
+    def has_ledger(self) -> bool:
+        """Whether there is a ledger already; no file is made by asking."""
+        place = self.ledger_place
+        return isinstance(place, str) or place.exists()
+
+    @cached_property
+    def ledger(self) -> "Ledger":
+        """The ledger; it is made where there is none.
+
+        Raises:
+            LedgerError: it cannot be opened, or a newer gamewarden has written it.
+        """
+        from gamewarden.store.ledger.ledger import Ledger  # SQLAlchemy takes its time, and few commands need it
+
+        return Ledger.at(self.ledger_place)
 
     @property
     def states(self) -> SourceStates:
@@ -191,7 +236,30 @@ class Workspace:
             raise ModelError(
                 f"{self.models}: there is no model yet; fit one, such as `gamewarden fit account-day --labels FILE`"
             )
-        return Scored(self.days(at), self.parts(at), models, self.run_options.limits)
+        return Scored(self.days(at), self.parts(at), models, self.run_options.limits, self.switched_on())
+
+    def switched_on(self) -> dict[str, frozenset[str]]:
+        """About whom the detectors are asked that a rung of the ladder switches on; the others are asked about all."""
+        if not any(rung.detectors for rung in self.config.ladder):
+            return {}
+        from gamewarden.cases import Suspicion
+        from gamewarden.response.ladder import Ladder, switched_on
+
+        suspicions = self.ledger.find(Suspicion) if self.has_ledger else []
+        found = switched_on(Ladder.of(self.config), suspicions)
+        return {detector: frozenset(actors) for detector, actors in found.items()}
+
+    def measured_of(self, models: tuple[Model, ...]) -> dict[str, frozenset[str]]:
+        """Of whom features are measured that only such detectors look at, by the feature's recipe."""
+        switched = self.switched_on()
+        by_feature: dict[str, list[Model]] = {}
+        for model in models:
+            by_feature.setdefault(repr(model.feature), []).append(model)
+        return {
+            feature: frozenset[str]().union(*(switched[one.card.detector] for one in theirs))
+            for feature, theirs in by_feature.items()
+            if all(one.card.detector in switched for one in theirs)
+        }
 
     def judged(self, at: datetime | None = None) -> JudgedDays:
         """The verdicts."""

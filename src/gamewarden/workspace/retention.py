@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from gamewarden.config import Retention
@@ -17,6 +17,8 @@ from gamewarden.workspace.parts import ALWAYS
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.rest import KINDS
 
+_ALL = (*TABLES, "ledger")
+
 
 @dataclass(frozen=True)
 class Tidied:
@@ -26,12 +28,13 @@ class Tidied:
     features: int = 0  # days and files
     scores: int = 0
     verdicts: int = 0  # sealed days
+    ledger: int = 0  # records: decisions, challenges, observations and what belongs to them
 
     def __str__(self) -> str:
         """One line for a person."""
         told = [
             f"{name} of {counted(getattr(self, name), unit)}"
-            for name, unit in zip(TABLES, ("day", "part", "part", "day"), strict=True)
+            for name, unit in zip(_ALL, ("day", "part", "part", "day", "record"), strict=True)
             if getattr(self, name)
         ]
         return f"{', '.join(told)} removed: older than [retention] keeps them" if told else "nothing is too old"
@@ -63,6 +66,7 @@ def tidy(workspace: Workspace, at: datetime) -> Tidied:
 
     Raises:
         ReadError: something that rests is damaged.
+        LedgerError: the ledger is damaged or cannot be written.
         WriteError: a place cannot be written, or another process is writing to the lake.
     """
     kept, ends = workspace.kept(at), {part.name: part.valid[1] for part in workspace.parts().parts}
@@ -73,12 +77,13 @@ def tidy(workspace: Workspace, at: datetime) -> Tidied:
     if kept.scores != FOR_EVER:
         drop_scores(workspace.models, from_micros(kept.scores), parse_span(workspace.config.maintain.period))
     verdicts = _without_verdicts(workspace, kept, at)
-    return Tidied(_without_events(workspace, kept), removed["features"], removed["scores"], verdicts)
+    cases = _without_old_cases(workspace, at)
+    return Tidied(_without_events(workspace, kept), removed["features"], removed["scores"], verdicts, cases)
 
 
 def is_limited(settings: Retention) -> bool:
     """Whether anything is removed at all."""
-    return any(getattr(settings, name) for name in TABLES)
+    return any(getattr(settings, name) for name in _ALL)
 
 
 def sentences(settings: Retention) -> Iterator[str]:
@@ -86,6 +91,19 @@ def sentences(settings: Retention) -> Iterator[str]:
     for name in TABLES:
         span = getattr(settings, name)
         yield f"{name} are kept {f'for {span}' if span else 'for ever'}"
+    yield f"decisions are kept {f'for {settings.ledger} once they are over' if settings.ledger else 'for ever'}"
+
+
+def _without_old_cases(workspace: Workspace, at: datetime) -> int:
+    """How many records of the ledger went."""
+    span = workspace.config.retention.ledger
+    if not span or not workspace.has_ledger:
+        return 0
+    from gamewarden.store.ledger.tidying import tidy as tidy_ledger
+
+    # What still counts as evidence would be decided on again if what was decided on it were forgotten.
+    longest = max(parse_span(span), parse_span(workspace.config.response.evidence_for))
+    return sum(tidy_ledger(workspace.ledger, at - timedelta(microseconds=longest), at).values())
 
 
 def _shortened(table: Partitions, before: int, ends: dict[str, int]) -> int:

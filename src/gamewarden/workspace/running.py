@@ -1,4 +1,4 @@
-"""One run: take in, measure, score, judge, maintain, tidy up. Whatever was done before is not done again."""
+"""One run: take in, measure, score, judge, decide, maintain, tidy up. Whatever was done before is not done again."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -14,9 +14,13 @@ from gamewarden.errors import GamewardenError
 from gamewarden.pipeline import maintaining
 from gamewarden.pipeline.measuring import compact
 from gamewarden.store.lake import Lake
+from gamewarden.workspace.calling import Calling
+from gamewarden.workspace.challenging import Challenging
 from gamewarden.workspace.forgetting import finish
+from gamewarden.workspace.gate import Gate
 from gamewarden.workspace.intake import take_in
 from gamewarden.workspace.place import Workspace
+from gamewarden.workspace.responding import Responding
 from gamewarden.workspace.retention import is_limited, sweep, tidy
 
 
@@ -70,6 +74,9 @@ class Run:
                 self._do("measure", "files", self._measure_files)
                 self._do("score", "", self._score)
                 self._do("judge", "", self._judge)
+                self._do("tests", "", self._challenges)
+                self._do("decide", "", self._decide)
+                self._do("act", "", self._carry)
                 self._do("maintain", "", self._maintain)
             self._do("tidy", "", self._tidy)
         return self.failed
@@ -113,10 +120,10 @@ class Run:
     def _measure(self, progress: Progress) -> str:
         if not Lake.is_at(self.workspace.lake):
             return ""
-        features = self.workspace.features(self.workspace.models_in_force())
-        of_events = [one for one in features if one.input == "events"]
-        days = self.workspace.days(self.at)
-        written = days.measure(of_events, fresh=self.fresh, progress=progress)
+        models = self.workspace.models_in_force()
+        of_events = [one for one in self.workspace.features(models) if one.input == "events"]
+        days, only = self.workspace.days(self.at), self.workspace.measured_of(models)
+        written = days.measure(of_events, only=only, fresh=self.fresh, progress=progress)
         return _told(len(written), "day", "measured", counted(len(of_events), "feature"))
 
     def _measure_files(self, progress: Progress) -> str:
@@ -143,6 +150,25 @@ class Run:
         verdicts, kept = sum(one.verdicts for one in seals), sum(one.kept for one in seals)
         return f"{counted(len(seals), 'day')}: {verdicts:,} verdicts, {kept:,} of them to watch or to act on"
 
+    def _challenges(self, _progress: Progress) -> str:
+        """End challenges that nobody answered, and look for humans who are called to answer them."""
+        if not self.workspace.has_ledger:
+            return ""
+        settle = Responding(self.workspace, self.at).settling.settle
+        late = Challenging.of(self.workspace, settle=settle).expire(self.at)
+        calls = Calling(self.workspace, self.at, settle).look()
+        told = {"not answered in time": len(late), "humans on call": len({one.found.actor for one in calls})}
+        return ", ".join(f"{count:,} {what}" for what, count in told.items() if count)
+
+    def _decide(self, progress: Progress) -> str:
+        return str(Responding(self.workspace, self.at).decide(progress))
+
+    def _carry(self, _progress: Progress) -> str:
+        carried = Responding(self.workspace, self.at).carry()
+        if carried.troubles:
+            raise _FailedError("; ".join(carried.troubles))
+        return str(carried) if carried.happened else ""
+
     def _forget(self, _progress: Progress) -> str:
         """Finish what somebody began."""
         return "a player is forgotten, as was begun" if finish(self.workspace, self.at) else ""
@@ -162,6 +188,7 @@ class Run:
             time_zone=self.workspace.config.read.time_zone or None,
             config=self.workspace.config,
             before=self.workspace.days(self.at).measured_before,
+            objections=Gate(self.workspace).objections,
         )
         done = maintaining.maintain(task)
         return f"{counted(done.new, 'period')} looked at" if done.new else "nothing new"

@@ -4,7 +4,7 @@ What a model says of a row depends on the row, on the model, and on what the sou
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -35,6 +35,7 @@ class Scored:
     parts: Parts
     models: tuple[Model, ...]
     limits: Limits
+    only: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by detector, of whom it is asked; else of all
 
     @property
     def kept(self) -> Kept:
@@ -164,11 +165,16 @@ class Scored:
                 and (table.directory / there.file).is_file()
             ):
                 continue
-            scores = model.score(self.rows(model, [one]))
+            scores = model.score(self._asked(model, self.rows(model, [one])))
             told = _about(scores, least_measured(model, self.limits))
             table.put(one.name, scores, came_from=origin, since=one.since, until=one.until, about=told)
             progress(scores.height)
             yield one.name
+
+    def _asked(self, model: Model, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows of those whom the detector is asked about."""
+        actors = self.only.get(model.card.detector)
+        return rows if actors is None else rows.filter(pl.col("actor").is_in(sorted(actors)))
 
     def _came_from(self, model: Model, measured: Partition) -> str:
         return came_from(measured.came_from, self._digests[model.card.id], self._sight(model, measured))

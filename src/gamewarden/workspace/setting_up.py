@@ -16,7 +16,7 @@ _ACCOUNTS, _DAYS, _SEED = 600, 3, 1
 _KNOWN = 3  # every third account of the synthetic game has been judged by people
 
 _HEAD = """\
-# A gamewarden workspace. `gamewarden run` takes in what is new, measures, scores, judges and maintains.
+# A gamewarden workspace. `gamewarden run` takes in what is new, measures, scores, judges, decides and maintains.
 # Only what differs from the defaults stands here; `gamewarden config` prints all settings with a sentence each.
 
 [workspace]
@@ -31,6 +31,11 @@ profiles = "profiles.csv"  # what is known of accounts beside their events
 _NO_LABELS = """\
 # labels = "labels.csv"      # who is known to be a bot or human: actor,bot; `fit` and `maintain` learn from it
 # profiles = "profiles.csv"  # what is known of accounts beside their events
+"""
+_RESPONSE = """\
+
+[response]
+armed = false  # decisions are rehearsed: nothing leaves gamewarden; `gamewarden decisions list` shows them
 """
 _ZONE = """\
 
@@ -96,7 +101,7 @@ def set_up(root: Path, preset: str | None = None, progress: Progress = no_progre
     if preset == DEMO:
         return _demo(root, progress)
     mapping = f'map = "{preset}"' if preset else _NO_MAP
-    write_text(root / FILE_NAME, _HEAD + _NO_LABELS + _ZONE + _SOURCE.format(map=mapping))
+    write_text(root / FILE_NAME, _HEAD + _NO_LABELS + _ZONE + _RESPONSE + _SOURCE.format(map=mapping))
     return SetUp(root, ("put logs into logs/, or say in warden.toml where they are; then `gamewarden run`",))
 
 
@@ -119,7 +124,7 @@ def _demo(root: Path, progress: Progress) -> SetUp:
     (root / "logs" / "profiles.csv").replace(root / "profiles.csv")
     for name in ("labels.csv", "truth.json"):
         (root / "logs" / name).replace(root / f"synthetic-{name}")
-    write_text(root / FILE_NAME, _HEAD + _LABELS + _DEMO_SOURCE.format(bots=f"{world.bots:g}"))
+    write_text(root / FILE_NAME, _HEAD + _LABELS + _RESPONSE + _DEMO_SOURCE.format(bots=f"{world.bots:g}"))
     known = f"{labels.height:,} of {_ACCOUNTS:,} accounts are labelled, and two models have learned from them"
     return SetUp(root, (f"a synthetic game of {_DAYS} days is in {root / 'logs'}: {known}",))
 

@@ -14,6 +14,7 @@ from gamewarden.tables import TIME, DataType
 from gamewarden.workspace.beside import facts_of
 from gamewarden.workspace.days import day_name
 from gamewarden.workspace.place import Workspace
+from gamewarden.workspace.response_status import ResponseStatus, response_status
 from gamewarden.workspace.retention import sentences
 
 _SOURCES: dict[str, DataType] = {
@@ -49,6 +50,7 @@ class Status:
     sources: pl.DataFrame
     detectors: pl.DataFrame
     days: pl.DataFrame
+    response: ResponseStatus | None  # None: nothing was ever decided
     retention: tuple[str, ...]  # what is kept how long
     next_steps: tuple[str, ...]
 
@@ -62,8 +64,10 @@ def status(workspace: Workspace, at: datetime) -> Status:
     sources = pl.DataFrame(list(_sources(workspace, at)), schema=_SOURCES)
     detectors = pl.DataFrame(list(_detectors(workspace, at)), schema=_DETECTORS)
     days = pl.DataFrame(list(_days(workspace, at)), schema=_DAYS)
-    next_steps = (*_missing_models(workspace), *_next(workspace, sources, detectors, days))
-    return Status(sources, detectors, days, tuple(sentences(workspace.config.retention)), next_steps)
+    response = response_status(workspace)
+    asked = () if response is None else response.next_steps()
+    next_steps = (*_missing_models(workspace), *_next(workspace, sources, detectors, days), *asked)
+    return Status(sources, detectors, days, response, tuple(sentences(workspace.config.retention)), next_steps)
 
 
 def _sources(workspace: Workspace, at: datetime) -> Iterator[dict[str, object]]:

@@ -56,8 +56,7 @@ def read_labels(place: OwnTable, time_zone: str | None = None) -> Labels:
         ReadError: it is no table, a column is missing, or a value is none we know.
     """
     path = named(place, "labels")
-    text, undone = _read_own(place, LABELS, path)
-    frame = check(_typed(text, LABELS, TimeReader(time_zone=time_zone), path), LABELS, str(path))
+    frame, undone = _labels(place, time_zone)
     once = frame.unique(maintain_order=True)
     torn = _torn(without_model_made(resolve(once).frame).frame)
     notes = [undone] if undone else []
@@ -66,6 +65,21 @@ def read_labels(place: OwnTable, time_zone: str | None = None) -> Labels:
     if torn:
         notes.append(f"{path}: {len(torn):,} actors are called bot and human at once and are left out ({torn[0]}, …)")
     return Labels(once.filter(~pl.col("actor").is_in(torn)), tuple(notes))
+
+
+def labels_in(path: Path, time_zone: str | None = None) -> pl.DataFrame:
+    """LABELS as a file has them: what disagrees in them is there too.
+
+    Raises:
+        ReadError: it is no table, a column is missing, or a value is none we know.
+    """
+    return _labels(path, time_zone)[0]
+
+
+def _labels(place: OwnTable, time_zone: str | None) -> tuple[pl.DataFrame, str | None]:
+    path = named(place, "labels")
+    text, undone = _read_own(place, LABELS, path)
+    return check(_typed(text, LABELS, TimeReader(time_zone=time_zone), path), LABELS, str(path)), undone
 
 
 def read_profiles(place: OwnTable, time_zone: str | None = None) -> pl.DataFrame:

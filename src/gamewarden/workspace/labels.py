@@ -1,0 +1,103 @@
+"""Who is known in a workspace: its labels file, and beside it what raters and appeals say in the ledger."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import polars as pl
+
+from gamewarden.cases import LADDER, Label
+from gamewarden.errors import ResponseError, short
+from gamewarden.learning.label_sources import APPEAL, UNREVIEWED, made_by_a_model
+from gamewarden.learning.labels import UNCERTAIN_VOTES
+from gamewarden.readers.logs.operator_tables import labels_in
+from gamewarden.store.ledger.ledger import Ledger
+from gamewarden.tables import LABELS
+
+REVIEW = "review"  # what raters' votes are called
+_RATERS = 3  # who look at a character (Lee et al.): two of them make a bot, one makes nothing
+
+
+def vote(
+    ledger: Ledger, actor: str, *, bot: bool, by: str, at: datetime, source: str = REVIEW, because: str | None = None
+) -> Label:
+    """One rater's vote on an account, beside those of the others; a rater who votes again thinks again.
+
+    Raises:
+        ResponseError: nobody is named, or the source is not one of people who look at accounts.
+        LedgerError: the ledger cannot be written.
+    """
+    who, kind = _rater(by), _source(source)
+    with ledger.writing(who, at) as work:
+        known = work.find(Label, actor=actor, source=kind, order=("at",))
+        if not known:
+            made = _label(Label(actor, bot, kind, at, who, because=because), {who: bot})
+            work.add([made])
+            return made
+        latest = replace(known[-1], at=at, by=who, because=because or known[-1].because)
+        made = _label(latest, {**known[-1].votes, who: bot})
+        work.change(known[-1], made)
+        return made
+
+
+def said(votes: Mapping[str, bool]) -> bool | None:
+    """What raters say together: bot where two say so and two thirds, human where less than a third does, or nothing."""
+    bots, raters = sum(votes.values()), len(votes)
+    if bots >= _RATERS - 1 and _RATERS * bots >= (_RATERS - 1) * raters:
+        return True
+    return False if _RATERS * bots < raters else None
+
+
+def told_by(labels: Sequence[Label]) -> pl.DataFrame:
+    """LABELS of the ledger; an appeal holds against what was said before it."""
+    appeals = {one.actor: one.at for one in labels if one.source == APPEAL}  # the latest, where they are in order
+    holding = [one for one in labels if one.source == APPEAL or one.actor not in appeals or one.at > appeals[one.actor]]
+    rows = [
+        {"actor": one.actor, "since": one.since, "until": one.until, "bot": one.bot, "source": one.source}
+        | {"votes": _of_three(one), "at": one.at}
+        for one in holding
+    ]
+    return pl.DataFrame(rows, schema=dict(LABELS.columns))
+
+
+def known_labels(file: Path | None, labels: Sequence[Label], time_zone: str | None) -> pl.DataFrame:
+    """The labels of a file and those of the ledger, as one table.
+
+    Raises:
+        ReadError: the file cannot be read.
+    """
+    ours = told_by(labels)
+    return ours if file is None else pl.concat([labels_in(file, time_zone), ours], how="diagonal")
+
+
+def _label(label: Label, votes: Mapping[str, bool]) -> Label:
+    together = said(votes)
+    return replace(label, votes=votes, bot=sum(votes.values()) * 2 > len(votes) if together is None else together)
+
+
+def _of_three(label: Label) -> int:
+    """How many of three raters say bot, as LABELS counts them: 1 is uncertain, and in no training set."""
+    together = said(label.votes) if label.votes else label.bot
+    if together is None:
+        return UNCERTAIN_VOTES
+    return min(max(sum(label.votes.values()), _RATERS - 1), _RATERS) if together else 0
+
+
+def _rater(by: str) -> str:
+    if by.strip() in {"", LADDER}:
+        raise ResponseError("label: a person votes, and nobody is named; give a name with --by")
+    return by.strip()
+
+
+def _source(source: str) -> str:
+    kind = source.strip().lower()
+    if kind == APPEAL:
+        raise ResponseError(
+            "label: the source appeal is kept for appeals; `gamewarden appeal decide` gives such labels"
+        )
+    if not kind or kind in UNREVIEWED or made_by_a_model(kind):
+        raise ResponseError(
+            f"label: the source {short(source)} is nobody who looked at an account; such as {REVIEW} is"
+        )
+    return kind

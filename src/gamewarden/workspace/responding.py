@@ -1,0 +1,350 @@
+"""Deciding after judging: verdicts become evidence in the ledger, the ladder decides, and what follows is carried out.
+
+Nothing is carried out that was not written down before, and everything that was decided can be taken back.
+"""
+
+import os
+import secrets
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+
+import polars as pl
+
+from gamewarden.cases import (
+    DONE,
+    FAILED,
+    LADDER,
+    REHEARSED,
+    STOPPED,
+    UNCERTAIN,
+    UNDO,
+    VERDICT,
+    Action,
+    Decision,
+    Exonerated,
+    IndexedVerdict,
+    Observation,
+    Suspicion,
+)
+from gamewarden.contracts import Progress, no_progress
+from gamewarden.core.durations import from_micros, parse_span, to_micros
+from gamewarden.core.files import make_directory, write_text
+from gamewarden.core.text import counted
+from gamewarden.errors import LedgerError, ResponseError
+from gamewarden.response.admitting import upper_llrs, who_could_reach
+from gamewarden.response.appeals import kept_out
+from gamewarden.response.carrying import Carried, Carrier, resume, settle
+from gamewarden.response.evidence import observations_of
+from gamewarden.response.ladder import Case, ended
+from gamewarden.response.persons import approve, decide_by_person
+from gamewarden.store.ledger.ledger import Ledger, Writing
+from gamewarden.store.verdict_days import DaySeal
+from gamewarden.verdicts.points import ACT, WATCH
+from gamewarden.workspace.carrying_book import LedgerBook
+from gamewarden.workspace.deciding import the_one
+from gamewarden.workspace.place import LEDGER_VARIABLE, Workspace
+from gamewarden.workspace.settling import Settled, Settling, cases_of
+
+_DAY = "decided "  # the fact that says which bundle of a day was decided on begins so
+_WORKSPACE = "workspace"  # the fact that says whose ledger it is
+_SUPERSEDED = "its day was judged again"
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What one step of deciding did."""
+
+    days: int
+    settled: Settled
+    armed: bool
+
+    def __str__(self) -> str:
+        """In a line."""
+        if not self.days and not (self.settled.decisions or self.settled.lifted):
+            return "nothing new"
+        steps = f"{counted(self.settled.decisions, 'step')} taken, {self.settled.lifted:,} lifted"
+        held = f", {self.settled.not_taken:,} not carried by the evidence" if self.settled.not_taken else ""
+        rehearsed = "" if self.armed else "; a rehearsal: nothing leaves gamewarden"
+        return f"{counted(self.days, 'day')}, {self.settled.actors:,} accounts: {steps}{held}{rehearsed}"
+
+
+@dataclass(frozen=True)
+class CarriedOut:
+    """What became of the actions that were due."""
+
+    carried: Carried
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What somebody has to look at."""
+        lost = self.carried.of(FAILED, STOPPED, UNCERTAIN)
+        told = [f"{one.verb} {one.step} for {one.actor}: {one.state}, {one.error}" for one in lost[:3]]
+        more = [f"and {len(lost) - 3:,} more"] if len(lost) > 3 else []  # noqa: PLR2004  enough to know what is wrong
+        return (*told, *more, *([self.carried.halted] if self.carried.halted else []))
+
+    @property
+    def happened(self) -> bool:
+        """Whether anything was to be carried out."""
+        return bool(self.carried.actions or self.carried.held)
+
+    def __str__(self) -> str:
+        """In a line."""
+        done = self.carried.of(DONE)
+        back = sum(one.verb == UNDO for one in done)
+        parts = {
+            "carried out": len(done) - back,
+            "taken back": back,
+            "rehearsed": len(self.carried.of(REHEARSED)),
+            "waiting": len(self.carried.held),
+        }
+        return ", ".join(f"{count:,} {what}" for what, count in parts.items() if count) or "nothing to carry out"
+
+
+@dataclass(frozen=True)
+class Responding:
+    """The response of a workspace."""
+
+    workspace: Workspace
+    at: datetime
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The ledger, made where there is none yet.
+
+        Raises:
+            LedgerError: it is another workspace's: each would carry out what the other decided.
+        """
+        if os.environ.get(LEDGER_VARIABLE):
+            _claim(self.workspace, self.at)
+        return self.workspace.ledger
+
+    @cached_property
+    def moment(self) -> datetime:
+        """What counts as now; while rehearsing an old log, the newest moment of it that was judged."""
+        newest = max((seal.until for seal in self._seals.values()), default=None)
+        if newest is None or self.workspace.config.response.armed or self._in_earnest():
+            return self.at
+        return min(self.at, from_micros(newest))
+
+    def _in_earnest(self) -> bool:
+        """Whether something stands that was meant to be carried out: it ends by the clock on the wall."""
+        return bool(self.ledger.find(Decision, rehearsal=False, undone_at=None, newest=1))
+
+    @cached_property
+    def settling(self) -> Settling:
+        """The policy."""
+        return Settling(self.workspace.config, self.workspace.root, self.moment)
+
+    def decide(self, progress: Progress = no_progress) -> Decided:
+        """Take in the verdicts that are new, and let the ladder decide about everybody whom they touch.
+
+        Raises:
+            LedgerError: the ledger cannot be read or written.
+            ReadError: verdicts that rest are missing or damaged.
+        """
+        settling = self.settling
+        with self.ledger.writing(LADDER, self.at) as work:
+            recent = self._recent()  # read now: another process may have judged and decided while this one waited
+            due = [seal for seal in recent if work.fact(_DAY + seal.day) != seal.bundle]
+            touched = set(self._expired(work))
+            known = {one.actor for one in work.find(Suspicion)}
+            new = self._suspected(due, recent, progress) - known
+            for seal in recent:
+                touched |= self._observe(work, seal, known | new if seal in due else new, due=seal in due)
+            settled = settling.settle(work, touched)
+        return Decided(len(due), settled, self.workspace.config.response.armed)
+
+    def carry(self) -> "CarriedOut":
+        """Carry out what is due, as far as the settings allow, and take back what is over.
+
+        Raises:
+            LedgerError: the ledger cannot be read or written.
+        """
+        carrier = Carrier(self.workspace.config.response, self.settling.ways, LedgerBook(self.ledger))
+        return CarriedOut(carrier.carry(self.at))  # by the clock on the wall: nothing of a rehearsal leaves
+
+    def by_person(
+        self, actor: str, step: str, *, by: str, because: str, span: timedelta | None
+    ) -> tuple[Decision, tuple[str, ...]]:
+        """What a person decides, and what speaks against it; without a span it holds until it is taken back.
+
+        Raises:
+            ResponseError: nobody signs it, or no reason is given.
+            LedgerError: the ledger cannot be written.
+        """
+        if not actor.strip():
+            raise ResponseError("decide: no account is named; give its name")
+        settling = self.settling
+        with self.ledger.writing(by, self.at) as work:
+            case = cases_of(work, [actor])[0]
+            made = decide_by_person(
+                settling.ladder,
+                case,
+                step,
+                by=by,
+                because=because,
+                at=self.moment,
+                until=None if span is None else self.moment + span,
+                rehearsal=settling.rehearsal,
+            )
+            new = work.add([made.decision])
+            if not new:
+                raise ResponseError(f"decision {made.decision.id}: just this was decided before; `decisions show` it")
+            settling.send(work, new)
+        return made.decision, (*_beside(case, step), *made.warnings)
+
+    def undo(self, name: str, *, by: str, because: str) -> Decision:
+        """Take a decision back; `carry` undoes what was carried out of it.
+
+        Raises:
+            ResponseError: there is none of this name, it no longer stands, or nobody signs.
+            LedgerError: the ledger cannot be written.
+        """
+        if by.strip().casefold() in {"", LADDER} or not because.strip():
+            raise ResponseError("decisions undo: say which person takes it back, and why; both are kept")
+        found = the_one(self.ledger, Decision, name)
+        if found.undone_at is not None:
+            raise ResponseError(f"decision {found.id}: ended on {found.undone_at:%Y-%m-%d}; there is nothing to undo")
+        new = ended(found, self.moment, by.strip(), because.strip())
+        with self.ledger.writing(by, self.at) as work:
+            work.change(found, new)
+        return new
+
+    def approve(self, name: str, *, by: str) -> Decision:
+        """Let a decision count that waits for a second person.
+
+        Raises:
+            ResponseError: there is none of this name, it waits for nobody, or the same person would approve.
+            LedgerError: the ledger cannot be written.
+        """
+        found = the_one(self.ledger, Decision, name)
+        new = approve(found, by, self.moment)
+        with self.ledger.writing(by, self.at) as work:
+            work.change(found, new)
+            self.settling.send(work, [new])
+        return new
+
+    def settle(self, name: str, *, happened: bool, by: str) -> Action:
+        """Say what became of an action that nobody knows the end of.
+
+        Raises:
+            ResponseError: there is none of this name, or its end is known.
+        """
+        found = the_one(self.ledger, Action, name)
+        return settle(LedgerBook(self.ledger), found.id, by, self.at, happened=happened)
+
+    def resume(self, *, by: str) -> str | None:
+        """Let actions leave again after a breaker stopped them; why they were stopped.
+
+        Raises:
+            ResponseError: nobody signs for it.
+        """
+        return resume(LedgerBook(self.ledger), by, self.at)
+
+    @cached_property
+    def _seals(self) -> dict[str, DaySeal]:
+        return self.workspace.verdicts.current()
+
+    def _recent(self) -> list[DaySeal]:
+        """The days that are not too old to count."""
+        oldest = to_micros(self.moment - timedelta(microseconds=self._evidence_for))
+        return [seal for seal in self.workspace.verdicts.current().values() if seal.until > oldest]
+
+    def _suspected(self, due: Sequence[DaySeal], recent: Sequence[DaySeal], progress: Progress) -> set[str]:
+        """Who reaches a point on a new day, and by all recent days could reach the first rung."""
+        pointed: set[str] = set()
+        llrs = []
+        for seal in recent if due else ():
+            verdicts = self._verdicts(seal, columns=("actor", "point", "probability", "fpr"))
+            llrs.append(upper_llrs(verdicts, self._bots(seal)).filter(pl.col("llr") > 0))
+            if seal in due:
+                pointed |= set(verdicts.filter(pl.col("point").is_in([WATCH, ACT]))["actor"].to_list())
+                progress(seal.verdicts)
+        return pointed & who_could_reach(pl.concat(llrs), self.settling.ladder.scale) if llrs else set()
+
+    @property
+    def _evidence_for(self) -> int:
+        return parse_span(self.workspace.config.response.evidence_for)
+
+    def _expired(self, work: Writing) -> Iterator[str]:
+        """Whose steps end now; once armed, also those of rehearsals."""
+        yield from (one.actor for one in work.find(Decision, undone_at=None, at_most={"until": self.moment}))
+        if self.workspace.config.response.armed:
+            yield from (one.actor for one in work.find(Decision, undone_at=None, rehearsal=True, by=LADDER))
+
+    def _observe(self, work: Writing, seal: DaySeal, actors: Collection[str], *, due: bool) -> set[str]:
+        """Take in what a day says of actors: for them and against them, whether or not they reach a point on it."""
+        if not actors and not due:
+            return set()
+        verdicts = self._verdicts(seal, actors=actors)
+        found = kept_out(observations_of(verdicts, self._bots(seal)), work.find(Exonerated))
+        gone = _superseded(work, found, seal) if due else []
+        work.put([replace(one, excluded=_SUPERSEDED) for one in gone])
+        work.put(_back_again(work, found))
+        work.add(found)
+        kept = verdicts.filter(pl.col("verdict").is_not_null())
+        work.add([_indexed(row, seal) for row in kept.iter_rows(named=True)])
+        work.remember(_DAY + seal.day, seal.bundle)
+        return {one.actor for one in (*found, *gone)}
+
+    def _verdicts(
+        self, seal: DaySeal, actors: Collection[str] | None = None, columns: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """The verdicts of a day, without those of whoever was forgotten."""
+        store = self.workspace.verdicts
+        found = store.table(seal, columns=columns, actors=actors).filter(~pl.col("actor").is_in(store.stubs(seal)))
+        return found.filter(~pl.col("actor").str.contains("\0", literal=True))  # no database keeps such a name
+
+    def _bots(self, seal: DaySeal) -> float:
+        """The share of bots that the probabilities of a day suppose."""
+        return float(self.workspace.verdicts.facts(seal)["rules"]["bots"])
+
+
+def _claim(workspace: Workspace, at: datetime) -> None:
+    """A ledger that the environment names belongs to the workspace that first decided in it."""
+    path = workspace.results / "ledger.id"
+    mine = path.read_text(encoding="utf-8").strip() if path.is_file() else None
+    theirs = workspace.ledger.fact(_WORKSPACE)
+    if theirs is not None and theirs == mine:
+        return
+    if theirs is not None:
+        raise LedgerError(
+            f"{workspace.ledger.name}: is the ledger of another workspace; name another in {LEDGER_VARIABLE}, or, if "
+            f"this workspace was set up anew, bring its {path.name} back into {path.parent}"
+        )
+    name = mine or secrets.token_hex(8)
+    make_directory(path.parent)
+    write_text(path, f"{name}\n")
+    with workspace.ledger.writing(LADDER, at) as work:
+        work.remember(_WORKSPACE, name)
+
+
+def _back_again(work: Writing, found: Sequence[Observation]) -> list[Observation]:
+    """Evidence that was superseded and is what the day says after all."""
+    known = {one.id for one in work.find(Observation, id=[one.id for one in found], excluded=_SUPERSEDED)}
+    return [one for one in found if one.id in known]
+
+
+def _beside(case: Case, step: str) -> Iterator[str]:
+    """What whoever decides should know of the account."""
+    if not case.observations and not case.standing:
+        yield f"the ledger knows nothing of {case.actor!r}; look how it is written"
+    for one in case.standing:
+        if one.step == step and one.undone_at is None:
+            until = "it is taken back" if one.until is None else f"{one.until:%Y-%m-%d %H:%M} UTC"
+            yield f"{step} stood already, until {until} ({one.id})"
+
+
+def _superseded(work: Writing, found: Sequence[Observation], seal: DaySeal) -> list[Observation]:
+    """Evidence of the same day that no longer counts because it was judged again."""
+    kept = {one.id for one in found}
+    since, until = {"since": from_micros(seal.since)}, {"until": from_micros(seal.until)}
+    known = work.find(Observation, kind=VERDICT, excluded=None, at_least=since, at_most=until)
+    return [one for one in known if one.id not in kept]
+
+
+def _indexed(row: dict[str, object], seal: DaySeal) -> IndexedVerdict:
+    names = ("verdict", "actor", "since", "until", "probability", "fpr", "point")
+    return IndexedVerdict(day=seal.day, bundle=seal.bundle, **{name: row[name] for name in names})  # type: ignore[arg-type]

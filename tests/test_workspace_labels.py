@@ -1,0 +1,139 @@
+"""What people say in the ledger stands beside the labels file: votes of raters, and accounts that appealed."""
+
+from datetime import timedelta
+
+import polars as pl
+import pytest
+
+from appeals_made_up import DAY, NOW
+from gamewarden.cases import AuditLine, Label
+from gamewarden.config import config_from
+from gamewarden.errors import ResponseError
+from gamewarden.learning.labels import label_periods
+from gamewarden.readers.logs.operator_tables import read_labels
+from gamewarden.workspace.labels import told_by, vote
+from gamewarden.workspace.place import Workspace
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    (tmp_path / "labels.csv").write_text("actor,bot,source,family\nkim,true,ban,farm\nlee,false,rater,\n")
+    return Workspace(tmp_path, config_from({"workspace": {"labels": "labels.csv"}}, "test"))
+
+
+def say(workspace, actor, bot, by, **given):
+    return vote(workspace.ledger, actor, bot=bot, by=by, at=given.pop("at", NOW), **given)
+
+
+def rows(workspace):
+    known = read_labels(workspace.labels).frame
+    return {(one["actor"], one["source"]): (one["bot"], one["votes"]) for one in known.iter_rows(named=True)}
+
+
+def test_without_labels_in_the_ledger_the_file_is_what_is_known(workspace):
+    assert workspace.labels == workspace.root / "labels.csv"
+    assert not workspace.has_ledger  # asking has made none
+
+
+@pytest.mark.parametrize(
+    ("votes", "known"),
+    [
+        ([True], None),
+        ([True, True], True),
+        ([True, False], None),
+        ([True, True, False], True),
+        ([True, False, False], None),
+        ([True, True, True], True),
+        ([False], False),
+        ([False, False, False], False),
+        ([True, True, False, False], None),
+        ([True, False, False, False], False),
+        ([True, True, True, False, False], None),
+    ],
+)
+def test_two_of_three_raters_make_a_bot_and_one_of_three_nothing(workspace, votes, known):
+    for at, bot in enumerate(votes):
+        say(workspace, "park", bot, f"rater{at}", at=NOW + timedelta(minutes=at))
+
+    play = pl.DataFrame({"actor": ["park"], "since": [NOW - DAY], "until": [NOW], "events": [10]})
+    labelled = label_periods(
+        play.with_columns(pl.col("since", "until").cast(pl.Datetime("us", "UTC"))),
+        read_labels(workspace.labels).frame,
+        "test",
+    )
+    assert labelled.rows["bot"].to_list() == ([] if known is None else [known])
+    assert bool(labelled.left_out.get("labels with 1 of 3 votes")) == (known is None)
+
+
+def test_each_vote_is_kept_and_a_rater_may_think_again(workspace):
+    say(workspace, "park", bot=True, by="ann")
+    say(workspace, "park", bot=True, by="bob", at=NOW + DAY, because="never stops")
+    label = say(workspace, "park", bot=False, by="ann", at=NOW + 2 * DAY)
+
+    assert label.votes == {"ann": False, "bob": True}
+    assert workspace.ledger.find(Label) == [label]
+    assert rows(workspace)["park", "review"][1] == 1
+    said = [line.who for line in workspace.ledger.find(AuditLine, order=("number",))]
+    assert said == ["ann", "bob", "ann"]
+
+
+@pytest.mark.parametrize("source", ["appeal", "model", "account-day@0123456789ab", "not banned", " "])
+def test_a_vote_has_a_source_that_is_a_persons_own(workspace, source):
+    with pytest.raises(ResponseError, match="source"):
+        say(workspace, "park", bot=True, by="ann", source=source)
+
+
+def test_nobody_votes_without_a_name_or_as_the_ladder(workspace):
+    for name in (" ", "ladder"):
+        with pytest.raises(ResponseError, match="--by"):
+            say(workspace, "park", bot=True, by=name)
+
+
+def test_file_and_ledger_are_read_as_one_table_and_further_columns_stay(workspace):
+    say(workspace, "park", bot=False, by="ann")
+
+    known = read_labels(workspace.labels).frame
+
+    assert sorted(known["actor"]) == ["kim", "lee", "park"]
+    assert known.filter(actor="kim")["family"].to_list() == ["farm"]
+    assert known.filter(actor="park")["at"].to_list() == [NOW]
+
+
+def appealed(workspace, actor="kim", **given):
+    label = Label(actor, bot=False, source="appeal", at=NOW, by="gm", votes={"gm": False}, **given)
+    with workspace.ledger.writing("gm", NOW) as work:
+        work.add([label])
+
+
+def test_an_appeal_holds_against_a_ban_of_the_file(workspace):
+    appealed(workspace)
+
+    assert rows(workspace) == {
+        ("kim", "ban"): (True, None),
+        ("kim", "appeal"): (False, 0),
+        ("lee", "rater"): (False, None),
+    }
+    periods = pl.DataFrame({"actor": ["kim"], "since": [NOW - DAY], "until": [NOW], "events": [10]})
+    periods = periods.with_columns(pl.col("since", "until").cast(pl.Datetime("us", "UTC")))
+    assert label_periods(periods, read_labels(workspace.labels).frame, "test").rows["bot"].to_list() == [False]
+
+
+def test_an_appeal_holds_against_what_raters_said_before_it_and_not_against_what_they_say_after(workspace):
+    for name in ("ann", "bob"):
+        say(workspace, "choi", bot=True, by=name, at=NOW - DAY)
+    appealed(workspace, "choi", since=NOW - 5 * DAY, until=NOW)
+    assert rows(workspace)["choi", "appeal"] == (False, 0)
+    assert ("choi", "review") not in rows(workspace)
+
+    say(workspace, "choi", bot=True, by="ann", at=NOW + DAY)
+
+    assert told_by(workspace.ledger.find(Label))["source"].to_list() == ["appeal", "review"]
+
+
+def test_a_workspace_without_a_labels_file_knows_what_the_ledger_says(workspace):
+    alone = Workspace(workspace.root, config_from({"workspace": {}}, "test"))
+    assert alone.labels is None
+
+    say(alone, "park", bot=False, by="ann")
+
+    assert rows(alone) == {("park", "review"): (False, 0)}
