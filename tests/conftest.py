@@ -5,6 +5,7 @@ import os
 import pytest
 from hypothesis import settings
 
+import mariadb_server as mariadb_servers
 import postgres_server as postgres_servers
 from ledgers_made_up import ledger, place  # noqa: F401  fixtures
 
@@ -30,3 +31,18 @@ def postgres(postgres_server):
     url = postgres_server.new_database()
     yield url
     postgres_server.drop(url)
+
+
+@pytest.fixture(scope="session")
+def mariadb_server():
+    """A MariaDB of this test process."""
+    with mariadb_servers.served() as server:
+        yield server
+
+
+@pytest.fixture
+def mariadb(mariadb_server):
+    """The URL of an empty database of a real MariaDB."""
+    url = mariadb_server.new_database()
+    yield url
+    mariadb_server.drop(url)
