@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol, Self, cast
+from typing import Any, ClassVar, Literal, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -121,6 +121,18 @@ class Content(Protocol):
         """Digests of its first bytes, by their number."""
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """Which rows of a source without end these are: where reading stood before them, and where it stands after.
+
+    Each is a JSON object that only its reader understands, but for `actors`: what it says of an actor stands there by
+    the actor's name, so that whoever forgets one finds it. Nothing was read yet where it is empty.
+    """
+
+    before: str
+    after: str
+
+
 class LogSource(EventStream, Protocol):
     """Events that a lake can take in, and know again when they come a second time."""
 
@@ -139,6 +151,10 @@ class LogSource(EventStream, Protocol):
     @property
     def promised(self) -> frozenset[str]:
         """The kinds that its mapping, or whoever decodes it, can give, seen or not."""
+
+    @property
+    def stretch(self) -> Stretch | None:
+        """Where in a source without end these rows are; None of a source that is whole, and known by its content."""
 
     def content(self, beginnings: Sequence[int]) -> Content:
         """What the source holds, with digests of as many first bytes as asked for.
@@ -305,6 +321,27 @@ class Source(Protocol):
 
     def rows(self) -> RowStream:
         """Its rows, as an operator's own table."""
+
+
+# Of characters that a source no longer knows, the accounts that had them, as far as somebody remembers.
+Remembered = Callable[[Collection[str]], Mapping[str, str]]
+
+
+def nobody_remembered(characters: Collection[str]) -> Mapping[str, str]:
+    """No account."""
+    del characters
+    return {}
+
+
+@runtime_checkable
+class Growing(Protocol):
+    """A source without end, such as the tables of a running game: a lake takes it in piece by piece."""
+
+    def pieces(self, reached: str, remembered: Remembered = nobody_remembered) -> Iterator[LogSource]:
+        """What there is after where reading stood, in pieces that are each taken in whole, with where it stands then.
+
+        The next piece is asked for once the last one is in.
+        """
 
 
 def _shows_anything() -> Mapping[str, int] | None:

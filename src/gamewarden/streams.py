@@ -17,6 +17,7 @@ from gamewarden.contracts import (
     PartedEvents,
     Progress,
     RowStream,
+    Stretch,
     no_progress,
 )
 from gamewarden.core.coverage import Coverage
@@ -318,6 +319,11 @@ class WatchedLog(WatchedEvents):
     def promised(self) -> frozenset[str]:
         """The kinds it can give."""
         return self._log.promised
+
+    @property
+    def stretch(self) -> Stretch | None:
+        """Where in a source without end its rows are."""
+        return self._log.stretch
 
     def content(self, beginnings: Sequence[int]) -> Content:
         """What it holds."""

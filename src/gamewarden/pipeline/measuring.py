@@ -15,6 +15,7 @@ from gamewarden.contracts import (
     Bounds,
     EventStream,
     Feature,
+    Growing,
     LogSource,
     MessageStream,
     Model,
@@ -153,9 +154,14 @@ def read(source: Source, lake: Path, progress: Progress = no_progress, privacy: 
         ReadError: it cannot be read, or the lake has its rows in another shape.
         ConfigError: identifiers are to be hashed, and there is no key.
     """
-    log = source.log()
-    hashed = HashedLog(log, privacy) if privacy is not None and privacy.columns else None
-    added = Lake(lake).add(WatchedLog(hashed or log, progress), key=hashed.key if hashed else "")
+    into = Lake(lake)
+    logs = source.pieces(into.reached(source.name), into.actors_of) if isinstance(source, Growing) else [source.log()]
+    added, notes = Added(source.name, 0, 0, ()), tuple[str, ...]()
+    for log in logs:
+        hashed = HashedLog(log, privacy) if privacy is not None and privacy.columns else None
+        piece = into.add(WatchedLog(hashed or log, progress), key=hashed.key if hashed else "")
+        notes = _notes(log, piece)  # of a source in pieces, what there is to say of all so far
+        added += piece
     row = {
         "source": source.name,
         "new": added.new,
@@ -165,12 +171,12 @@ def read(source: Source, lake: Path, progress: Progress = no_progress, privacy: 
         "note": added.note,
     }
     frame = pl.DataFrame([row], schema_overrides={"note": pl.String, "last": pl.Int64})
-    return Table(frame.with_columns(pl.col("last").cast(TIME)), _notes(log, added))
+    return Table(frame.with_columns(pl.col("last").cast(TIME)), notes)
 
 
 def _notes(log: LogSource, added: Added) -> tuple[str, ...]:
     """What was wrong in a log that was read, also where nothing came in for it."""
-    if added.new:
+    if added.new or log.stretch is not None:
         return log.notes
     if added.known:
         return ()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from gamewarden.contracts import Source
 from gamewarden.core.registry import Registry
 from gamewarden.errors import ConfigError, ReadError, Remark, short
+from gamewarden.readers.databases.addresses import Address, address_of, is_database
 from gamewarden.readers.places import File, Place, located
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class ArrowTable(Protocol):
         """Its columns, by Arrow's PyCapsule interface."""
 
 
-Locator: TypeAlias = File | Place | Sequence[File | Place] | ArrowTable
+Locator: TypeAlias = File | Place | Address | Sequence[File | Place] | ArrowTable
 
 
 class Reader(Protocol):
@@ -38,6 +39,7 @@ REGISTRY = Registry(
     "gamewarden.readers",
     "reader",
     {
+        "database": "gamewarden.readers.databases.source:DatabaseSource",
         "capture": "gamewarden.readers.files:Capture",
         "packetstream": "gamewarden.readers.files:Packetstream",
         "memory": "gamewarden.readers.memory:TableInMemory",
@@ -77,7 +79,8 @@ def open(locator: Locator | str, options: "SourceOptions | None" = None, reader:
     """What somebody has, as a source: by the reader that is named, or by the first that knows it.
 
     A file, a lake, a folder of packetstreams or logs, several of these files at once, `-` for standard input, or a
-    table in memory. As text it may also be a pattern such as logs/*.csv.gz, or an address such as s3://bucket/log.csv.
+    table in memory. As text it may also be a pattern such as logs/*.csv.gz, an address such as s3://bucket/log.csv, or
+    the URL of a database such as mysql://user@host/name.
 
     Raises:
         ReadError: it cannot be read.
@@ -94,6 +97,8 @@ def open(locator: Locator | str, options: "SourceOptions | None" = None, reader:
 
 def _place(locator: str) -> Locator:
     """What a text names; of a pattern or a directory in a store all files, and the one where it is one."""
+    if is_database(locator):
+        return address_of(locator)
     found = located(locator)
     return found[0] if isinstance(found, list) and len(found) == 1 else found
 

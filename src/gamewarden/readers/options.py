@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from gamewarden.core.time_ranges import TimeRange
+from gamewarden.readers.databases.options import DatabaseOptions
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
 from gamewarden.readers.logs.tables import MAX_BAD_SHARE
 from gamewarden.readers.places import File
@@ -44,4 +45,5 @@ class SourceOptions:
     logs: LogOptions = field(default=LogOptions())
     captures: CaptureOptions = field(default=CaptureOptions())
     messages: MessageOptions = field(default=MessageOptions())
+    databases: DatabaseOptions = field(default=DatabaseOptions())
     time_range: TimeRange = field(default=TimeRange())  # only what happened in it is looked at

@@ -104,6 +104,7 @@ class FileEvents(EventsInMemory):
     """The events of a file that a lake can take in and know again."""
 
     promised: frozenset[str] = frozenset()
+    stretch = None
 
     def __init__(
         self, frame: pl.DataFrame, name: str, data: bytes, recipe: str, notes: tuple[str, ...], *, own_seq: bool

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gamewarden.contracts import Content, LogSource
+from gamewarden.contracts import Content, LogSource, Stretch
 from gamewarden.core.text import counted
 from gamewarden.errors import ReadError
 from gamewarden.store.forgotten import Forgotten
@@ -30,6 +30,13 @@ class Added:
     note: str | None = None
     last: int | None = None  # the latest of the new rows, or where there is none of those known, in microseconds
     read: bool = True  # False: its content was known, and no row had to be looked at
+
+    def __add__(self, more: "Added") -> "Added":
+        """Both together, of two pieces of one source."""
+        last = max((one for one in (self.last, more.last) if one is not None), default=None)
+        notes = dict.fromkeys(note for note in (self.note, more.note) if note)
+        days = tuple(sorted({*self.days, *more.days}))
+        return Added(self.name, self.new + more.new, self.known + more.known, days, "; ".join(notes) or None, last)
 
     def __str__(self) -> str:
         """One line for a person."""
@@ -64,9 +71,10 @@ class Plan:
             sum(part.rows for part in parts),
             max([*ends, *before], default=None),
             earlier=()
-            if self.place is None
+            if self.place is None or source.stretch is not None
             else (*known.sources[self.place].earlier, known.sources[self.place].digest),
             kinds=kinds,
+            reached="" if source.stretch is None else source.stretch.after,
         )
         if self.place is None or self.replaces:
             return known.with_source(entry, parts, instead_of=self.place)
@@ -79,6 +87,8 @@ def plan_for(known: Manifest, source: LogSource, content: Content) -> Plan:
     Raises:
         ReadError: it was read before with another mapping.
     """
+    if source.stretch is not None:
+        return _further(known, source, source.stretch, content)
     for place, one in enumerate(known.sources):
         if content.digest in (one.digest, *one.earlier) and content.size:
             return Plan(content, nothing_new=_already_there(one, source, known.last_of(place)))
@@ -93,6 +103,16 @@ def plan_for(known: Manifest, source: LogSource, content: Content) -> Plan:
     named = any(one.name == source.name for one in known.sources)
     note = "other content under a known name: kept beside it" if named and not source.own_seq else None
     return Plan(content, note=note)
+
+
+def _further(known: Manifest, source: LogSource, stretch: Stretch, content: Content) -> Plan:
+    """What comes after where the reading of a source without end stands."""
+    place = next((at for at, one in enumerate(known.sources) if one.name == source.name and one.reached), None)
+    if place is not None and known.sources[place].recipe != source.recipe:
+        raise _other_recipe(source)
+    if known.reached_of(source.name) != stretch.before:
+        raise ReadError(f"{source.name}: somebody else has read it into this lake meanwhile; read it again")
+    return Plan(content, place)
 
 
 def _already_there(one: Known, source: LogSource, last: int | None) -> Added:

@@ -68,6 +68,29 @@ class Lake:
         """What has been read into it."""
         return manifests.load(self.directory).sources
 
+    def reached(self, source: str) -> str:
+        """Where the reading of a source without end stands; empty where nothing of it was read.
+
+        Raises:
+            ReadError: its manifest is damaged.
+        """
+        return manifests.load(self.directory).reached_of(source) if self.is_at(self.directory) else ""
+
+    def actors_of(self, characters: Collection[str]) -> dict[str, str]:
+        """The actors who had these characters when they last did something: all its events are looked at.
+
+        Raises:
+            ReadError: its manifest or a part is damaged.
+        """
+        if not self.is_at(self.directory):
+            return {}
+        asked, found = pa.array(sorted(characters), pa.string()), dict[str, str]()
+        for batch in self.events().batches(("actor", "character")):
+            mine = batch.filter(pc.is_in(batch.column("character").cast(pa.string()), asked))
+            actors, names = (mine.column(name).cast(pa.string()).to_pylist() for name in ("actor", "character"))
+            found.update(zip(names, actors, strict=True))
+        return found
+
     @property
     def span(self) -> tuple[int, int] | None:
         """The first and the last moment of its events in microseconds, or nothing while it is empty."""
@@ -108,8 +131,9 @@ class Lake:
         """Take in the rows of a source that are not there yet: all of them, or after any failure none.
 
         A file is known again by its content, whatever its name, and adds nothing. A file that has grown adds its new
-        rows. Under a known name, a row is there already if a row with its seq and its values is. `key` is a digest of
-        the key with which identifiers in the source were hashed.
+        rows. Under a known name, a row is there already if a row with its seq and its values is. Of a source without
+        end the rows of a stretch come in together with where reading stands after them. `key` is a digest of the key
+        with which identifiers in the source were hashed.
 
         Raises:
             ReadError: the source cannot be read, or was read before with another mapping.
@@ -232,7 +256,7 @@ class Lake:
             named = [part for part in known.parts if self._names(part, one)]
             done = [rewritten(self.directory, part, one.left_out, self._draft(part), digest) for part in named]
             removed = sum((part.removed for part in done), Counter())
-            left = known.with_parts(self._published(done), instead_of=named).without_rows(removed)
+            left = known.with_parts(self._published(done), instead_of=named).without_rows(removed).without_actor(actor)
             self._replace(replace(left, salt=salt, forgotten=tuple(sorted({*known.forgotten, digest}))))
         return Dropped(removed.total(), len({part.day for part in named}))
 

@@ -43,6 +43,7 @@ class Known:
     last_seq: int | None
     earlier: tuple[str, ...] = ()  # digests it had before it grew
     kinds: Mapping[str, Count] | None = None  # how many rows of each kind, 0 where the mapping only promises it
+    reached: str = ""  # of a source without end: where its reading stands, as its reader wrote it
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,16 @@ class Manifest:
         told = [pulse for pulse in pulses if pulse is not None]
         return Pulse.total(map(Pulse.from_dict, told)) if len(told) == len(pulses) else None
 
+    def reached_of(self, name: str) -> str:
+        """Where the reading of a source without end stands; empty where nothing of it was read."""
+        return next((one.reached for one in self.sources if one.name == name and one.reached), "")
+
+    def without_actor(self, actor: str) -> "Manifest":
+        """The manifest when nothing is remembered of an actor beside its rows."""
+        return replace(
+            self, sources=tuple(replace(one, reached=_without_actor(one.reached, actor)) for one in self.sources)
+        )
+
     def without_rows(self, removed: Mapping[tuple[int, str], int]) -> "Manifest":
         """The manifest when so many rows of sources and kinds are gone; a kind that was seen stays one to be seen."""
         gone: dict[int, dict[str, int]] = {}
@@ -167,6 +178,14 @@ class Manifest:
         grown = replace(known, rows=known.rows + before.rows, kinds=_together(known.kinds, before.kinds))
         sources = (*self.sources[:place], grown, *self.sources[place + 1 :])
         return replace(self, sources=sources, parts=(*self.parts, *parts))
+
+
+def _without_actor(reached: str, actor: str) -> str:
+    if not reached:
+        return reached
+    values = json.loads(reached)
+    left = {name: value for name, value in values.get("actors", {}).items() if name != actor}
+    return json.dumps({**values, "actors": left}, sort_keys=True, ensure_ascii=False) if "actors" in values else reached
 
 
 def _together(some: Mapping[str, int] | None, more: Mapping[str, int] | None) -> Mapping[str, int] | None:
@@ -314,6 +333,9 @@ def _from_values(values: Any, path: Path) -> Manifest:  # noqa: ANN401 - whateve
         Known(**{**one, "columns": tuple(one["columns"]), "earlier": tuple(one.get("earlier", ()))})
         for one in values["sources"]
     )
+    for one in sources:
+        if one.reached and not _is_object(one.reached):
+            raise _damaged(path, f"where the reading of {short(one.name)} stands cannot be read")
     parts = tuple(_part(one) for one in values["parts"])
     strange = [part for part in parts if not _is_part(part, len(sources))]
     if strange:
@@ -322,6 +344,14 @@ def _from_values(values: Any, path: Path) -> Manifest:  # noqa: ANN401 - whateve
     if any(not _HEXADECIMAL.fullmatch(text) for text in (values.get("salt", ""), *values.get("forgotten", ()))):
         raise _damaged(path, "a digest of a forgotten actor is none")
     return Manifest(sources, parts, **rest, forgotten=tuple(values.get("forgotten", ())))
+
+
+def _is_object(text: str) -> bool:
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(values, dict) and isinstance(values.get("actors", {}), dict)
 
 
 def _part(values: Mapping[str, Any]) -> Part:

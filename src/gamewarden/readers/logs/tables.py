@@ -79,6 +79,8 @@ class EventFile:
         ConfigError: the zone is unknown.
     """
 
+    stretch = None
+
     def __init__(
         self,
         path: File,

@@ -106,6 +106,7 @@ class MessageEvents(PlainEvents):
 
     own_seq = False
     columns = _FILLED
+    stretch = None
 
     def __init__(
         self,

@@ -1,0 +1,104 @@
+"""Where a database is: its URL, the password from the environment or a file, and a name that gives nothing away."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from gamewarden.core.outside import visible
+from gamewarden.errors import ConfigError, ReadError
+
+PASSWORD_FROM = "GAMEWARDEN_DB_PASSWORD"  # noqa: S105  the name of a variable
+SCHEMES = ("mysql", "mariadb", "postgresql", "sqlite")
+_LARGEST = 4 << 10  # bytes of a file with a password
+
+
+@dataclass(frozen=True)
+class Address:
+    """A database as its URL names it; shown, it names neither who asks nor a password."""
+
+    url: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def name(self) -> str:
+        """The same from wherever and by whomever it is read."""
+        parts = _split(self.url)
+        if parts.scheme == "sqlite":
+            return f"sqlite:///{Path(unquote(parts.path[1:])).absolute()}"
+        port = f":{parts.port}" if parts.port else ""
+        socket = dict(parse_qsl(parts.query)).get("unix_socket") or dict(parse_qsl(parts.query)).get("host")
+        return f"{parts.scheme}://{socket or parts.hostname or 'localhost'}{port}{unquote(parts.path)}"
+
+    @property
+    def scheme(self) -> str:
+        """Which kind of database it is."""
+        return _split(self.url).scheme
+
+    @property
+    def has_password(self) -> bool:
+        """Whether a password stands in it, where others can read it."""
+        return _split(self.url).password is not None
+
+    @property
+    def without_password(self) -> str:
+        """The URL as it may be written down."""
+        parts = _split(self.url)
+        where = parts.netloc.rpartition("@")[2]
+        return parts._replace(netloc=f"{parts.username}@{where}" if parts.username else where).geturl()
+
+
+def is_database(locator: object) -> bool:
+    """Whether a text is the URL of a database, told by how it begins."""
+    return isinstance(locator, str) and locator.partition("://")[0] in SCHEMES and "://" in locator
+
+
+def address_of(locator: str) -> Address:
+    """The database that a text names.
+
+    Raises:
+        ReadError: it is no URL, or names no database.
+    """
+    parts = _split(locator)
+    if not parts.path.strip("/"):
+        example = "sqlite:///logs.db" if parts.scheme == "sqlite" else f"{parts.scheme}://user@host/name"
+        raise ReadError(f"{visible(Address(locator).name)}: names no database; write {example}")
+    return Address(locator)
+
+
+def password_for(address: Address, variable: str, file: Path | None) -> str | None:
+    """The password: of the file, of the environment, or the one in the URL; None where there is none.
+
+    Raises:
+        ConfigError: the file cannot be read, or others may read it.
+    """
+    if file is not None:
+        return _in_file(file)
+    if given := os.environ.get(variable or PASSWORD_FROM):
+        return given
+    written = _split(address.url).password
+    return None if written is None else unquote(written)
+
+
+def _in_file(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            seen, content = os.fstat(opened.fileno()), opened.read(_LARGEST)
+    except OSError as error:
+        raise ConfigError(f"{file}: the password cannot be read ({error.strerror or error})") from error
+    if seen.st_mode & (stat.S_IRGRP | stat.S_IROTH):
+        raise ConfigError(f"{file}: others than you may read the password in it; chmod 600 it")
+    return content.decode(errors="replace").partition("\n")[0].strip("\r")
+
+
+def _split(url: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  urllib's own type
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        scheme = visible(url.partition(":")[0])
+        raise ReadError(f"{scheme}://…: is no URL of a database ({error}); write {scheme}://user@host/name") from error
+    return parts

@@ -1,0 +1,331 @@
+"""A database that is looked at and never changed: its tables, its clock, and rows in small batches."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from sqlalchemy import (
+    ColumnClause,
+    Connection,
+    Engine,
+    LargeBinary,
+    bindparam,
+    cast,
+    column,
+    create_engine,
+    event,
+    inspect,
+    make_url,
+    or_,
+    select,
+    table,
+    text,
+)
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.pool import NullPool, StaticPool
+
+from gamewarden.core.extras import need
+from gamewarden.core.outside import cut, visible
+from gamewarden.errors import ReadError
+from gamewarden.readers.databases.addresses import Address, password_for
+from gamewarden.readers.databases.options import DatabaseOptions
+from gamewarden.readers.databases.values import series_of
+
+Row = tuple[Any, ...]
+_DRIVERS = {
+    "mysql": ("mysql+pymysql", "pymysql"),
+    "mariadb": ("mariadb+pymysql", "pymysql"),
+    "postgresql": ("postgresql+psycopg", "psycopg"),
+}
+_CONNECT, _ANSWER = 10, 120  # seconds that we wait
+_SAID = 200  # letters of what a database says
+_AT_ONCE = 50  # ranges of keys in one question
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What a database's clock says, and what it calls its zone."""
+
+    utc: datetime
+    local: datetime  # without a zone
+    zone: str = ""
+
+    @property
+    def ahead(self) -> timedelta:
+        """Of UTC, to the minute."""
+        return timedelta(minutes=round((self.local - self.utc.replace(tzinfo=None)).total_seconds() / 60))
+
+
+@dataclass(frozen=True)
+class TableAt:
+    """Where a table is: its database or schema, and its name."""
+
+    schema: str | None
+    name: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which rows of a table: those of keys above or times from on, in order, so many at the most."""
+
+    columns: Sequence[str]
+    order: str  # by which column; empty: in any
+    above: int | None = None
+    since: str | int | None = None
+    limit: int | None = None
+    ranges: Sequence[tuple[int, int]] = ()
+
+
+@dataclass
+class Database:
+    """One database; whoever has it reads small batches, each for itself, so that nobody waits for us."""
+
+    address: Address
+    options: DatabaseOptions = field(default_factory=DatabaseOptions)
+    file: Path | None = None  # a database of our own in a temporary file, in place of the one that is named
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        return self.address.name
+
+    @property
+    def backend(self) -> str:
+        """Which kind of database answers."""
+        return "sqlite" if self.file is not None else self.address.scheme
+
+    @cached_property
+    def engine(self) -> Engine:
+        """How it is asked; nothing is opened yet.
+
+        Raises:
+            InstallError: its library is not installed.
+            ReadError: the URL is none.
+        """
+        if self.backend == "sqlite":
+            return _sqlite(self.file or Path(self.name.removeprefix("sqlite:///")), self.name)
+        driver, library = _DRIVERS[self.backend]
+        need(f"{self.backend}://", library)
+        try:
+            url = make_url(self.address.url).set(drivername=driver)
+        except (ArgumentError, ValueError) as error:
+            raise ReadError(f"{self.name}: is no URL of a database; write {self.backend}://user@host/name") from error
+        secret = password_for(self.address, self.options.password_from, self.options.password_file)
+        url = url.set(password=secret) if secret is not None else url
+        engine = create_engine(
+            url,
+            poolclass=NullPool,
+            hide_parameters=True,
+            isolation_level="AUTOCOMMIT",
+            connect_args=_limits(self.backend),
+        )
+        event.listen(engine, "connect", _read_only(self.backend))
+        return engine
+
+    @contextmanager
+    def connected(self) -> Iterator[Connection]:
+        """A connection that cannot write.
+
+        Raises:
+            ReadError: it cannot be reached, or does not answer.
+        """
+        try:
+            with self.engine.connect() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            cause = str(getattr(error, "orig", None) or error).strip().split("\n", 1)[0]
+            raise ReadError(f"{self.name}: {visible(cut(cause, _SAID))}") from error
+
+    def ask(self, statement: str, **values: object) -> list[Row]:
+        """The rows that a statement of ours gives."""
+        with self.connected() as connection:
+            return [tuple(row) for row in connection.execute(text(statement), values)]
+
+    @cached_property
+    def places(self) -> Mapping[str, TableAt]:
+        """Its tables, and those beside it that no other database beside it has too: servers keep logs apart."""
+        with self.connected() as connection:
+            looking = inspect(connection)
+            own = {name: TableAt(None, name) for name in (*looking.get_table_names(), *looking.get_view_names())}
+            if self.backend in {"sqlite", "postgresql"}:
+                return own
+            asked = text(
+                "SELECT table_name, MIN(table_schema), COUNT(*) FROM information_schema.tables WHERE table_schema"
+                " NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema', DATABASE()) GROUP BY table_name"
+            )
+            beside = {
+                str(name): TableAt(str(schema), str(name)) for name, schema, n in connection.execute(asked) if n == 1
+            }
+        return {**beside, **own}
+
+    def columns(self, name: str) -> Mapping[str, str]:
+        """A table's columns with their types as the database writes them; none where there is no such table."""
+        if name not in self.places:
+            return {}
+        if name not in self._columns:
+            at = self.places[name]
+            with self.connected() as connection:
+                found = inspect(connection).get_columns(at.name, schema=at.schema)
+                self._columns[name] = {one["name"]: _type(one["type"], connection) for one in found}
+        return self._columns[name]
+
+    @cached_property
+    def _columns(self) -> dict[str, Mapping[str, str]]:
+        return {}
+
+    def holds(self, name: str) -> bool:
+        """Whether a table is there and has a row."""
+        if name not in self.places:
+            return False
+        first = next(iter(self.columns(name)))
+        return bool(self._batch(name, Asked((first,), "", limit=1)))
+
+    def key(self, name: str) -> str | None:
+        """The one column that is a table's primary key, where it is a number."""
+        at = self.places[name]
+        with self.connected() as connection:
+            found = inspect(connection).get_pk_constraint(at.name, schema=at.schema)["constrained_columns"]
+        return found[0] if len(found) == 1 and "INT" in self.columns(name)[found[0]].upper() else None
+
+    def indexed(self, name: str) -> frozenset[str]:
+        """The columns of a table that an index begins with: by these it is read without a full scan."""
+        at = self.places[name]
+        with self.connected() as connection:
+            looking = inspect(connection)
+            key = looking.get_pk_constraint(at.name, schema=at.schema)["constrained_columns"]
+            first = {
+                str(name) for one in looking.get_indexes(at.name, schema=at.schema) for name in one["column_names"][:1]
+            }
+        return frozenset({*first, *key[:1]})
+
+    def rows(self, name: str, asked: Asked) -> list[Row]:
+        """Rows of a table, a batch at a time with a pause between, none of them held longer than it takes.
+
+        Raises:
+            ReadError: the database does not answer.
+        """
+        if asked.ranges:
+            return self._in_ranges(name, asked)
+        if asked.limit is None or asked.since is not None:
+            return self._batch(name, asked)
+        found: list[Row] = []
+        above, place = asked.above, list(asked.columns).index(asked.order)
+        while len(found) < asked.limit:
+            size = min(self.options.batch, asked.limit - len(found))
+            batch = self._batch(name, Asked(asked.columns, asked.order, above, limit=size))
+            found += batch
+            if len(batch) < size:
+                break
+            above = batch[-1][place]
+            time.sleep(self.options.pause)
+        return found
+
+    def _in_ranges(self, name: str, asked: Asked) -> list[Row]:
+        found: list[Row] = []
+        for start in range(0, len(asked.ranges), _AT_ONCE):
+            some = asked.ranges[start : start + _AT_ONCE]
+            found += self._batch(name, Asked(asked.columns, asked.order, ranges=some))
+        return found
+
+    def _batch(self, name: str, asked: Asked) -> list[Row]:
+        at = self.places[name]
+        key: ColumnClause[Any] = column(asked.order)
+        statement = select(*(self._selected(name, one) for one in asked.columns))
+        statement = statement.select_from(table(at.name, schema=at.schema))
+        statement = statement.order_by(key) if asked.order else statement
+        if asked.above is not None:
+            statement = statement.where(key > asked.above)
+        if asked.since is not None:
+            statement = statement.where(key >= bindparam("since", asked.since))
+        if asked.ranges:
+            statement = statement.where(or_(*(key.between(first, last) for first, last in asked.ranges)))
+        with self.connected() as connection:
+            return [tuple(row) for row in connection.execute(statement.limit(asked.limit))]
+
+    def _selected(self, name: str, wanted: str) -> Any:  # noqa: ANN401  an expression of SQLAlchemy's
+        """A column; texts as bytes where somebody said in which letters they were written."""
+        kind = self.columns(name).get(wanted, "").upper()
+        if self.options.encoding and self.backend != "sqlite" and any(one in kind for one in ("CHAR", "TEXT", "ENUM")):
+            return cast(column(wanted), LargeBinary).label(wanted)
+        return column(wanted)
+
+    def frame(self, name: str, columns: Sequence[str]) -> pl.DataFrame:
+        """A whole table of what is there now: of accounts, characters and the like, which have keys."""
+        have = self.columns(name)
+        order = self.key(name) or next(iter(columns))
+        rows = self.rows(name, Asked([one for one in columns if one in have], order))
+        return self.framed([one for one in columns if one in have], rows)
+
+    def framed(self, columns: Sequence[str], rows: Sequence[Row]) -> pl.DataFrame:
+        """Rows as a frame; texts that are bytes as the letters that somebody said they are."""
+        parts = zip(*rows, strict=True) if rows else [()] * len(columns)
+        return pl.DataFrame(
+            [series_of(name, part, self.options.encoding) for name, part in zip(columns, parts, strict=True)]
+        )
+
+    @cached_property
+    def clock(self) -> Clock:
+        """What its clock said when it was first asked."""
+        return self.now()
+
+    def now(self) -> Clock:
+        """What its clock says; a file has none, and there it is this machine's."""
+        if self.backend == "sqlite":
+            return Clock(datetime.now(UTC), datetime.now(UTC).replace(tzinfo=None))
+        if self.backend == "postgresql":
+            ((utc, local, zone),) = self.ask(
+                "SELECT timezone('utc', now()), localtimestamp, current_setting('TimeZone')"
+            )
+            return Clock(utc.replace(tzinfo=UTC), local, str(zone))
+        ((utc, local, zone, system),) = self.ask("SELECT UTC_TIMESTAMP(6), NOW(6), @@time_zone, @@system_time_zone")
+        return Clock(utc.replace(tzinfo=UTC), local, str(system if zone == "SYSTEM" else zone))
+
+    def close(self) -> None:
+        """Let it go."""
+        if "engine" in self.__dict__:
+            self.engine.dispose()
+
+
+def _type(kind: Any, connection: Connection) -> str:  # noqa: ANN401  a type of SQLAlchemy's
+    try:
+        return str(kind.compile(connection.dialect))
+    except SQLAlchemyError:
+        return str(kind)
+
+
+def _sqlite(path: Path, name: str) -> Engine:
+    if not path.is_file():
+        raise ReadError(f"{name}: there is no such file")
+    # Opened as a URI, so that a typing error makes no new file and nothing can be written.
+    uri = path.absolute().as_uri().replace("?", "%3f")
+    engine = create_engine(f"sqlite:///{uri}?mode=ro&uri=true", poolclass=StaticPool, hide_parameters=True)
+    event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
+    return engine
+
+
+def _limits(backend: str) -> dict[str, Any]:
+    if backend == "postgresql":
+        return {"connect_timeout": _CONNECT, "options": f"-c statement_timeout={_ANSWER}s -c lock_timeout={_CONNECT}s"}
+    return {"connect_timeout": _CONNECT, "read_timeout": _ANSWER, "write_timeout": _CONNECT, "charset": "utf8mb4"}
+
+
+def _read_only(backend: str) -> Any:  # noqa: ANN401  a listener of SQLAlchemy's
+    """Let a session refuse to write, whatever its user may do, and see each statement's own state of things."""
+    statements = {
+        "postgresql": ("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",),
+    }.get(backend, ("SET SESSION TRANSACTION READ ONLY", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"))
+
+    def prepare(connection: Any, _record: object) -> None:  # noqa: ANN401  of either library
+        cursor = connection.cursor()
+        for statement in statements:
+            cursor.execute(statement)
+        cursor.close()
+        connection.commit()
+
+    return prepare

@@ -1,0 +1,92 @@
+"""A table with a growing key, read by it: a question costs what it gives, however long the table is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gamewarden.readers.databases.cursors import (
+    MOST_GAPS,
+    Gap,
+    KeyReached,
+    Reached,
+    digest_of,
+    gaps_between,
+    without,
+)
+from gamewarden.readers.databases.database import Asked, Database
+from gamewarden.readers.databases.table_rows import FOR_EVER, Mask, RawRows, TableRows, columns_of
+from gamewarden.readers.servers.preset import KEY, LogTable
+
+
+@dataclass(frozen=True)
+class KeyedTable:
+    """One such table, its key, and where it is read from."""
+
+    table: LogTable
+    key: str
+    database: Database
+
+    def read(self, state: Reached, limit: int) -> RawRows:
+        """The rows after those that were taken in, after some of the latest of these, which they may belong to."""
+        name, columns = self.table.name, columns_of(self.table, self.database)
+        reached = state.keys.get(name)
+        if reached is None:
+            rows = self.database.rows(name, Asked(columns, self.key, limit=limit))
+            return RawRows(columns, rows, np.ones(len(rows), np.bool_), len(rows) < limit)
+        low = [(gap.first, min(gap.last, reached.context)) for gap in reached.gaps if gap.first <= reached.context]
+        late = self.database.rows(name, Asked(columns, self.key, ranges=low)) if low else []
+        rows = self.database.rows(name, Asked(columns, self.key, reached.context, limit=limit))
+        every, place = [*late, *rows], columns.index(self.key)
+        new = np.array([reached.is_new(row[place]) for row in every], np.bool_)
+        return RawRows(columns, every, new, len(rows) < limit)
+
+    def further(self, state: Reached, read: TableRows, before: Mask, now: int) -> Reached:
+        """How far the table was read, once the new ones of these rows are in."""
+        reached = state.keys.get(self.table.name)
+        oldest = now - self.database.options.late
+        taken = read.frame[KEY].to_numpy()[before & read.raw.new]
+        if not len(taken):
+            if reached is None:
+                return state
+            left = tuple(without(reached.gaps, (), oldest))
+            return state.with_key(self.table.name, replace(reached, gaps=left))
+        keys = taken.tolist()
+        gaps = [] if reached is None else without(reached.gaps, keys, oldest)
+        if not self.database.options.offline:
+            gaps += self._noticed(read, sorted(keys), reached, now)
+        after = max([*keys, *([] if reached is None else [reached.after])])
+        told = KeyReached(after, self._context(read, before, reached), self._anchor(read, after, reached))
+        return state.with_key(self.table.name, replace(told, gaps=tuple(gaps[-MOST_GAPS:])))
+
+    def begun_anew(self, reached: KeyReached) -> bool:
+        """Whether the numbers began anew, as after TRUNCATE: another row has the highest one, or all are lower."""
+        columns = columns_of(self.table, self.database)
+        at, name = (reached.after, reached.after), self.table.name
+        if here := self.database.rows(name, Asked(columns, self.key, ranges=[at])):
+            return digest_of(here[0]) != reached.anchor
+        higher = self.database.rows(name, Asked((self.key,), self.key, reached.after, limit=1))
+        return not higher and bool(self.database.rows(name, Asked((self.key,), self.key, limit=1)))
+
+    def _context(self, read: TableRows, before: Mask, reached: KeyReached | None) -> int:
+        """Up to which key no row belongs together with one that is still to come."""
+        keys, at = read.frame[KEY].to_numpy(), read.at
+        edge = at[before].max(initial=-FOR_EVER) - self.table.reach
+        early = keys[before & (at <= edge)]
+        found = int(early.max()) if len(early) else int(keys[before].min()) - 1
+        return found if reached is None else max(found, reached.context)
+
+    def _anchor(self, read: TableRows, after: int, reached: KeyReached | None) -> str:
+        place = np.flatnonzero(read.frame[KEY].to_numpy() == after)
+        if len(place):
+            return digest_of(read.raw.rows[int(place[0])])
+        return "" if reached is None else reached.anchor
+
+    def _noticed(self, read: TableRows, keys: Sequence[int], reached: KeyReached | None, now: int) -> list[Gap]:
+        """Numbers that were left out just now; what was left out long ago was removed, and does not come any more."""
+        recent = read.frame[KEY].to_numpy()[read.at > now - self.database.options.late]
+        if not len(recent):
+            return []
+        above = [key for key in keys if reached is None or key > reached.after]
+        found = gaps_between(above, None if reached is None else reached.after, now)
+        return [gap for gap in found if gap.last >= recent.min()]

@@ -1,0 +1,96 @@
+"""Sessions told from log-ins and silence, for logs that do not say when somebody left.
+
+A log-in begins a session. It ends at the last event before the next log-in, or before thirty minutes of silence
+(spec/events.md). What comes after such a silence without a log-in begins one too: then a `session.login` stands at its
+first event, since a session without a beginning would seem to have lasted since midnight.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from gamewarden.core.durations import MINUTE
+from gamewarden.tables import EVENTS
+
+SILENCE = 30 * MINUTE
+LOGIN, LOGOUT = "session.login", "session.logout"
+CHOSEN = "character.select"  # by some servers the only trace of a log-in; just after one it is part of it
+_SETTLING = 5 * MINUTE  # between log-in and choosing a character
+
+
+def with_sessions(
+    events: pl.DataFrame, playing: Mapping[str, tuple[Any, ...]], until: int
+) -> tuple[pl.DataFrame, dict[str, tuple[Any, ...]]]:
+    """Events in the order of time with the session of each, and the log-ins and log-outs that nobody wrote down.
+
+    `playing` says who is in a session: its name and the moment of its last event. The new state comes with the events:
+    who has not been silent for half an hour at `until`.
+    """
+    state = _state(playing)
+    named = _named(_begun(events, state))
+    spans = named.group_by("actor", "session", maintain_order=True).agg(
+        first=pl.col("at").min(), last=pl.col("at").max(), kinds=pl.col("kind"), begun=pl.col("_begins").any(),
+        character=pl.col("character").drop_nulls().first(),
+    )  # fmt: skip
+    known = _joined(spans, state)
+    latest = known.group_by("actor").agg(pl.col("session").sort_by("first").last().alias("latest"))
+    told = known.join(latest, on="actor", how="left").with_columns(
+        over=(pl.col("session") != pl.col("latest")) | (pl.col("last").dt.epoch("us") + SILENCE < until)
+    )
+    logins = told.filter(pl.col("begun") & ~pl.col("kinds").list.contains(LOGIN)).select(
+        "actor", "session", "character", at=pl.col("first"), kind=pl.lit(LOGIN)
+    )
+    logouts = told.filter("over").select("actor", "session", "character", at=pl.col("last"), kind=pl.lit(LOGOUT))
+    still = told.filter(~pl.col("over"))
+    state_after = {
+        actor: (session, last)
+        for actor, session, last in still.select("actor", "session", pl.col("last").dt.epoch("us")).iter_rows()
+    }
+    # A log-in stands before, a log-out behind all else of its moment.
+    whole = pl.concat(
+        [
+            named.drop("_begins").with_columns(_order=pl.lit(1)),
+            logins.with_columns(_order=pl.lit(0)),
+            logouts.with_columns(_order=pl.lit(2)),
+        ],
+        how="diagonal",
+    )
+    return whole.sort("at", "_order", maintain_order=True).drop("_order"), state_after
+
+
+def _state(playing: Mapping[str, tuple[Any, ...]]) -> pl.DataFrame:
+    rows = [(actor, str(session), int(last)) for actor, (session, last) in playing.items()]
+    frame = pl.DataFrame(rows, schema={"actor": pl.String, "_open": pl.String, "_last": pl.Int64}, orient="row")
+    return frame.with_columns(
+        pl.col("_last").cast(pl.Datetime("us")).dt.replace_time_zone("UTC").cast(EVENTS.columns["at"])
+    )
+
+
+def _begun(events: pl.DataFrame, state: pl.DataFrame) -> pl.DataFrame:
+    """Events with whether each begins a session."""
+    ordered = events.sort("actor", "at", maintain_order=True).join(state, on="actor", how="left", maintain_order="left")
+    before = pl.col("at").shift().over("actor").fill_null(pl.col("_last"))
+    login_before = pl.when(pl.col("kind") == LOGIN).then("at").forward_fill().over("actor").fill_null(pl.col("_last"))
+    chosen = (pl.col("kind") == CHOSEN) & ((pl.col("at") - login_before).dt.total_microseconds() > _SETTLING).fill_null(
+        True
+    )
+    silent = (pl.col("at") - before).dt.total_microseconds() > SILENCE
+    return ordered.with_columns(_begins=(pl.col("kind") == LOGIN) | chosen | silent | before.is_null())
+
+
+def _named(events: pl.DataFrame) -> pl.DataFrame:
+    """Events with the name of the session that each is in: the actor's and when it began."""
+    begin = pl.format("{}-{}", "actor", pl.col("at").dt.epoch("s"))
+    session = pl.when("_begins").then(begin).forward_fill().over("actor").fill_null(pl.col("_open"))
+    return events.with_columns(session=session).drop("_open", "_last")
+
+
+def _joined(spans: pl.DataFrame, state: pl.DataFrame) -> pl.DataFrame:
+    """The sessions of these events, and those that were open before and had none."""
+    held = state.select(
+        "actor", pl.col("_open").alias("session"), first=pl.col("_last"), last=pl.col("_last"),
+        kinds=pl.lit([LOGIN], pl.List(pl.String)), begun=pl.lit(value=False), character=pl.lit(None, pl.String),
+    )  # fmt: skip
+    missing = held.join(spans, on=["actor", "session"], how="anti")
+    return pl.concat([spans, missing.select(spans.columns)])

@@ -1,0 +1,64 @@
+"""Rows of one table as they were read, before anybody says what they mean."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from gamewarden.readers.databases.database import Database, Row
+from gamewarden.readers.servers.preset import LogTable
+
+FOR_EVER = 1 << 62
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """Rows in the order of their table: which of them are new, and whether the table ended with them."""
+
+    columns: tuple[str, ...]
+    rows: list[Row]
+    new: Mask
+    ended: bool
+
+    def values(self, column: str) -> list[object]:
+        """One column of them."""
+        place = self.columns.index(column)
+        return [row[place] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """The same as a frame, with KEY and `at`."""
+
+    table: LogTable
+    raw: RawRows
+    frame: pl.DataFrame
+
+    @property
+    def at(self) -> NDArray[np.int64]:
+        """When each was written, in microseconds; one without a time is where it stands, before all others."""
+        moments: NDArray[np.int64] = self.frame["at"].to_physical().fill_null(-FOR_EVER).to_numpy()
+        return moments
+
+    @property
+    def last(self) -> int:
+        """The moment of the latest."""
+        return int(self.at.max(initial=-FOR_EVER))
+
+    def before(self, frontier: int) -> Mask:
+        """Which rows come before the first one from a moment on."""
+        later = np.flatnonzero(self.at >= frontier)
+        return np.arange(len(self.at)) < (later[0] if len(later) else len(self.at))
+
+    def taken(self, frontier: int) -> Mask:
+        """Which of those are new."""
+        return self.before(frontier) & self.raw.new
+
+
+def columns_of(table: LogTable, database: Database) -> tuple[str, ...]:
+    """The columns that are read of a table: those it must have, and those of the others that it has."""
+    have = database.columns(table.name)
+    return (*table.read, *(name for name in table.may if name in have))

@@ -1,0 +1,61 @@
+"""A table without a key, read by its time; what lies shortly before is read again, and known by its values."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from gamewarden.errors import ReadError
+from gamewarden.readers.databases.cursors import Reached, TimeReached, digest_of, fresh
+from gamewarden.readers.databases.database import Asked, Database
+from gamewarden.readers.databases.table_rows import Mask, RawRows, TableRows, columns_of
+from gamewarden.readers.servers.preset import LogTable
+
+_UNITS = {"epoch_ms": 1_000, "epoch_us": 1}  # microseconds of one; else it is a second
+
+
+@dataclass(frozen=True)
+class TimedTable:
+    """One such table, and where it is read from."""
+
+    table: LogTable
+    database: Database
+
+    def read(self, state: Reached, limit: int) -> RawRows:
+        """The rows of the latest time and after it, and those of some time before."""
+        columns, reached = columns_of(self.table, self.database), state.times.get(self.table.name)
+        since = None if reached is None else self._earlier(reached.since)
+        seen: Mapping[str, int] = {} if reached is None else reached.seen
+        most = None if self.database.options.offline else limit + sum(seen.values())
+        rows = self.database.rows(self.table.name, Asked(columns, self.table.time, since=since, limit=most))
+        return RawRows(columns, rows, np.array(fresh(rows, seen), np.bool_), most is None or len(rows) < most)
+
+    def further(self, state: Reached, read: TableRows, before: Mask, now: int) -> Reached:
+        """How far the table was read, once the new ones of these rows are in."""
+        del now
+        if not (before & read.raw.new).any():
+            return state
+        times = [_written(value) for value in read.raw.values(self.table.time)]
+        taken = [place for place in np.flatnonzero(before).tolist() if times[place] is not None]
+        since = max(times[place] for place in taken)  # type: ignore[type-var]
+        again = self._earlier(since)  # type: ignore[arg-type]
+        kept = Counter(digest_of(read.raw.rows[place]) for place in taken if times[place] >= again)  # type: ignore[operator]
+        return state.with_time(self.table.name, TimeReached(since, dict(sorted(kept.items()))))  # type: ignore[arg-type]
+
+    def _earlier(self, since: str | int) -> str | int:
+        """A time of the table so much earlier, as the table writes it."""
+        overlap = self.database.options.overlap
+        if isinstance(since, int):
+            return since - overlap // _UNITS.get(self.table.format, 1_000_000)
+        try:
+            return str(datetime.fromisoformat(since) - timedelta(microseconds=overlap))
+        except (ValueError, OverflowError) as error:
+            raise ReadError(
+                f"{self.database.name}: {self.table.name}.{self.table.time} is {since!r}, no time to read on from"
+            ) from error
+
+
+def _written(value: object) -> str | int | None:
+    return value if value is None or isinstance(value, int) else str(value)
