@@ -18,7 +18,7 @@ _CARDS = ", ".join(f"`card{n}` int(10) unsigned NOT NULL DEFAULT 0" for n in ran
 _STATS = ", ".join(
     f"`{name}` int(11) unsigned NOT NULL DEFAULT 0" for name in ("str", "agi", "vit", "int", "dex", "luk")
 )
-_PICKED = "'M','P','L','T','V','S','N','C','A','R','G','E','B','O','I','X','D','U','$','F','Y','Z','Q','H','J','W','0','1','2','3'"
+_PICKED = ", ".join(f"'{letter}'" for letter in "MPLTVSNCARGEBOIXDU$FYZQHJW0123")
 RATHENA = {
     "login": """`account_id` int(11) unsigned NOT NULL AUTO_INCREMENT, `userid` varchar(23) NOT NULL DEFAULT '',
         `user_pass` varchar(32) NOT NULL DEFAULT '', `sex` enum('M','F','S') NOT NULL DEFAULT 'M',
@@ -51,7 +51,8 @@ RATHENA = {
         `src_map` varchar(11) NOT NULL DEFAULT '', `src_map_x` smallint(4) NOT NULL DEFAULT 0,
         `src_map_y` smallint(4) NOT NULL DEFAULT 0, `dst_charname` varchar(25) NOT NULL DEFAULT '',
         `message` varchar(150) NOT NULL DEFAULT '', PRIMARY KEY (`id`), KEY (`src_accountid`), KEY (`src_charid`)""",
-    "loginlog": """`time` datetime NOT NULL, `ip` varchar(15) NOT NULL DEFAULT '', `user` varchar(23) NOT NULL DEFAULT '',
+    "loginlog": """`time` datetime NOT NULL, `ip` varchar(15) NOT NULL DEFAULT '',
+        `user` varchar(23) NOT NULL DEFAULT '',
         `rcode` tinyint(4) NOT NULL DEFAULT 0, `log` varchar(255) NOT NULL DEFAULT '', KEY (`ip`)""",
     "charlog": f"""`id` bigint(20) unsigned NOT NULL AUTO_INCREMENT, `time` datetime NOT NULL,
         `char_msg` varchar(255) NOT NULL DEFAULT 'char select', `account_id` int(11) unsigned NOT NULL DEFAULT 0,
@@ -106,7 +107,7 @@ def load(server, name, table, rows=None):
     columns = ", ".join(f"`{column}`" for column in header)
     places = ", ".join(["%s"] * len(header))
     with server.connected(name) as connection, connection.cursor() as cursor:
-        cursor.executemany(f"INSERT INTO `{table}` ({columns}) VALUES ({places})", every if rows is None else rows)
+        cursor.executemany(f"INSERT INTO `{table}` ({columns}) VALUES ({places})", every if rows is None else rows)  # noqa: S608
 
 
 def load_rig(server, name):

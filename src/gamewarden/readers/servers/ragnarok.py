@@ -239,8 +239,10 @@ CHARLOG_WITHOUT_KEY = replace(CHARLOG, key=None)
 
 
 def _bosses(rows: Rows) -> pl.DataFrame:
-    """Bosses that were killed. Ordinary kills are not written down, so these are a kind of their own: a count of kills
-    that holds bosses alone would say of everybody that they hardly ever kill.
+    """Bosses that were killed.
+
+    Ordinary kills are not written down, so these are a kind of their own: a count of kills that holds bosses alone
+    would say of everybody that they hardly ever kill.
     """
     known = rows.of_characters(rows.frame, "kill_char_id")
     return known.select(

@@ -27,12 +27,23 @@ def advice(database: "Database", file: str, *, mvp: str, zeny: str, chat: str) -
 
 def _switched_off(database: "Database", file: str, *, mvp: str, zeny: str, chat: str) -> list[Advice]:
     """Logs that are off by default, told by tables without a row."""
+    off = "is empty (off by default)"
     logs = {
-        "zenylog": Advice("the zeny log is empty (log_zeny: 0 is the default)", "who gave money to whom, and sales", file, (zeny,), f"{_ROW} change of money"),
-        "mvplog": Advice("the log of bosses is empty (off by default)", "who killed bosses", file, (mvp,), f"{_ROW} boss"),
-        "chatlog": Advice("the chat log is empty", "who talks, and where (what is said is never read)", file, (chat,), f"{_ROW} line, and what is said in it"),
-        "picklog": Advice("the pick log is empty", "every detector of game logs", file, ("enable_logs: 0xFFFFFFFF", "log_filter: 1", "sql_logs: yes"), f"{_ROW} item that moves"),
-    }  # fmt: skip
+        "zenylog": Advice(
+            f"the zeny log {off}", "who gave money to whom, and sales", file, (zeny,), f"{_ROW} change of money"
+        ),
+        "mvplog": Advice(f"the log of bosses {off}", "who killed bosses", file, (mvp,), f"{_ROW} boss"),
+        "chatlog": Advice(
+            f"the chat log {off}", "who talks where (what is said is never read)", file, (chat,), f"{_ROW} line, and it"
+        ),
+        "picklog": Advice(
+            "the pick log is empty",
+            "every detector of game logs",
+            file,
+            ("enable_logs: 0xFFFFFFFF", "log_filter: 1", "sql_logs: yes"),
+            f"{_ROW} item that moves",
+        ),
+    }
     return [one for table, one in logs.items() if not database.holds(table)]
 
 
@@ -41,21 +52,13 @@ def _log_ins(database: "Database") -> list[Advice]:
         return []
     line = "ALTER TABLE `loginlog` ADD INDEX (`time`);"
     why = "loginlog has no key and no index on its time, so that a look at it reads all of it"
-    return [
-        Advice(
-            why,
-            "log-ins and their addresses, unless it is read --offline",
-            "SQL",
-            (line,),
-            "once, some seconds per million rows",
-        )
-    ]
+    return [Advice(why, "log-ins and their addresses, unless it is read --offline", "SQL", (line,), "seconds, once")]
 
 
 def _collector() -> Advice:
     return Advice(
         "no table records kills, positions, experience or log-outs, and no setting of the server changes that",
-        "kills per minute, where somebody walks, and when somebody leaves (a session ends with half an hour of silence)",
+        "kills per minute, where somebody walks, when somebody leaves (half an hour of silence ends a session)",
         "npc/scripts_custom.conf",
         ("npc: npc/custom/gw_collector.txt",),
         "see integrations/README.md: load its tables.sql, copy the script, reload scripts",
