@@ -251,7 +251,8 @@ class SourceSettings:
     locator: tuple[str, ...] = _setting(
         (),
         "A file, a glob such as logs/*.csv.gz, a directory, s3://, gs:// or az:// with a bucket, - for standard "
-        "input, or a list of these; relative to the directory of warden.toml.",
+        "input, the database of a game server such as mysql://user@host/name, or a list of these; paths are relative "
+        "to the directory of warden.toml.",
     )
     map: str = _setting("", "The mapping file or preset that says what its columns are called; empty takes our names.")
     time_zone: str = _setting("", "The time zone (IANA name) of local times in it; empty takes [read] time_zone.")
@@ -269,6 +270,19 @@ class SourceSettings:
     packet_db: tuple[str, ...] = _setting((), "Tables of the messages of Ragnarok clients, the last uppermost.")
     packet_version: int | None = _setting(None, "Up to which version of them; left out, all.")
     strict: bool = _setting(default=False, says="Whether the first message that cannot be read ends its stream.")
+    password_from: str = _setting(
+        "GAMEWARDEN_DB_PASSWORD", "Of a database: the environment variable with its password."
+    )
+    password_file: str = _setting("", "Of a database: a file with its password, which nobody else may read.")
+    encoding: str = _setting(
+        "", "Of a database: in which letters its texts were written, such as cp949; empty: as its tables say."
+    )
+    offline: bool = _setting(
+        default=False, says="Of a database: whether nobody plays on it, as on a copy, so that it may be read in full."
+    )
+    profiles: str = _setting(
+        "", "Of a game server's database: the file that gets its accounts at each look; [workspace] profiles reads it."
+    )
     settled: str = _setting(
         "0s",
         "A capture, packetstream or table is taken in once it has not changed for so long; logs are read as they grow.",
@@ -336,6 +350,7 @@ SOURCE = "source"  # what each of the sources is headed by: [[source]]
 RUNG, ADAPTER = "response.ladder", "response.adapter"
 _SHARE, _COUNT = (0.0, 1.0), (0, 1_000_000_000)
 _LARGEST = 1 << 20  # bytes: all settings with their sentences are some thousand
+_WITH_PASSWORD = re.compile(r"[a-z]+://[^/?#]*:[^/?#]*@")
 _LAST_OF_FOUR = 0xFFFF  # hexadecimal digits
 _LONGEST_NAME = 100  # letters; a longer one is a slip of nobody's finger
 # Settings that have moved: where each stood, and where it stands now.
@@ -589,6 +604,8 @@ def _no_places(value: str | Sequence[str]) -> str:
     places = [value] if isinstance(value, str) else value
     if any("\0" in place for place in places):
         return "no place holds a zero byte"
+    if any(_WITH_PASSWORD.match(place) for place in places):
+        return "a password stands in it; leave it out, and set GAMEWARDEN_DB_PASSWORD or password_file"
     return "" if places and all(places) else "a place is no empty text" if places else "name at least one place"
 
 

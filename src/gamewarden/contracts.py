@@ -344,6 +344,14 @@ class Growing(Protocol):
         """
 
 
+@runtime_checkable
+class KnowsAccounts(Protocol):
+    """A source that knows of accounts what stands beside their events, such as a game server's database."""
+
+    def profiles(self) -> pl.DataFrame:
+        """PROFILES of its accounts as they are now."""
+
+
 def _shows_anything() -> Mapping[str, int] | None:
     return None
 

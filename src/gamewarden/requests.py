@@ -21,6 +21,8 @@ from gamewarden.learning.styles import styles_of
 from gamewarden.notices import now
 from gamewarden.pipeline.measuring import RunOptions, feature_class_of, feature_recipe, limits_of, measure_told
 from gamewarden.pipeline.models import load_models, recipe_like
+from gamewarden.readers import servers
+from gamewarden.readers.databases.options import DatabaseOptions
 from gamewarden.readers.logs.mapping import presets
 from gamewarden.readers.logs.plausible import Plausible
 from gamewarden.readers.options import CaptureOptions, LogOptions, MessageOptions, SourceOptions
@@ -57,15 +59,17 @@ def reading_of_source(source: SourceSettings, config: Config, base: Path) -> Sou
     """How a source of warden.toml is read; `base` is the directory that its places are relative to."""
     options = reading_of(config, _mapping_at(source.map, base), source.time_zone or None, source.max_bad_share)
     accounts = file_at(source.accounts, base) if source.accounts else None
+    secret = base / source.password_file if source.password_file else None
     return SourceOptions(
         replace(options.logs, keep_truncated=source.keep_truncated),
         CaptureOptions(source.server_ports, accounts, source.include_empty),
         MessageOptions(tuple(file_at(table, base) for table in source.packet_db), source.packet_version, source.strict),
+        DatabaseOptions(source.password_from, secret, source.encoding, source.offline),
     )
 
 
 def _mapping_at(name: str, base: Path) -> str | None:
-    return None if not name else name if name in presets() else str(base / name)
+    return None if not name else name if name in {*presets(), *servers.NAMES} else str(base / name)
 
 
 def run_of(config: Config, reading: SourceOptions) -> RunOptions:

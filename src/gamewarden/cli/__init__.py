@@ -20,6 +20,7 @@ from gamewarden.cli import (
     policies,
     ragnarok,
     responding,
+    servers,
     settings,
     shelf,
     trends,
@@ -37,7 +38,7 @@ from gamewarden.errors import GamewardenError
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Start here": (worlds.demo, worlds.world),
     "A workspace": (workspaces.init, workspaces.run, workspaces.status, workspaces.forget),
-    "Game logs": (logs.lint, logs.read, lake.compact, lake.delta, logs.measure),
+    "Game logs": (servers.doctor, logs.lint, logs.read, lake.compact, lake.delta, logs.measure),
     "Packets": (packets.watch, ragnarok.packets),
     "Finding bots": (models.fit, models.score, models.rank, models.explain, trends.trend),
     "Judging": (verdicts.judge, evidence.verdict, evidence.verify, verdicts.budget),
@@ -76,7 +77,8 @@ class Contents(click.Group):
 @click.group(
     cls=Contents,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 our error as one line on standard error, 2 wrong usage, 130 stopped by Ctrl-C.",
+    epilog="Exit codes: 0 done, 1 our error as one line on standard error, 2 wrong usage, 3 doctor: more can be seen, "
+    "130 stopped by Ctrl-C.",
 )
 @click.version_option(__version__, prog_name="gamewarden")
 @click.option(

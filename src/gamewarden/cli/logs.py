@@ -22,6 +22,7 @@ _MODELS = click.option("--models", type=options.FILE, metavar="DIR", help="Measu
 @click.command
 @options.source
 @options.reading
+@options.databases
 @options.table
 def lint(*, source: options.Where, reading: "SourceOptions", present: Presentation) -> None:
     """Say what of a log can be read, and who stays blind.
@@ -50,8 +51,10 @@ def lint(*, source: options.Where, reading: "SourceOptions", present: Presentati
 )
 @click.option("--keep-truncated", is_flag=True, help="Take what is whole of a packed file that ends early.")
 @click.option("--as", "reader", metavar="READER", help="Read SOURCE by this reader: ragnarok takes what clients said.")
+@click.option("--profiles", type=options.FILE, metavar="FILE", help="Also write the accounts of a game server here.")
 @options.ports
 @options.reading
+@options.databases
 @ragnarok.decoding
 @options.table
 def read(
@@ -60,6 +63,7 @@ def read(
     lake: Path,
     keep_truncated: bool,
     reader: str | None,
+    profiles: Path | None,
     server_ports: tuple[int, ...],
     reading: "SourceOptions",
     present: Presentation,
@@ -68,6 +72,9 @@ def read(
 
     CSV, JSON Lines and Parquet, each also gzipped or compressed with zstd. A source comes in whole or not at all; bad
     rows are counted by reason, and too many of them refuse the source. Reading a source again changes nothing.
+
+    The database of a game server, such as mysql://user@host/ragnarok, is read from where the last reading ended; --map
+    names the server where its tables do not tell.
 
     With --as ragnarok a source is a packetstream, or a capture of --server-port, and its messages become events.
     """
@@ -78,7 +85,10 @@ def read(
     added = []
     for source in options.listed(sources):
         with progress(f"reading {Path(str(source)).name}") as done:
-            told = pipeline.read(readers.open(source, asked, reader), lake, done, current().privacy)
+            opened = readers.open(source, asked, reader)
+            told = pipeline.read(opened, lake, done, current().privacy)
+        if profiles is not None:
+            pipeline.write_profiles(opened, profiles)
         say(*(f"{source}: {line}" for line in told.notes))
         added.append(told.frame)
     present.table(one_under_the_other(added))

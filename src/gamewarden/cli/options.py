@@ -1,6 +1,7 @@
 """Options that several commands share, and the kinds of values they take."""
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -15,7 +16,8 @@ from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation
 from gamewarden.config import moment_of
 from gamewarden.core.durations import parse_span, parse_zone
-from gamewarden.errors import ConfigError
+from gamewarden.errors import ConfigError, Remark
+from gamewarden.readers.databases.addresses import PASSWORD_FROM, Address, address_of, is_database
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Progress, Source
@@ -28,20 +30,35 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Any], Any]
 FILE = click.Path(path_type=Path)
-Where: TypeAlias = Path | str  # a path, or an address such as s3://bucket/log.csv or a pattern as they are written
+# A path, an address such as s3://bucket/log.csv or a pattern as they are written, or a database.
+Where: TypeAlias = Path | str | Address
 
 
 class SourcePath(click.Path):
     """Where a source is: a path, a pattern such as logs/*.csv, or an address such as s3://bucket/log.csv."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401  click's signature
-        """A path, unless it names several files or one in a store."""
+        """A path, unless it names several files, one in a store, or a database."""
         from gamewarden.readers.places import has_magic, is_there
         from gamewarden.readers.remote import is_remote
 
+        if is_database(value):
+            return _database(value)
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
         several = isinstance(value, str) and (is_remote(value) or (has_magic(value) and not is_there(path)))
         return value if several else path
+
+
+def _database(url: str) -> Address:
+    """A database that was named on the command line."""
+    found = address_of(url)
+    if found.has_password:
+        warnings.warn(
+            f"{found}: whoever sees the list of processes sees the password; leave it out and set {PASSWORD_FROM}",
+            Remark,
+            stacklevel=2,
+        )
+    return found
 
 
 SOURCE = SourcePath(path_type=Path)
@@ -217,6 +234,33 @@ def reading(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def databases(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds how databases are read to a command that has `reading`."""
+
+    @click.option("--offline", is_flag=True, help="Nobody plays on this database: it may be read in full.")
+    @click.option("--password-from", metavar="VARIABLE", default="", help=f"Else {PASSWORD_FROM} has the password.")
+    @click.option("--password-file", type=FILE, metavar="FILE", help="A file with the password of a database.")
+    @click.option("--encoding", metavar="NAME", default="", help="Letters of a database's texts, such as cp949.")
+    @wraps(function)
+    def command(
+        *,
+        reading: "SourceOptions",
+        offline: bool,
+        password_from: str,
+        password_file: Path | None,
+        encoding: str,
+        **given: Any,  # noqa: ANN401  the command's own
+    ) -> None:
+        from gamewarden.readers.databases.options import DatabaseOptions
+        from gamewarden.readers.logs.layout import known_encoding
+
+        letters = known_encoding(encoding) if encoding else ""
+        told = DatabaseOptions(password_from, password_file, letters, offline)
+        function(reading=replace(reading, databases=told), **given)
+
+    return command
+
+
 def time_range(function: Callable[..., None]) -> Callable[..., None]:
     """Adds --since, --until and --last to a command that has `reading`: only what happened then is looked at."""
 
@@ -299,7 +343,7 @@ def packets(function: Callable[..., None]) -> Callable[..., None]:
         *,
         reading: "SourceOptions",
         server_ports: tuple[int, ...],
-        accounts: Where | None,
+        accounts: Path | str | None,
         include_empty: bool,
         **given: Any,  # noqa: ANN401  the command's own
     ) -> None:
@@ -365,13 +409,15 @@ def opened(place: Where | Sequence[Where], reading: "SourceOptions", reader: str
     from gamewarden import readers
     from gamewarden.readers.places import Place
 
-    if isinstance(place, Path | str):
+    if isinstance(place, Path | str | Address):
         return readers.open(place, reading, reader)
     files = [one.file if isinstance(one, Place) else one for one in listed(place)]
-    return readers.open(files, reading, reader)
+    if database := next((one for one in files if isinstance(one, Address)), None):
+        raise ConfigError(f"{database}: a database is read alone; read it into a lake, beside whatever else")
+    return readers.open([one for one in files if not isinstance(one, Address)], reading, reader)
 
 
-def listed(sources: Sequence[Where]) -> "list[File | Place]":
+def listed(sources: Sequence[Where]) -> "list[File | Place | Address]":
     """Every file that is named, each of a pattern or of a directory in a store for itself.
 
     Raises:
@@ -379,7 +425,7 @@ def listed(sources: Sequence[Where]) -> "list[File | Place]":
     """
     from gamewarden.readers.places import located
 
-    found = [source if isinstance(source, Path) else located(source) for source in sources]
+    found = [located(source) if isinstance(source, str) else source for source in sources]
     return [place for one in found for place in (one if isinstance(one, list) else [one])]
 
 

@@ -14,10 +14,12 @@ from gamewarden.cli.show import complain, hand_over, lay_out, progress, say, tel
 from gamewarden.core.extras import need
 from gamewarden.core.outside import visible
 from gamewarden.errors import ReadError
+from gamewarden.readers.databases.addresses import Address
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from gamewarden.readers.options import SourceOptions
     from gamewarden.workspace.place import Workspace
     from gamewarden.workspace.running import Step
 
@@ -30,22 +32,39 @@ _SECOND = 1_000_000
     "--from",
     "preset",
     metavar="PRESET",
-    help="demo makes a synthetic game to run on; the name of a mapping that we ship says how logs are read.",
+    help="demo makes a synthetic game to run on; a mapping or game server that we know says how logs are read.",
 )
-def init(directory: Path, preset: str | None) -> None:
+@click.option("--source", type=options.SOURCE, metavar="URL", help="The database of a game server to read.")
+@options.reading
+@options.databases
+def init(*, directory: Path, preset: str | None, source: options.Where | None, reading: "SourceOptions") -> None:
     """Make a workspace: settings, and places for all it keeps.
+
+    With --source mysql://user@host/name it reads that game server's database; --from names the server where its tables
+    do not tell, --time-zone its clock where it is not UTC.
 
     Inside it (or with --workspace DIR, or GAMEWARDEN_WORKSPACE) every command knows lake, models, labels and time zone.
     """
-    from gamewarden.workspace.setting_up import DEMO, set_up
+    from gamewarden.workspace.setting_up import DEMO, set_up, set_up_database
 
-    if preset == DEMO:
-        need("init --from demo", "sklearn")
-    with progress("setting up", 600 if preset == DEMO else None) as done:
-        made = set_up(directory, preset, done)
-    say(f"The workspace is {directory.absolute()}", *made.notes)
     inside = "" if directory == Path() else f"cd {directory} && "
-    tell(f"Next: {inside}gamewarden run")
+    if source is not None:
+        if not isinstance(source, Address):
+            raise click.UsageError(f"--source {source} is no database; write mysql://user@host/name")
+        made = set_up_database(directory, source, preset, reading)
+        steps: tuple[str, ...] = (
+            f"Next: {inside}gamewarden run   # takes in what its tables hold; again and again, only what is new",
+            "Then: gamewarden doctor   # what detectors see in it, and which lines of the server would show them more",
+            "Then: gamewarden fit account-day --labels labels.csv   # once you know some accounts: actor,bot",
+        )
+    else:
+        if preset == DEMO:
+            need("init --from demo", "sklearn")
+        with progress("setting up", 600 if preset == DEMO else None) as done:
+            made = set_up(directory, preset, done)
+        steps = (f"Next: {inside}gamewarden run",)
+    say(f"The workspace is {directory.absolute()}", *made.notes)
+    tell(*steps)
 
 
 @click.command

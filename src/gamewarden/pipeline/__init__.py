@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         RunOptions,
         bounds_of,
         compact,
+        doctor,
         feature_class_of,
         feature_recipe,
         input_of,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         measure_told,
         read,
         sessions_to_judge,
+        write_profiles,
     )
     from gamewarden.pipeline.models import (
         history_of,
@@ -123,6 +125,7 @@ __all__ = [
     "describe_table",
     "detector_recipe",
     "detectors_to_try",
+    "doctor",
     "draw_evaluation",
     "draw_story",
     "draw_trend",
@@ -173,6 +176,7 @@ __all__ = [
     "traffic_profile",
     "trend",
     "verify",
+    "write_profiles",
 ]
 
 # What is offered here is loaded when it is asked for: whoever wants one module of the run does not wait for the others.
@@ -231,6 +235,7 @@ _FROM = {
         "RunOptions",
         "bounds_of",
         "compact",
+        "doctor",
         "feature_class_of",
         "feature_recipe",
         "input_of",
@@ -241,6 +246,7 @@ _FROM = {
         "measure_told",
         "read",
         "sessions_to_judge",
+        "write_profiles",
     ),
     "gamewarden.pipeline.models": (
         "history_of",

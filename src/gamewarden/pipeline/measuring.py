@@ -16,6 +16,7 @@ from gamewarden.contracts import (
     EventStream,
     Feature,
     Growing,
+    KnowsAccounts,
     LogSource,
     MessageStream,
     Model,
@@ -29,6 +30,7 @@ from gamewarden.contracts import (
 )
 from gamewarden.core.coverage import COVERED
 from gamewarden.core.durations import parse_span
+from gamewarden.core.files import make_directory
 from gamewarden.errors import MeasureError, ModelError, ReadError, Remark
 from gamewarden.features.folding import folded
 from gamewarden.features.kinds import kinds_by_period
@@ -40,11 +42,12 @@ from gamewarden.store.hashed_log import HashedLog
 from gamewarden.store.known_rows import Added
 from gamewarden.store.lake import Lake
 from gamewarden.streams import Unquestioned, WatchedEvents, WatchedLog, WatchedMessages, WatchedPackets, WatchedRows
-from gamewarden.tables import SESSIONS, TIME, Table, check
+from gamewarden.tables import SESSIONS, TIME, Table, check, write_table
 from gamewarden.verdicts.likeness import Likeness
 from gamewarden.verdicts.meeting import Limits, least_of_row
 
 if TYPE_CHECKING:
+    from gamewarden.presentation.checkup import Checkup
     from gamewarden.readers.logs.lint import Lint, Needs
 
 NO_ROWS = "it has no rows to take in; it is read again once it has grown"
@@ -121,6 +124,33 @@ def lint(source: Source) -> "Lint":
     return replace(lint_source(source, seeing, alone), called=called)
 
 
+def doctor(source: Source) -> "Checkup":
+    """What a game server's database lets each detector see, and what would let it see more.
+
+    Raises:
+        ReadError: the source is no such database, or cannot be read.
+    """
+    from gamewarden.presentation.checkup import Checkup, Vision
+    from gamewarden.readers.databases.source import DatabaseSource
+    from gamewarden.readers.logs.lint import lint_events
+    from gamewarden.readers.servers.diagnosis import diagnose
+
+    if not isinstance(source, DatabaseSource):
+        raise ReadError(f"{source.name}: is no database of a game server; `gamewarden lint` looks at logs")
+    found = diagnose(source)
+    names = detectors_of_sources()
+    seeing: dict[str, Needs] = {name: feature_class_of(name)() for name in names if input_of(name) == "events"}
+    recent = source.recent()
+    look = lint_events(recent, source.name, seeing, form=f"events of {found.server}")
+    # A kind that its tables would tell was just not done lately.
+    poorer = [{lack: what for lack, what in one.poorer.items() if lack not in source.promised} for one in look.sights]
+    seen = [Vision.of(one.name, one.blind, lacks) for one, lacks in zip(look.sights, poorer, strict=True)]
+    elsewhere = [Vision.elsewhere(name, input_of(name)) for name in names if name not in seeing]
+    refused = {str(one) for one in source.refused}
+    notes = tuple(line for line in recent.notes if line not in refused)
+    return Checkup(found, (*seen, *elsewhere), {**look.reserved, **look.unmapped}, look.problem, notes)
+
+
 def detectors_of_sources() -> tuple[str, ...]:
     """The detectors that judge what a source shows; one whose feature cannot be loaded is a remark."""
     return tuple(name for name in detectors.of_sources() if _sees(name))
@@ -172,6 +202,19 @@ def read(source: Source, lake: Path, progress: Progress = no_progress, privacy: 
     }
     frame = pl.DataFrame([row], schema_overrides={"note": pl.String, "last": pl.Int64})
     return Table(frame.with_columns(pl.col("last").cast(TIME)), notes)
+
+
+def write_profiles(source: Source, path: Path) -> None:
+    """Write what a game server's database knows of its accounts.
+
+    Raises:
+        ReadError: the source knows nothing of accounts.
+        WriteError: the place cannot be written.
+    """
+    if not isinstance(source, KnowsAccounts):
+        raise ReadError(f"{source.name}: knows no accounts; profiles come from the database of a game server")
+    make_directory(path.parent)
+    write_table(source.profiles(), path)
 
 
 def _notes(log: LogSource, added: Added) -> tuple[str, ...]:

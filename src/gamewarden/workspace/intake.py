@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gamewarden.config import SourceSettings
-from gamewarden.contracts import Progress, Source, no_progress
+from gamewarden.contracts import Growing, Progress, Source, no_progress
 from gamewarden.core.durations import parse_span, to_micros
 from gamewarden.core.text import counted
 from gamewarden.errors import EmptyError, GamewardenError
-from gamewarden.pipeline.measuring import NO_ROWS, read
+from gamewarden.pipeline.measuring import NO_ROWS, read, write_profiles
 from gamewarden.readers.arrivals import TO_READ, Arrival, arrivals
+from gamewarden.readers.databases.addresses import Address, address_of, is_database
 from gamewarden.readers.places import Place, places
 from gamewarden.workspace.parts import FilePart, SourceState
 from gamewarden.workspace.place import Workspace
@@ -26,6 +27,7 @@ class Taken:
 
     source: str
     files: int = 0  # that were read
+    databases: int = 0  # that had something new
     rows: int = 0  # that are new
     unsettled: int = 0  # files that are still being written
     empty: tuple[str, ...] = ()  # logs without a row; they are read once they have grown
@@ -37,10 +39,11 @@ class Taken:
         if self.failed:
             return "; ".join(self.failed)
         beside = f"{self._waiting()}{self._without_rows()}"
-        if not self.files:
+        if not self.files and not self.databases:
             return f"nothing new{beside}"
+        read = [(self.files, "file"), (self.databases, "database")]
         rows = f", {self.rows:,} new rows" if self.rows else ""
-        return f"{counted(self.files, 'file')}{rows}{beside}"
+        return f"{' and '.join(counted(n, what) for n, what in read if n)}{rows}{beside}"
 
     def _waiting(self) -> str:
         return f", {self.unsettled} still being written" if self.unsettled else ""
@@ -55,14 +58,17 @@ class Taken:
 
 def take_in(workspace: Workspace, source: SourceSettings, at: datetime, progress: Progress = no_progress) -> Taken:
     """Read what is new of one source; a file that cannot be read is named, and the others are read."""
+    databases = [one for one in source.locator if is_database(one)]
+    files = [one for one in source.locator if not is_database(one)]
     try:
-        found = list(places(source.locator, workspace.root))
+        found = list(places(files, workspace.root))
         state = workspace.states.load(source.name)
     except GamewardenError as error:
         return Taken(source.name, failed=(str(error),))
     intake = _Intake(workspace, source, at, progress, state)
     try:
         intake.look_at(found)
+        intake.look_into([address_of(one, workspace.root) for one in databases])
     finally:
         intake.save()
     return intake.taken()
@@ -78,7 +84,7 @@ class _Intake:
         self._known = state.known
         self._parts = {_key(one): one for one in state.files}
         self._unsaved = 0
-        self._files = self._rows = self._unsettled = 0
+        self._files = self._rows = self._unsettled = self._databases = 0
         self._empty: list[str] = []
         self._notes: list[str] = []
         self._failed: list[str] = []
@@ -86,7 +92,7 @@ class _Intake:
     def taken(self) -> Taken:
         """What came of it."""
         told = tuple(self._empty), tuple(self._notes), tuple(self._failed)
-        return Taken(self._source.name, self._files, self._rows, self._unsettled, *told)
+        return Taken(self._source.name, self._files, self._databases, self._rows, self._unsettled, *told)
 
     def look_at(self, found: Sequence[Place]) -> None:
         """Take in what has to be read of the files that there are."""
@@ -97,6 +103,21 @@ class _Intake:
                 self._take(arrival)
             except GamewardenError as error:
                 self._fail(arrival.name, str(error))
+
+    def look_into(self, databases: Sequence[Address]) -> None:
+        """Take in what came into databases since they were last read."""
+        for address in databases:
+            try:
+                self._follow(address)
+            except GamewardenError as error:
+                self._fail(address.name, str(error))
+
+    def _follow(self, address: Address) -> None:
+        source = self._workspace.open(self._source, address)
+        if self._into_lake(address.name, source):
+            self._databases += 1
+        if self._source.profiles:
+            write_profiles(source, self._workspace.root / self._source.profiles)
 
     def _take(self, arrival: Arrival) -> None:
         if arrival.state == "failed":
@@ -130,26 +151,28 @@ class _Intake:
 
     def _log(self, place: Place, source: Source) -> None:
         try:
-            self._into_lake(place, source)
+            if self._into_lake(place.name, source):
+                self._files += 1
         except EmptyError:
             self._empty.append(place.name)
             self._keep(FilePart(place.name, "", ("events",), to_micros(self._at), notes=(NO_ROWS,)))
 
-    def _into_lake(self, place: Place, source: Source) -> None:
+    def _into_lake(self, name: str, source: Source) -> int:
+        """Take a log into the lake; how many of its rows are new."""
         told = read(source, self._workspace.lake, self._progress, self._workspace.config.privacy)
         row = told.frame.row(0, named=True)
-        if row["new"]:
-            self._files += 1
-            self._rows += row["new"]
+        new: int = row["new"]
+        self._rows += new
         if told.notes == (NO_ROWS,):
-            self._empty.append(place.name)
-        self._notes += [f"{place.name}: {line}" for line in told.notes]
-        before = self._parts.get(place.name)
+            self._empty.append(name)
+        self._notes += [f"{name}: {line}" for line in told.notes]
+        before = self._parts.get(name)
         known = [] if before is None or before.last is None else [before.last]
         last = max(known if row["last"] is None else [*known, to_micros(row["last"])], default=None)
-        rows = row["new"] + row["already_there"]
+        there = before.rows if before is not None and isinstance(source, Growing) else row["already_there"]
         notes = tuple(told.notes)
-        self._keep(FilePart(place.name, "", ("events",), to_micros(self._at), rows=rows, last=last, notes=notes))
+        self._keep(FilePart(name, "", ("events",), to_micros(self._at), rows=new + there, last=last, notes=notes))
+        return new
 
     def _rename(self, arrival: Arrival) -> None:
         """A file that is known under another name is found under its new one from now on."""

@@ -1,6 +1,7 @@
 """Setting up a workspace: its settings, its directories, and, for a first look, a synthetic game to run on."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -9,7 +10,12 @@ from gamewarden.config import FILE_NAME
 from gamewarden.contracts import Progress, no_progress
 from gamewarden.core.files import make_directory, unwritable, write_text
 from gamewarden.errors import ConfigError, WriteError
+from gamewarden.policy import ADAPTER_KINDS
+from gamewarden.readers import servers
+from gamewarden.readers.databases.addresses import Address
+from gamewarden.readers.databases.source import DatabaseSource
 from gamewarden.readers.logs.mapping import presets
+from gamewarden.readers.options import SourceOptions
 
 DEMO = "demo"
 _ACCOUNTS, _DAYS, _SEED = 600, 3, 1
@@ -31,6 +37,18 @@ profiles = "profiles.csv"  # what is known of accounts beside their events
 _NO_LABELS = """\
 # labels = "labels.csv"      # who is known to be a bot or human: actor,bot; `fit` and `maintain` learn from it
 # profiles = "profiles.csv"  # what is known of accounts beside their events
+"""
+_SERVER_PROFILES = """\
+profiles = "profiles.csv"  # what is known of accounts beside their events; the source below writes it
+# labels = "labels.csv"    # who is known to be a bot or human: actor,bot; `fit` and `maintain` learn from it
+"""
+_ADAPTER = """\
+
+# What carries decisions into the game, once [response] is armed; until then they are rehearsed.
+# [[response.adapter]]
+# name = "game"
+# kind = "{kind}"
+# database_from = "GAMEWARDEN_GAME_DB"  # the environment variable with a URL that may write
 """
 _RESPONSE = """\
 
@@ -58,6 +76,18 @@ locator = "logs/*.csv"  # a file, a glob, a directory, or s3://bucket/logs/*.par
 # settled = "5m"  # taken in once it has not changed for so long
 """
 _NO_MAP = '# map = "game.toml"  # what its columns and kinds are called; `gamewarden lint FILE` shows what is missing'
+_DATABASE = """\
+
+# The game server's own database; it is read from where the last reading ended. A user that may SELECT is enough.
+# Its password stands in the environment variable GAMEWARDEN_DB_PASSWORD, or in a file named by password_file.
+[[source]]
+name = "game"
+locator = {locator}
+map = {server}
+profiles = "profiles.csv"  # accounts with their names, levels and groups, written at each look
+offline = {offline}  # true: nobody plays on it, as on a copy, so that tables without a key are read in full
+{zone}
+"""
 _DEMO_SOURCE = """\
 
 [population]
@@ -70,8 +100,8 @@ locator = "logs/*.parquet"  # a synthetic game, one file per day
 
 
 def choices() -> tuple[str, ...]:
-    """What a workspace can be made from: a synthetic game, or the mapping of a game we know."""
-    return (DEMO, *presets())
+    """What a workspace can be made from: a synthetic game, the mapping of a game or a game server that we know."""
+    return (DEMO, *presets(), *sorted(servers.NAMES))
 
 
 @dataclass(frozen=True)
@@ -91,18 +121,58 @@ def set_up(root: Path, preset: str | None = None, progress: Progress = no_progre
     """
     if preset is not None and preset not in choices():
         raise ConfigError(f"init: there is no preset {preset!r}; choose {', '.join(choices())}, or leave it out")
-    if (root / FILE_NAME).exists():
-        raise WriteError(f"{root / FILE_NAME}: is there already; change it, or choose another directory")
-    try:
-        for name in ("lake", "results", "models", "logs"):
-            make_directory(root / name)
-    except OSError as error:
-        raise unwritable(root, error) from error
+    if preset in servers.NAMES:
+        raise ConfigError(f"init: {preset} is a game server; name its database: --source mysql://user@host/name")
+    _make(root, "logs")
     if preset == DEMO:
         return _demo(root, progress)
     mapping = f'map = "{preset}"' if preset else _NO_MAP
     write_text(root / FILE_NAME, _HEAD + _NO_LABELS + _ZONE + _RESPONSE + _SOURCE.format(map=mapping))
     return SetUp(root, ("put logs into logs/, or say in warden.toml where they are; then `gamewarden run`",))
+
+
+def set_up_database(root: Path, address: Address, preset: str | None, options: SourceOptions) -> SetUp:
+    """Make a workspace that reads a game server's database, which is looked at first.
+
+    Raises:
+        ReadError: the database cannot be read, nobody knows its tables, or where its clock stands.
+        WriteError: there are settings already, or the directory cannot be written.
+    """
+    source = DatabaseSource(address, replace(options, logs=replace(options.logs, mapping=preset)))
+    try:
+        found, zone = source.preset, source.time_zone
+        read = ", ".join(table.name for table in source.tables)
+    finally:
+        source.database.close()
+    _make(root)
+    local = f'time_zone = "{zone}"  # of the times in its tables' if zone else ""
+    text = _DATABASE.format(
+        locator=_quoted(address.without_password),
+        server=_quoted(found.name),
+        offline=str(options.databases.offline).lower(),
+        zone=local,
+    )
+    write_text(root / FILE_NAME, _HEAD + _SERVER_PROFILES + _ZONE + _RESPONSE + _adapter(found.name) + text)
+    refused = tuple(str(one) for one in source.refused)
+    return SetUp(root, (f"{address} is a database of {found.title}; it will be read: {read}", *refused))
+
+
+def _make(root: Path, *more: str) -> None:
+    if (root / FILE_NAME).exists():
+        raise WriteError(f"{root / FILE_NAME}: is there already; change it, or choose another directory")
+    try:
+        for name in ("lake", "results", "models", *more):
+            make_directory(root / name)
+    except OSError as error:
+        raise unwritable(root, error) from error
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _adapter(server: str) -> str:
+    return _ADAPTER.format(kind=server) if server in ADAPTER_KINDS else ""
 
 
 def _demo(root: Path, progress: Progress) -> SetUp:

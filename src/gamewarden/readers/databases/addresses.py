@@ -56,8 +56,8 @@ def is_database(locator: object) -> bool:
     return isinstance(locator, str) and locator.partition("://")[0] in SCHEMES and "://" in locator
 
 
-def address_of(locator: str) -> Address:
-    """The database that a text names.
+def address_of(locator: str, base: Path | None = None) -> Address:
+    """The database that a text names; a file of SQLite begins at `base`.
 
     Raises:
         ReadError: it is no URL, or names no database.
@@ -66,6 +66,8 @@ def address_of(locator: str) -> Address:
     if not parts.path.strip("/"):
         example = "sqlite:///logs.db" if parts.scheme == "sqlite" else f"{parts.scheme}://user@host/name"
         raise ReadError(f"{visible(Address(locator).name)}: names no database; write {example}")
+    if parts.scheme == "sqlite" and base is not None:
+        return Address(f"sqlite:///{(base / unquote(parts.path[1:])).absolute()}")
     return Address(locator)
 
 

@@ -1,6 +1,7 @@
 """A database that is looked at and never changed: its tables, its clock, and rows in small batches."""
 
 import time
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from sqlalchemy.pool import NullPool, StaticPool
+from sqlalchemy.pool import StaticPool
 
 from gamewarden.core.extras import need
 from gamewarden.core.outside import cut, visible
@@ -80,9 +81,11 @@ class Asked:
     since: str | int | None = None
     limit: int | None = None
     ranges: Sequence[tuple[int, int]] = ()
+    latest: bool = False  # the last ones instead of the first
+    unique: bool = True  # whether the column tells rows apart, so that they can be asked for batch by batch
 
 
-@dataclass
+@dataclass(eq=False)
 class Database:
     """One database; whoever has it reads small batches, each for itself, so that nobody waits for us."""
 
@@ -118,13 +121,16 @@ class Database:
             raise ReadError(f"{self.name}: is no URL of a database; write {self.backend}://user@host/name") from error
         secret = password_for(self.address, self.options.password_from, self.options.password_file)
         url = url.set(password=secret) if secret is not None else url
+        # One connection is kept while there is something to ask: with TLS each takes a tenth of a second.
         engine = create_engine(
             url,
-            poolclass=NullPool,
+            pool_size=1,
+            pool_pre_ping=True,
             hide_parameters=True,
             isolation_level="AUTOCOMMIT",
             connect_args=_limits(self.backend),
         )
+        weakref.finalize(self, engine.dispose)
         event.listen(engine, "connect", _read_only(self.backend))
         return engine
 
@@ -212,7 +218,7 @@ class Database:
         """
         if asked.ranges:
             return self._in_ranges(name, asked)
-        if asked.limit is None or asked.since is not None:
+        if asked.limit is None or asked.latest or not asked.unique:
             return self._batch(name, asked)
         found: list[Row] = []
         above, place = asked.above, list(asked.columns).index(asked.order)
@@ -238,7 +244,8 @@ class Database:
         key: ColumnClause[Any] = column(asked.order)
         statement = select(*(self._selected(name, one) for one in asked.columns))
         statement = statement.select_from(table(at.name, schema=at.schema))
-        statement = statement.order_by(key) if asked.order else statement
+        if asked.order:
+            statement = statement.order_by(key.desc() if asked.latest else key)
         if asked.above is not None:
             statement = statement.where(key > asked.above)
         if asked.since is not None:

@@ -132,11 +132,11 @@ class Increments:
         return moments.at.zip_with(pl.Series(~unfit), pl.Series([None], dtype=moments.at.dtype))
 
     def _widen(self, read: Sequence[TableRows], frontier: int) -> None:
-        """Where a full reading gave nothing, since so many rows are of one moment, the next one is longer."""
-        least = self.database.options.piece
+        """Where a full reading gave nothing, since so many rows belong together, the next ones are longer."""
         for one in read:
-            stuck = not one.raw.ended and not one.taken(frontier).any()
-            self._limits[one.table.name] = 2 * self._limits.get(one.table.name, least) if stuck else least
+            if not one.raw.ended and not one.taken(frontier).any():
+                name = one.table.name
+                self._limits[name] = 2 * self._limits.get(name, self.database.options.piece)
 
     def _events(self, read: Sequence[TableRows], frontier: int) -> pl.DataFrame:
         """What the rows mean that are taken in now, in the order of time."""

@@ -35,9 +35,9 @@ class KeyedTable:
             rows = self.database.rows(name, Asked(columns, self.key, limit=limit))
             return RawRows(columns, rows, np.ones(len(rows), np.bool_), len(rows) < limit)
         low = [(gap.first, min(gap.last, reached.context)) for gap in reached.gaps if gap.first <= reached.context]
-        late = self.database.rows(name, Asked(columns, self.key, ranges=low)) if low else []
-        rows = self.database.rows(name, Asked(columns, self.key, reached.context, limit=limit))
-        every, place = [*late, *rows], columns.index(self.key)
+        again = self.database.rows(name, Asked(columns, self.key, ranges=[*low, (reached.context + 1, reached.after)]))
+        rows = self.database.rows(name, Asked(columns, self.key, reached.after, limit=limit))
+        every, place = [*again, *rows], columns.index(self.key)
         new = np.array([reached.is_new(row[place]) for row in every], np.bool_)
         return RawRows(columns, every, new, len(rows) < limit)
 
@@ -61,6 +61,8 @@ class KeyedTable:
 
     def begun_anew(self, reached: KeyReached) -> bool:
         """Whether the numbers began anew, as after TRUNCATE: another row has the highest one, or all are lower."""
+        if not reached.anchor:
+            return False
         columns = columns_of(self.table, self.database)
         at, name = (reached.after, reached.after), self.table.name
         if here := self.database.rows(name, Asked(columns, self.key, ranges=[at])):

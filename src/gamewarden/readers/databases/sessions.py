@@ -28,10 +28,13 @@ def with_sessions(
     who has not been silent for half an hour at `until`.
     """
     state = _state(playing)
-    named = _named(_begun(events, state))
+    known_before = pl.col("at") < pl.col("_last")
+    marked = events.join(state, on="actor", how="left", maintain_order="left")
+    # What comes late, as of a table that could not be read before, lies in a session that is long told.
+    late = marked.filter(known_before.fill_null(value=False)).drop("_open", "_last")
+    named = _named(_begun(marked.filter(~known_before.fill_null(value=False))))
     spans = named.group_by("actor", "session", maintain_order=True).agg(
         first=pl.col("at").min(), last=pl.col("at").max(), kinds=pl.col("kind"), begun=pl.col("_begins").any(),
-        character=pl.col("character").drop_nulls().first(),
     )  # fmt: skip
     known = _joined(spans, state)
     latest = known.group_by("actor").agg(pl.col("session").sort_by("first").last().alias("latest"))
@@ -39,9 +42,9 @@ def with_sessions(
         over=(pl.col("session") != pl.col("latest")) | (pl.col("last").dt.epoch("us") + SILENCE < until)
     )
     logins = told.filter(pl.col("begun") & ~pl.col("kinds").list.contains(LOGIN)).select(
-        "actor", "session", "character", at=pl.col("first"), kind=pl.lit(LOGIN)
+        "actor", "session", at=pl.col("first"), kind=pl.lit(LOGIN)
     )
-    logouts = told.filter("over").select("actor", "session", "character", at=pl.col("last"), kind=pl.lit(LOGOUT))
+    logouts = told.filter("over").select("actor", "session", at=pl.col("last"), kind=pl.lit(LOGOUT))
     still = told.filter(~pl.col("over"))
     state_after = {
         actor: (session, last)
@@ -53,6 +56,7 @@ def with_sessions(
             named.drop("_begins").with_columns(_order=pl.lit(1)),
             logins.with_columns(_order=pl.lit(0)),
             logouts.with_columns(_order=pl.lit(2)),
+            late.with_columns(_order=pl.lit(1)),
         ],
         how="diagonal",
     )
@@ -67,9 +71,9 @@ def _state(playing: Mapping[str, tuple[Any, ...]]) -> pl.DataFrame:
     )
 
 
-def _begun(events: pl.DataFrame, state: pl.DataFrame) -> pl.DataFrame:
+def _begun(events: pl.DataFrame) -> pl.DataFrame:
     """Events with whether each begins a session."""
-    ordered = events.sort("actor", "at", maintain_order=True).join(state, on="actor", how="left", maintain_order="left")
+    ordered = events.sort("actor", "at", maintain_order=True)
     before = pl.col("at").shift().over("actor").fill_null(pl.col("_last"))
     login_before = pl.when(pl.col("kind") == LOGIN).then("at").forward_fill().over("actor").fill_null(pl.col("_last"))
     chosen = (pl.col("kind") == CHOSEN) & ((pl.col("at") - login_before).dt.total_microseconds() > _SETTLING).fill_null(
@@ -90,7 +94,7 @@ def _joined(spans: pl.DataFrame, state: pl.DataFrame) -> pl.DataFrame:
     """The sessions of these events, and those that were open before and had none."""
     held = state.select(
         "actor", pl.col("_open").alias("session"), first=pl.col("_last"), last=pl.col("_last"),
-        kinds=pl.lit([LOGIN], pl.List(pl.String)), begun=pl.lit(value=False), character=pl.lit(None, pl.String),
+        kinds=pl.lit([LOGIN], pl.List(pl.String)), begun=pl.lit(value=False)
     )  # fmt: skip
     missing = held.join(spans, on=["actor", "session"], how="anti")
     return pl.concat([spans, missing.select(spans.columns)])

@@ -25,7 +25,8 @@ from gamewarden.errors import ReadError
 from gamewarden.readers import Locator, servers
 from gamewarden.readers.compression import Content as FileContent
 from gamewarden.readers.databases.addresses import Address
-from gamewarden.readers.databases.database import Database
+from gamewarden.readers.databases.cursors import KeyReached, Reached
+from gamewarden.readers.databases.database import Asked, Database
 from gamewarden.readers.databases.increments import Increments, Piece
 from gamewarden.readers.databases.readable import Refused, readable
 from gamewarden.readers.options import SourceOptions
@@ -34,6 +35,7 @@ from gamewarden.sources import PlainSource
 from gamewarden.streams import PlainEvents, of_actors, within
 from gamewarden.tables import EVENTS, EVENTS_ARROW, kinds_in
 
+RECENT = 20_000  # rows of a table that a first look reads
 _UTC = ("UTC", "Etc/UTC", "GMT", "+00:00", "Universal", "Zulu")
 
 
@@ -175,9 +177,22 @@ class DatabaseSource(PlainSource):
         some = within(DatabaseEvents(self), since, until)
         return some if actors is None else of_actors(some, actors)
 
+    def recent(self, rows: int = RECENT) -> EventStream:
+        """The events of the last so many rows of each table."""
+        reached = {
+            table.name: KeyReached(max(int(last[0][0]) - rows, 0), max(int(last[0][0]) - rows, 0))
+            for table in self.tables
+            if table.key
+            and (last := self.database.rows(table.name, Asked((table.key,), table.key, limit=1, latest=True)))
+        }
+        return DatabaseEvents(self, str(Reached(reached)))
+
     def profiles(self) -> pl.DataFrame:
         """PROFILES of its accounts, as they are now."""
-        return self.preset.profiles(self.database)
+        try:
+            return self.preset.profiles(self.database)
+        finally:
+            self.database.close()
 
 
 class PieceLog(PlainEvents):
@@ -219,8 +234,9 @@ class PieceLog(PlainEvents):
 class DatabaseEvents(PlainEvents):
     """All events of a database, from its first row on; as it grows, a later reading gives more."""
 
-    def __init__(self, source: DatabaseSource) -> None:
+    def __init__(self, source: DatabaseSource, reached: str = "") -> None:
         self._source = source
+        self._reached = reached
         self._notes: tuple[str, ...] = ()
         self._kinds: dict[str, int] | None = None
 
@@ -251,7 +267,7 @@ class DatabaseEvents(PlainEvents):
         """Its events, piece by piece."""
         kinds: dict[str, int] = {}
         notes: dict[str, None] = {}
-        for piece in self._source.pieces(""):
+        for piece in self._source.pieces(self._reached):
             notes.update(dict.fromkeys(piece.notes))
             self._notes = tuple(notes)
             for batch in piece.batches(tuple(dict.fromkeys([*columns, "kind"]))):

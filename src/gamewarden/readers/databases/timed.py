@@ -29,7 +29,8 @@ class TimedTable:
         since = None if reached is None else self._earlier(reached.since)
         seen: Mapping[str, int] = {} if reached is None else reached.seen
         most = None if self.database.options.offline else limit + sum(seen.values())
-        rows = self.database.rows(self.table.name, Asked(columns, self.table.time, since=since, limit=most))
+        asked = Asked(columns, self.table.time, since=since, limit=most, unique=False)
+        rows = self.database.rows(self.table.name, asked)
         return RawRows(columns, rows, np.array(fresh(rows, seen), np.bool_), most is None or len(rows) < most)
 
     def further(self, state: Reached, read: TableRows, before: Mask, now: int) -> Reached:

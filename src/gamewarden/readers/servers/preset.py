@@ -122,6 +122,7 @@ class Preset:
     wrote: "Callable[[Database], bool]"
     advice: "Callable[[Database], Sequence[Advice]]"
     seen: str = ""  # with which real data it was tried; empty: with none
+    purges: str = "nothing is removed from them by the server itself"  # what becomes of old rows, in a few words
     sessions: bool = True  # whether log-ins and silence tell sessions, where the log does not
     version: int = 1  # of what rows become: another one needs a new lake
 

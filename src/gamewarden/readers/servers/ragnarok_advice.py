@@ -14,6 +14,9 @@ _ROW = "a row of some 40 bytes for each"
 def advice(database: "Database", file: str, *, mvp: str, zeny: str, chat: str) -> list[Advice]:
     """What is missing in a database of a Ragnarok server."""
     found = [*_switched_off(database, file, mvp=mvp, zeny=zeny, chat=chat), *_log_ins(database)]
+    if database.holds("zenylog"):
+        kept = "the zeny log is on, which it is not by default (log_zeny: 0): let it stay so"
+        found.append(Advice(kept, "who gave money to whom, and sales"))
     if not database.holds(COLLECTED):
         found.append(_collector())
     found.append(
