@@ -24,6 +24,13 @@ from test_readers_message_table import TEXT
 DATA = os.environ.get("GAMEWARDEN_DATA")
 SECOND = 1_000_000
 AT = 1_700_000_000 * SECOND
+HEADER = """\
+parseable_packet(0x009b,26,clif_parse_WantToConnection,4,9,17,21,25);
+#ifdef PACKETVER_RE
+parseable_packet(0x00a7,8,clif_parse_WalkToXY,5);
+packet_keys(1,2,3);
+#endif
+"""
 COLUMNS = (
     "actor,since,until,events,character,valid,enough,packets_per_s,move_dx,move_dy,move_distance,move_gap_ms,take_gap_ms,"
     "turn_to_take_ms,attack_to_take_ms,continuous_attacks_per_s,turn_mean_deg,turn_circular_variance,turn_back_share,"
@@ -151,6 +158,20 @@ def test_a_stream_is_read_with_the_table_named_last_over_the_others(folder, tmp_
     assert one.stderr != two.stderr
 
 
+def test_headers_of_a_server_are_shown_and_read_with_as_a_table(folder, tmp_path):
+    (tmp_path / "a.hpp").write_text(HEADER)
+    read = ("--packet-db", tmp_path / "a.hpp", "--packet-version", 20180307, "--packet-client")
+
+    rows = json.loads(done("packets", tmp_path / "a.hpp", "--version", 20180307, "--json").stdout)
+    re, main = (done("packets", folder / "bots/a.adam", "--summary", *read, client) for client in ("re", "main"))
+
+    assert {"id": "0x00a7", "length": 8, "function": "walktoxy", "parts": "place@5", "version": 20180307} in rows
+    assert "bytes skipped after an id the message table does not have" in re.stderr
+    assert "clients of this date hide ids behind keys" in re.stderr
+    assert "166 messages" in re.stderr, "those that walk, and the connect message"
+    assert main.stderr != re.stderr
+
+
 def test_a_stream_for_machines_is_the_table_of_its_messages(folder):
     rows = json.loads(done("packets", folder / "bots/a.adam", "--json").stdout)
 
@@ -167,6 +188,9 @@ def test_a_stream_for_machines_is_the_table_of_its_messages(folder):
         (("measure", "session", "a.adam", "--packet-db", "notes.txt"), "names no packet"),
         (("packets", "a.adam", "--packet-db", "table", "--packet-version", "3"), "none up to 3"),
         (("packets", "a.adam", "--packet-version", "7"), "--packet-db"),
+        (("packets", "a.adam", "--packet-client", "re"), "--packet-db"),
+        (("packets", "a.adam", "--packet-db", "a.hpp"), "--packet-version YYYYMMDD"),
+        (("packets", "a.hpp", "a.adam"), "--packet-db"),
         (("packets", "empty"), "is an empty message table"),
         (("packets", "empty", "a.adam"), "is an empty message table"),
         (("packets", "table", "a.adam"), "--packet-db"),
@@ -180,6 +204,9 @@ def test_a_stream_for_machines_is_the_table_of_its_messages(folder):
         "no table",
         "no version",
         "packets of no table",
+        "a client of no table",
+        "a header without a date",
+        "a header first",
         "an empty table",
         "an empty table and a stream",
         "a table first",
@@ -192,6 +219,7 @@ def test_what_cannot_be_read_is_said_in_one_line(arguments, says, tmp_path):
     (tmp_path / "a.adam").write_bytes(ro.tick())
     (tmp_path / "notes.txt").write_text("nothing\n")
     (tmp_path / "table").write_text(TEXT)
+    (tmp_path / "a.hpp").write_text(HEADER)
     (tmp_path / "empty").write_text("// put your packets here\n\n")
     (tmp_path / "tap.pcap").write_bytes(pcap([]))
     named = [tmp_path / word if (tmp_path / word).exists() or word.endswith(".adam") else word for word in arguments]

@@ -75,6 +75,7 @@ def test_every_key_of_a_source_has_a_sentence():
         ({"max_bad_share": True}, "max_bad_share = True; it takes a number"),
         ({"max_bad_share": float("nan")}, "max_bad_share = nan; it is a share between 0 and 1"),
         ({"packet_version": "x"}, "packet_version = 'x'; it takes a whole number"),
+        ({"packet_client": "rezero"}, "packet_client = 'rezero'; it is main, re, zero, sak, ad or empty"),
     ],
 )
 def test_an_error_says_which_source_it_is_of(wrong, line):

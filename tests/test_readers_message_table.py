@@ -12,8 +12,8 @@ from gamewarden.readers.ragnarok.message_table import (
     Entry,
     looks_like_packet_table,
     parse_packet_db,
-    read_packet_db,
 )
+from gamewarden.readers.ragnarok.table_files import read_packet_db
 from gamewarden.readers.ragnarok.thesis_profile import thesis_profile
 
 DATA = os.environ.get("GAMEWARDEN_DATA")

@@ -14,8 +14,8 @@ import ragnarok_bytes as ro
 import ragnarok_reference as reference
 from gamewarden.features.session.recipe import Sessions
 from gamewarden.readers.ragnarok.events import MessageEvents
-from gamewarden.readers.ragnarok.message_table import read_packet_db
 from gamewarden.readers.ragnarok.messages import open_messages
+from gamewarden.readers.ragnarok.table_files import read_packet_db
 from gamewarden.tables import EVENTS, FrameMessages
 
 DATA = os.environ.get("GAMEWARDEN_DATA")

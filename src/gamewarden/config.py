@@ -268,7 +268,12 @@ class SourceSettings:
         default=False, says="Whether what is whole of a packed file that ends early is taken."
     )
     packet_db: tuple[str, ...] = _setting((), "Tables of the messages of Ragnarok clients, the last uppermost.")
-    packet_version: int | None = _setting(None, "Up to which version of them; left out, all.")
+    packet_version: int | None = _setting(
+        None, "Up to which version of them; left out, all. Of a server's headers, the client's date: YYYYMMDD."
+    )
+    packet_client: str = _setting(
+        "", "Of a server's headers, the kind of client: main, re, zero, sak or ad; empty: as the server has it by date."
+    )
     strict: bool = _setting(default=False, says="Whether the first message that cannot be read ends its stream.")
     password_from: str = _setting(
         "GAMEWARDEN_DB_PASSWORD", "Of a database: the environment variable with its password."
@@ -500,6 +505,7 @@ def _section(section: type, values: object, where: str) -> object:
 
 
 _FILE_NAME_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+PACKET_CLIENTS = ("main", "re", "zero", "sak", "ad")  # the kinds of Ragnarok clients that servers know
 _KINDS = ("events", "packets", "messages", "table")
 _LAST_PORT = 65535
 
@@ -634,6 +640,9 @@ _SOURCE_LIMITS: Mapping[str, Callable[[Any], str]] = {
         "" if all(1 <= port <= _LAST_PORT for port in ports) else f"a port lies from 1 to {_LAST_PORT}"
     ),
     "max_bad_share": lambda share: "" if 0 <= share <= 1 else "it is a share between 0 and 1",
+    "packet_client": lambda kind: (
+        "" if kind in ("", *PACKET_CLIENTS) else f"it is {', '.join(PACKET_CLIENTS)} or empty"
+    ),
     "packet_version": lambda version: "" if 0 <= version <= _COUNT[1] else f"it must lie from 0 to {_COUNT[1]:,}",
 }
 _FINITE = 1_000.0

@@ -63,7 +63,12 @@ def reading_of_source(source: SourceSettings, config: Config, base: Path) -> Sou
     return SourceOptions(
         replace(options.logs, keep_truncated=source.keep_truncated),
         CaptureOptions(source.server_ports, accounts, source.include_empty),
-        MessageOptions(tuple(file_at(table, base) for table in source.packet_db), source.packet_version, source.strict),
+        MessageOptions(
+            tuple(file_at(table, base) for table in source.packet_db),
+            source.packet_version,
+            source.packet_client or None,
+            source.strict,
+        ),
         DatabaseOptions(source.password_from, secret, source.encoding, source.offline),
     )
 

@@ -2,7 +2,7 @@
 
 import random
 
-from fuzz import beside, clients, logs, packets, settings, stored, workspaces
+from fuzz import beside, clients, headers, logs, packets, settings, stored, workspaces
 from fuzz.case import Case, Format
 from fuzz.kit import Kit
 
@@ -16,6 +16,7 @@ FORMATS = {
     "packet-log": Format(packets.log, 70),
     "client-stream": Format(clients.stream, 70),
     "message-table": Format(clients.table, 60),
+    "message-header": Format(headers.header, 40),
     "mapping": Format(settings.mapping, 50),
     "settings": Format(settings.warden, 100),
     "labels": Format(beside.labels, 50),

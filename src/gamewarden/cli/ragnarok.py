@@ -11,6 +11,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, tell
+from gamewarden.config import PACKET_CLIENTS
 from gamewarden.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,7 +30,17 @@ def decoding(function: Callable[..., None]) -> Callable[..., None]:
         metavar="FILE",
         help="Message table; given again, the later counts over the earlier.  [default: the thesis']",
     )
-    @click.option("--packet-version", type=int, metavar="N", help="Up to which version of the message table.")
+    @click.option(
+        "--packet-version",
+        type=int,
+        metavar="N",
+        help="Up to which version of the message table; of a server's headers, the client's date: YYYYMMDD.",
+    )
+    @click.option(
+        "--packet-client",
+        type=click.Choice(PACKET_CLIENTS),
+        help="Of a server's headers, the kind of client.  [default: as the server has it by date]",
+    )
     @click.option("--strict", is_flag=True, help="End a stream at the first message that cannot be read.")
     @wraps(function)
     def command(
@@ -37,6 +48,7 @@ def decoding(function: Callable[..., None]) -> Callable[..., None]:
         reading: "SourceOptions",
         packet_db: tuple[Path, ...],
         packet_version: int | None,
+        packet_client: str | None,
         strict: bool,
         **given: Any,  # noqa: ANN401  the command's own
     ) -> None:
@@ -46,7 +58,8 @@ def decoding(function: Callable[..., None]) -> Callable[..., None]:
             )
         from gamewarden.readers.options import MessageOptions
 
-        function(reading=replace(reading, messages=MessageOptions(packet_db, packet_version, strict)), **given)
+        messages = MessageOptions(packet_db, packet_version, packet_client, strict)
+        function(reading=replace(reading, messages=messages), **given)
 
     return command
 
@@ -94,7 +107,7 @@ def measure_command(name: str, recipe: type) -> click.Command:
 
 @click.command
 @click.argument("sources", nargs=-1, required=True, type=options.FILE, metavar="TABLE|STREAM…")
-@click.option("--version", "version", type=int, metavar="N", help="Up to which version of the table.")
+@click.option("--version", "version", type=int, metavar="N", help="Up to which version of the table, or the date.")
 @click.option("--names", type=options.FILE, metavar="FILE", help="Names of characters: character,name.")
 @click.option("--summary", is_flag=True, help="Only the sessions in words, not every message.")
 @message_reading
@@ -111,17 +124,17 @@ def packets(
 ) -> None:
     """Say what a message table means, or what a client did.
 
-    TABLE is a message table of a Ragnarok server: one row per id, with its length, function and parts; of several,
-    on top of each other, the last counts. STREAM is a packetstream or a capture: every message in words, then each
-    session. What a file is, its content says. --json and --out give the decoded
-    messages.
+    TABLE is a message table of a Ragnarok server, or headers of one that make up a table for --version YYYYMMDD: one
+    row per id, with its length, function and parts; of several, on top of each other, the last counts. STREAM is a
+    packetstream or a capture: every message in words, then each session. What a file is, its content says. --json and
+    --out give the decoded messages.
     """
     from gamewarden import pipeline
 
     if all(pipeline.is_message_table(source) for source in sources):
         if reading.time_range.asks:
             raise click.UsageError("a message table has no times; leave --since, --until and --last out")
-        told = pipeline.describe_table(sources, version)
+        told = pipeline.describe_table(sources, version, reading.messages.packet_client)
         say(*told.notes)
         present.table(told.frame)
         return

@@ -147,7 +147,8 @@ class OneFile:
         """
         from gamewarden.readers.ragnarok.messages import message_table
 
-        return message_table(self.options.messages.packet_db, self.options.messages.packet_version)
+        messages = self.options.messages
+        return message_table(messages.packet_db, messages.packet_version, messages.packet_client)
 
     @property
     def mapping(self) -> LogMap | None:

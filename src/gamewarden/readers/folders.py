@@ -38,7 +38,8 @@ class MessageFolder(PlainSource):
     @cached_property
     def message_table(self) -> MessageTable:
         """What the messages in all of its files mean, read once."""
-        return message_table(self.options.messages.packet_db, self.options.messages.packet_version)
+        messages = self.options.messages
+        return message_table(messages.packet_db, messages.packet_version, messages.packet_client)
 
     @cached_property
     def parts(self) -> Sequence["FileOfFolder"]:

@@ -34,7 +34,8 @@ class MessageOptions:
     """Of what game clients say."""
 
     packet_db: tuple[File, ...] = ()  # message tables, the last uppermost; else the thesis' own
-    packet_version: int | None = None  # up to which version of them
+    packet_version: int | None = None  # up to which version of them; of headers, the client's date
+    packet_client: str | None = None  # of headers, the kind of client
     strict: bool = False  # the first message that cannot be read ends its stream
 
 

@@ -321,7 +321,8 @@ class Workspace:
         content = [digest(path.read_bytes()) if path.is_file() else str(path) for path in files]
         options = [source.map, source.time_zone, source.kind, source.reader, list(source.server_ports)]
         more = [source.include_empty, source.max_bad_share, source.keep_truncated, source.packet_version, source.strict]
-        return digest(canonical_json([*options, *more, content]))
+        later = [source.packet_client] if source.packet_client else []  # digests of before this setting stay
+        return digest(canonical_json([*options, *more, content, *later]))
 
 
 def _is_ours(path: Path, here: bool) -> bool:  # noqa: FBT001  whether somebody stands beside it

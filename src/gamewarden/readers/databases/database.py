@@ -249,11 +249,15 @@ class Database:
         if asked.above is not None:
             statement = statement.where(key > asked.above)
         if asked.since is not None:
-            statement = statement.where(key >= bindparam("since", asked.since))
+            statement = statement.where(key >= bindparam("since", self._moment(asked.since)))
         if asked.ranges:
             statement = statement.where(or_(*(key.between(first, last) for first, last in asked.ranges)))
         with self.connected() as connection:
             return [tuple(row) for row in connection.execute(statement.limit(asked.limit))]
+
+    def _moment(self, since: str | int) -> str | int | datetime:
+        """A time as the database compares it; SQLite keeps times as texts."""
+        return since if isinstance(since, int) or self.backend == "sqlite" else datetime.fromisoformat(since)
 
     def _selected(self, name: str, wanted: str) -> Any:  # noqa: ANN401  an expression of SQLAlchemy's
         """A column; texts as bytes where somebody said in which letters they were written."""

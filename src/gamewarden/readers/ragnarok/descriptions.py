@@ -26,14 +26,16 @@ def character_names(path: Path) -> dict[str, str]:
     return dict(texts.iter_rows())
 
 
-def describe_table(paths: Sequence[Path], version: int | None = None) -> Table:
+def describe_table(paths: Sequence[Path], version: int | None = None, client: str | None = None) -> Table:
     """What a message table says, or several on top of each other: one row an id, up to a version.
+
+    For headers of today's servers the version is a client's date, and `client` its kind.
 
     Raises:
         ReadError: it cannot be read, or is none.
-        ConfigError: it has no such version.
+        ConfigError: it has no such version, or lacks one.
     """
-    db = message_table(paths, version)
+    db = message_table(paths, version, client)
     rows = [
         {
             "id": f"0x{entry.id:04x}",

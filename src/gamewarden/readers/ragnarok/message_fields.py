@@ -40,6 +40,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 # Where a table gives position 0, its server reads a layout that never moved.
 FIXED: dict[str, tuple[int, ...]] = {
     "npcclicked": (2,),
+    "npccloseclicked": (2,),
     "npcbuysellselected": (2, 6),
     "equipitem": (2, 4),
     "tradeadditem": (2, 4),
@@ -49,6 +50,16 @@ FIXED: dict[str, tuple[int, ...]] = {
     "movefromkafratocart": (2, 4),
     "movetokafrafromcart": (2, 4),
 }
+# What structs of today's servers call a part, and its bytes where they matter.
+STRUCT_FIELDS: dict[str, frozenset[str]] = {
+    "target": frozenset({"AID", "GID"}),
+    "item": frozenset({"index"}),
+    "amount": frozenset({"amount", "count"}),
+    "choice": frozenset({"type"}),
+    "slot": frozenset({"position"}),
+    "place": frozenset({"dest"}),
+}
+PART_WIDTHS = {"target": 4, "item": 2, "place": 3}
 # Bytes of an amount; of every other part they are the same in all messages.
 _AMOUNT = 4
 _SHORT_AMOUNTS = {"dropitem": 2, "statusup": 1}

@@ -12,19 +12,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gamewarden.core.text import counted
 from gamewarden.errors import ConfigError, ReadError
-from gamewarden.readers.compression import Unpacked
-from gamewarden.readers.places import File
 from gamewarden.readers.ragnarok.message_fields import FIELDS, FIXED, canonical
 
 DYNAMIC, NOT_IN_USE = -1, 0
 TAG = b"ADAM"  # tells the time in a packetstream
-LARGEST_TABLE = 16 << 20
-_LONGEST_MESSAGE = 0xFFFF
-_MOST_POSITIONS = 64
+LONGEST_MESSAGE = 0xFFFF
+MOST_POSITIONS = 64
 _VERSION = re.compile(r"packet_ver\s*:\s*(\d{1,9})\s*$", re.IGNORECASE)
 _TABLE_LINE = re.compile(
-    rb"^[ \t]*(0[xX][0-9a-fA-F]{1,4}[ \t]*,|packet_ver\s*:|packet_db_ver\s*:|packet_keys)", re.MULTILINE
+    rb"^[ \t]*(0[xX][0-9a-fA-F]{1,4}[ \t]*,|packet_ver\s*:|packet_db_ver\s*:|packet_keys\w*\s*:)", re.MULTILINE
 )
 _SETTING = re.compile(r"\w+\s*:")
 _EMPTY_TABLE = re.compile(rb"(?:[ \t\r]*(?://[^\n]*)?(?:\n|\Z))*")
@@ -71,7 +69,8 @@ class TableReport:
     def line(self, versions: int) -> str:
         """The counts, for a person."""
         named = f"{self.entries:,} lines name a packet, {self.handlers:,} of them a function"
-        return f"{named}, in {versions or 'no'} versions; {self.other:,} settings and {self.comments:,} comments"
+        blocks = "1 version" if versions == 1 else f"{versions or 'no'} versions"
+        return f"{named}, in {blocks}; {counted(self.other, 'setting')} and {counted(self.comments, 'comment')}"
 
     def pass_over_zero(self, number: int) -> None:
         """Count a line of id 0."""
@@ -108,6 +107,8 @@ class MessageTable:
     versions: tuple[int, ...] = ()  # all the file has
     upto: int | None = None  # the last version that counts here
     report: TableReport = field(default_factory=TableReport)
+    notes: tuple[str, ...] = ()  # what else a person should know of it
+    advice: str = ""  # what to think of an id that it does not have
 
     def of(self, function: str) -> list[Entry]:
         """The ids a function is called for."""
@@ -129,7 +130,7 @@ class MessageTable:
             lines = "1 line is" if self.report.zero == 1 else f"{self.report.zero:,} lines are"
             where = f"first: line {self.report.first_zero}"
             said.append(f"{lines} of id 0, which no message has, and do not count ({where})")
-        return said
+        return [*said, *self.notes]
 
     def _version_text(self) -> str:
         return f" of version {self.upto}" if self.upto is not None else ""
@@ -150,25 +151,6 @@ def looks_like_empty_table(head: bytes) -> bool:
     return b"//" in head and _EMPTY_TABLE.fullmatch(head) is not None
 
 
-def read_packet_db(paths: File | Sequence[File], max_version: int | None = None) -> MessageTable:
-    """A message table from a file, gzipped or not, with the blocks up to `max_version`; of several the later wins.
-
-    Raises:
-        ReadError: a file cannot be read, or names no packet.
-        ConfigError: no table has such a version.
-    """
-    files = paths if isinstance(paths, Sequence) else [paths]
-    return stacked([_parsed(_lines(path), str(path), max_version) for path in files], max_version)
-
-
-def _lines(path: File) -> list[str]:
-    with Unpacked(path) as stream:
-        data = stream.read(LARGEST_TABLE + 1)
-    if len(data) > LARGEST_TABLE:
-        raise ReadError(f"{path}: is larger than {LARGEST_TABLE >> 20} MiB; a message table has a few thousand lines")
-    return data.decode("utf-8-sig", errors="replace").splitlines()
-
-
 def parse_packet_db(lines: Iterable[str], name: str, max_version: int | None = None) -> MessageTable:
     """A message table from its lines.
 
@@ -176,7 +158,7 @@ def parse_packet_db(lines: Iterable[str], name: str, max_version: int | None = N
         ReadError: no line names a packet.
         ConfigError: the table has no such version.
     """
-    return stacked([_parsed(lines, name, max_version)], max_version)
+    return stacked([parsed(lines, name, max_version)], max_version)
 
 
 def stacked(tables: Sequence[MessageTable], max_version: int | None = None) -> MessageTable:
@@ -199,10 +181,19 @@ def stacked(tables: Sequence[MessageTable], max_version: int | None = None) -> M
             "--packet-db of its own"
         )
     versions = tuple(dict.fromkeys(version for table in tables for version in table.versions))
-    return MessageTable(name, dict(sorted(found.items())), versions, _upto(name, versions, max_version), report)
+    return MessageTable(
+        name,
+        dict(sorted(found.items())),
+        versions,
+        _upto(name, versions, max_version),
+        report,
+        tuple(note for table in tables for note in table.notes),
+        next((table.advice for table in tables if table.advice), ""),
+    )
 
 
-def _parsed(lines: Iterable[str], name: str, max_version: int | None) -> MessageTable:
+def parsed(lines: Iterable[str], name: str, max_version: int | None) -> MessageTable:
+    """A table by itself, as one of those to be stacked: it may be empty, and may be none."""
     report = TableReport()
     found: dict[int, Entry] = {}
     versions: list[int] = []
@@ -257,10 +248,10 @@ def _entry(said: str, number: int, version: int | None, report: TableReport) -> 
     except (IndexError, ValueError):
         report.refuse(number, said, "is not 0xIIII,length[,function,positions]")
         return None
-    if not 0 <= identity <= _LONGEST_MESSAGE or not DYNAMIC <= length <= _LONGEST_MESSAGE:
+    if not 0 <= identity <= LONGEST_MESSAGE or not DYNAMIC <= length <= LONGEST_MESSAGE:
         report.refuse(number, said, "has an id or a length beyond 16 bits")
         return None
-    if len(positions) > _MOST_POSITIONS or not all(0 <= place <= _LONGEST_MESSAGE for place in positions):
+    if len(positions) > MOST_POSITIONS or not all(0 <= place <= LONGEST_MESSAGE for place in positions):
         report.refuse(number, said, "has positions no message has")
         return None
     if identity == 0:

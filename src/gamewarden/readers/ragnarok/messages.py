@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from gamewarden.errors import ReadError
+from gamewarden.errors import ConfigError, ReadError
 from gamewarden.readers.byte_sources import Origin, peeked
 from gamewarden.readers.captures.blocks import looks_like_capture
 from gamewarden.readers.places import File
@@ -13,8 +13,8 @@ from gamewarden.readers.ragnarok.message_table import (
     looks_like_bytes,
     looks_like_empty_table,
     looks_like_packet_table,
-    read_packet_db,
 )
+from gamewarden.readers.ragnarok.table_files import is_header, read_packet_db
 from gamewarden.readers.ragnarok.thesis_profile import thesis_profile
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def open_messages(
     server_ports: Sequence[int] = (),
     *,
     version: int | None = None,
+    client: str | None = None,
     strict: bool = False,
 ) -> "MessageFile | MessageCapture":
     """The messages of a packetstream or a capture, gzipped or not, read with a message table or the thesis' profile.
@@ -41,7 +42,7 @@ def open_messages(
         ReadError: the source or the message table cannot be read, or the source is text.
         ConfigError: a capture without a port, or a version the table does not have.
     """
-    table = message_table(db, version)
+    table = message_table(db, version, client)
     origin = Origin(source)
     head = origin.head()
     if not head:
@@ -57,17 +58,21 @@ def open_messages(
     return MessageFile(origin, table, strict=strict)
 
 
-def message_table(db: Tables, version: int | None = None) -> MessageTable:
+def message_table(db: Tables, version: int | None = None, client: str | None = None) -> MessageTable:
     """The message table of a file, or of several on top of each other, or the thesis' profile where there is none."""
     if isinstance(db, MessageTable):
         return db
-    return read_packet_db(db, version) if db else thesis_profile()
+    if db:
+        return read_packet_db(db, version, client)
+    if client is not None:
+        raise ConfigError(f"packet client {client}: says nothing without a message table; name it with --packet-db")
+    return thesis_profile()
 
 
 def is_message_table(path: File) -> bool:
     """Whether a file is a message table, maybe an empty one, and not a packetstream or a capture."""
     return path.is_file() and any(
-        looks(_beginning(path)) for looks in (looks_like_packet_table, looks_like_empty_table)
+        looks(_beginning(path)) for looks in (looks_like_packet_table, looks_like_empty_table, is_header)
     )
 
 
@@ -83,7 +88,7 @@ def is_packetstream(path: File) -> bool:
 
 def _refuse_text(path: File) -> None:
     head = _beginning(path)
-    if looks_like_packet_table(head):
+    if looks_like_packet_table(head) or is_header(head):
         raise ReadError(
             f"{path}: is a message table, not a client's messages; name it with --packet-db beside a stream"
         )

@@ -44,7 +44,7 @@ _PACKETS: tuple[tuple[int, int, str, tuple[int, ...]], ...] = (
 
 def advice_on_unknown(db: MessageTable) -> str:
     """What to do about an id this table does not have: the built-in one stands for a table nobody has named."""
-    return "; name the server's table with --packet-db" if db.name == THESIS else ""
+    return "; name the server's table with --packet-db" if db.name == THESIS else db.advice
 
 
 def thesis_profile() -> MessageTable:
