@@ -375,6 +375,19 @@ def test_a_workspace_is_made_from_a_database_and_runs(rig, tmp_path, monkeypatch
     assert profiles.filter(pl.col("name") == "Isembard").select("actor", "level").rows() == [(2000008, 40)]
 
 
+def test_a_forgotten_player_is_in_no_profile_that_is_written_later(rig, tmp_path, monkeypatch):
+    run = CliRunner()
+    run.invoke(root, ["init", str(tmp_path / "ws"), "--source", rig])
+    monkeypatch.chdir(tmp_path / "ws")
+    run.invoke(root, ["run"])
+    forgotten = run.invoke(root, ["forget", "2000008", "--yes"])
+    run.invoke(root, ["run"])
+
+    assert forgotten.exit_code == 0, forgotten.output
+    assert "2000008" not in (tmp_path / "ws" / "profiles.csv").read_text()
+    assert "2000007" in (tmp_path / "ws" / "profiles.csv").read_text()
+
+
 def test_the_doctor_says_what_an_expert_would(rig):
     found = CliRunner().invoke(root, ["doctor", rig])
 

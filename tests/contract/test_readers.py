@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 
@@ -87,8 +89,25 @@ def ticks_at(path, frame):
     return path
 
 
+def database_at(path):
+    """What a small Ragnarok server has written."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("""
+            CREATE TABLE login (account_id INTEGER PRIMARY KEY, userid TEXT, sex TEXT, group_id INTEGER);
+            CREATE TABLE char (char_id INTEGER PRIMARY KEY, account_id INTEGER, name TEXT, base_level INTEGER);
+            CREATE TABLE picklog (id INTEGER PRIMARY KEY, time TEXT, char_id INTEGER, type TEXT, nameid INTEGER,
+              amount INTEGER, map TEXT);
+            INSERT INTO login VALUES (2000000, 'ann', 'F', 0);
+            INSERT INTO char VALUES (150000, 2000000, 'Ann', 12);
+            INSERT INTO picklog VALUES (1, '2024-03-01 12:00:00', 150000, 'P', 501, 1, 'prontera');
+            INSERT INTO picklog VALUES (2, '2024-03-01 12:00:07', 1002, 'M', 501, -1, 'prontera');
+        """)
+    return f"sqlite:///{path}"
+
+
 # What each reader of the registry opens, made up in a directory from a small log.
 EXAMPLES = {
+    "database": lambda place, _play: database_at(place / "game.db"),
     "capture": lambda place, _play: capture_at(place / "tap.pcap"),
     "packetstream": lambda place, _play: stream_at(place / "a.adam"),
     "memory": lambda _place, play: play,
@@ -100,7 +119,7 @@ EXAMPLES = {
     "ticks": lambda place, play: ticks_at(place / "log.ticks", play),  # of tests/plugin
 }
 NAMED = ("ragnarok",)  # nobody can tell them from something else
-GAME = SourceOptions(captures=CaptureOptions(server_ports=(PORT,)))
+GAME = SourceOptions(LogOptions(time_zone="UTC"), captures=CaptureOptions(server_ports=(PORT,)))
 
 
 def everything(stream, columns):

@@ -38,6 +38,7 @@ from gamewarden.features.self_similarity.recipe import By, SelfSimilarity
 from gamewarden.presentation.vocabularies import said_over
 from gamewarden.readers.label_folders import messages_in_short, named_after_file, sessions_lost
 from gamewarden.readers.logs.operator_tables import read_vocabulary
+from gamewarden.store.forgotten import Forgotten
 from gamewarden.store.hashed_log import HashedLog
 from gamewarden.store.known_rows import Added
 from gamewarden.store.lake import Lake
@@ -204,8 +205,8 @@ def read(source: Source, lake: Path, progress: Progress = no_progress, privacy: 
     return Table(frame.with_columns(pl.col("last").cast(TIME)), notes)
 
 
-def write_profiles(source: Source, path: Path) -> None:
-    """Write what a game server's database knows of its accounts.
+def write_profiles(source: Source, path: Path, forgotten: Forgotten | None = None) -> None:
+    """Write what a game server's database knows of its accounts, but for those who were forgotten.
 
     Raises:
         ReadError: the source knows nothing of accounts.
@@ -213,8 +214,13 @@ def write_profiles(source: Source, path: Path) -> None:
     """
     if not isinstance(source, KnowsAccounts):
         raise ReadError(f"{source.name}: knows no accounts; profiles come from the database of a game server")
+    profiles = source.profiles()
+    if forgotten is not None and forgotten.digests:
+        profiles = profiles.filter(
+            ~pl.Series([forgotten.names(actor) for actor in profiles["actor"]], dtype=pl.Boolean)
+        )
     make_directory(path.parent)
-    write_table(source.profiles(), path)
+    write_table(profiles, path)
 
 
 def _notes(log: LogSource, added: Added) -> tuple[str, ...]:

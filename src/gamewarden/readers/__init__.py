@@ -39,11 +39,11 @@ REGISTRY = Registry(
     "gamewarden.readers",
     "reader",
     {
-        "database": "gamewarden.readers.databases.source:DatabaseSource",
         "capture": "gamewarden.readers.files:Capture",
         "packetstream": "gamewarden.readers.files:Packetstream",
         "memory": "gamewarden.readers.memory:TableInMemory",
         "lake": "gamewarden.store.source:LakeSource",
+        "database": "gamewarden.readers.databases.source:DatabaseSource",
         "ragnarok": "gamewarden.readers.files:RagnarokLog",
         "files": "gamewarden.readers.log_files:LogFiles",
         "folder": "gamewarden.readers.folders:MessageFolder",

@@ -44,9 +44,10 @@ class Forgotten:
         return pa.DictionaryArray.from_arrays(kept.take(column.indices), column.dictionary).cast(column.type)
 
     def _are(self, names: pa.Array) -> list[bool]:
-        return [self._is(name) for name in names.to_pylist()]
+        return [self.names(name) for name in names.to_pylist()]
 
-    def _is(self, name: str) -> bool:
+    def names(self, name: str) -> bool:
+        """Whether somebody of this name was forgotten."""
         if name not in self._known:
             self._known[name] = self.digest(name) in self.digests
         return self._known[name]

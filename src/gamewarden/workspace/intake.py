@@ -117,7 +117,7 @@ class _Intake:
         if self._into_lake(address.name, source):
             self._databases += 1
         if self._source.profiles:
-            write_profiles(source, self._workspace.root / self._source.profiles)
+            write_profiles(source, self._workspace.root / self._source.profiles, self._workspace.forgotten)
 
     def _take(self, arrival: Arrival) -> None:
         if arrival.state == "failed":
