@@ -388,6 +388,17 @@ def test_a_forgotten_player_is_in_no_profile_that_is_written_later(rig, tmp_path
     assert "2000007" in (tmp_path / "ws" / "profiles.csv").read_text()
 
 
+def test_the_doctor_says_what_a_servers_settings_are_now(rig, mariadb_server, tmp_path):
+    mariadb_server.execute("DELETE FROM zenylog", database_of(rig))
+    settings, own = tmp_path / "log_athena.conf", tmp_path / "log_conf.txt"
+    settings.write_text("// comment: none\nlog_zeny: 0\nlog_mvpdrop: no\n")
+    own.write_text("log_mvpdrop: yes // since May\n")
+    found = CliRunner().invoke(root, ["doctor", rig, "--settings", str(settings), "--settings", str(own)])
+
+    assert f"Now: {settings}:2 has 0." in found.output
+    assert f"Now: {own}:1 has yes; it stands so already, and nothing came yet." in found.output
+
+
 def test_the_doctor_says_what_an_expert_would(rig):
     found = CliRunner().invoke(root, ["doctor", rig])
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -22,12 +23,25 @@ _MORE_TO_SEE = 3
 @click.command
 @click.argument("source", type=options.SOURCE, metavar="[LOCATOR]", required=False)
 @click.option("--from", "preset", metavar="PRESET", help="Which server wrote it; by default its tables tell.")
+@click.option(
+    "--settings",
+    type=options.FILE,
+    multiple=True,
+    metavar="FILE",
+    help="A file of the server's settings, such as conf/log_athena.conf; may be given again, the last counts.",
+)
 @options.reading
 @options.databases
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @click.pass_context
 def doctor(
-    ctx: click.Context, *, source: options.Where | None, preset: str | None, reading: "SourceOptions", as_json: bool
+    ctx: click.Context,
+    *,
+    source: options.Where | None,
+    preset: str | None,
+    settings: tuple[Path, ...],
+    reading: "SourceOptions",
+    as_json: bool,
 ) -> None:
     """Say what a game server's database lets each detector see.
 
@@ -40,7 +54,7 @@ def doctor(
 
     named = reading if preset is None else replace(reading, logs=replace(reading.logs, mapping=preset))
     sources = _of_workspace() if source is None else [options.opened(source, named)]
-    found = [pipeline.doctor(one) for one in sources]
+    found = [pipeline.doctor(one, settings) for one in sources]
     if as_json:
         told = [one.as_json() for one in found]
         hand_over(json.dumps(told[0] if source is not None else told, ensure_ascii=False, indent=1) + "\n")

@@ -125,8 +125,10 @@ def lint(source: Source) -> "Lint":
     return replace(lint_source(source, seeing, alone), called=called)
 
 
-def doctor(source: Source) -> "Checkup":
+def doctor(source: Source, settings: Sequence[Path] = ()) -> "Checkup":
     """What a game server's database lets each detector see, and what would let it see more.
+
+    Files of the server's settings say what its lines are now.
 
     Raises:
         ReadError: the source is no such database, or cannot be read.
@@ -138,7 +140,7 @@ def doctor(source: Source) -> "Checkup":
 
     if not isinstance(source, DatabaseSource):
         raise ReadError(f"{source.name}: is no database of a game server; `gamewarden lint` looks at logs")
-    found = diagnose(source)
+    found = diagnose(source, settings)
     names = detectors_of_sources()
     seeing: dict[str, Needs] = {name: feature_class_of(name)() for name in names if input_of(name) == "events"}
     recent = source.recent()

@@ -103,5 +103,6 @@ def _told(one: Advice) -> Iterator[str]:
     if one.lines:
         yield f"    {'In SQL' if one.file == 'SQL' else f'In {one.file}'}:"
         yield from (f"      {line}" for line in one.lines)
+    yield from (f"    Now: {visible(line)}." for line in one.now)
     if one.cost:
         yield f"    Cost: {one.cost}."

@@ -12,3 +12,4 @@ class Advice:
     file: str = ""  # of the server; "SQL" for statements to its database
     lines: tuple[str, ...] = ()
     cost: str = ""  # to the server, in a few words
+    now: tuple[str, ...] = ()  # what the server's settings say, where somebody named them

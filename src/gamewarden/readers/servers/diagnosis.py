@@ -1,13 +1,16 @@
 """What a look at a game server's database tells its operator: what is there, since when, and what it keeps back."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gamewarden.readers.databases.database import Asked, Database
 from gamewarden.readers.databases.readable import Refused, readable
 from gamewarden.readers.servers.advice import Advice
 from gamewarden.readers.servers.preset import LogTable
+from gamewarden.readers.servers.settings import compared, settings_in
 
 if TYPE_CHECKING:
     from gamewarden.readers.databases.source import DatabaseSource
@@ -42,11 +45,11 @@ class Diagnosis:
     advice: tuple[Advice, ...]
 
 
-def diagnose(source: "DatabaseSource") -> Diagnosis:
-    """Look at a database; nothing in it is changed, and no table is read in full.
+def diagnose(source: "DatabaseSource", settings: Iterable[Path] = ()) -> Diagnosis:
+    """Look at a database and at files of its server's settings; nothing is changed, and no table is read in full.
 
     Raises:
-        ReadError: it cannot be reached, or nobody knows its tables.
+        ReadError: it cannot be reached, nobody knows its tables, or a file cannot be read.
     """
     database, preset = source.database, source.preset
     _, refused = readable(database, preset)
@@ -59,7 +62,7 @@ def diagnose(source: "DatabaseSource") -> Diagnosis:
         preset.purges,
         tuple(_clock(database, source.options.logs.time_zone)),
         tuple(_rights(database)),
-        tuple(preset.advice(database)),
+        tuple(compared(preset.advice(database), settings_in(settings))),
     )
 
 
