@@ -34,5 +34,6 @@ CREATE TABLE IF NOT EXISTS `gw_actions` (
   `outcome`    varchar(16)     NULL,                    -- done, offline, busy, refused
   PRIMARY KEY (`id`),
   UNIQUE KEY `key` (`key`),
-  KEY `taken` (`taken`, `id`)
+  KEY `taken` (`taken`, `id`),
+  KEY `account_id` (`account_id`, `id`)                 -- what holds for somebody who logs in
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
