@@ -46,6 +46,7 @@ _DRIVERS = {
 }
 _CONNECT, _ANSWER = 10, 120  # seconds that we wait
 _SAID = 200  # letters of what a database says
+_ALL = 1 << 62  # rows
 _AT_ONCE = 50  # ranges of keys in one question
 
 
@@ -267,11 +268,13 @@ class Database:
         return column(wanted)
 
     def frame(self, name: str, columns: Sequence[str]) -> pl.DataFrame:
-        """A whole table of what is there now: of accounts, characters and the like, which have keys."""
-        have = self.columns(name)
-        order = self.key(name) or next(iter(columns))
-        rows = self.rows(name, Asked([one for one in columns if one in have], order))
-        return self.framed([one for one in columns if one in have], rows)
+        """A whole table of what is there now, of accounts or characters: batch by batch where it has a key."""
+        have, key = self.columns(name), self.key(name)
+        wanted = [one for one in columns if one in have]
+        if key is None:
+            return self.framed(wanted, self.rows(name, Asked(wanted, "")))
+        every = list(dict.fromkeys([key, *wanted]))
+        return self.framed(every, self.rows(name, Asked(every, key, limit=_ALL))).select(wanted)
 
     def framed(self, columns: Sequence[str], rows: Sequence[Row]) -> pl.DataFrame:
         """Rows as a frame; texts that are bytes as the letters that somebody said they are."""

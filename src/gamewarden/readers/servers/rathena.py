@@ -60,5 +60,5 @@ PRESET = Preset(
     ragnarok.profiles,
     _wrote,
     _advice,
-    seen="logs of a real server (e985006171, pre-renewal) on which real OpenKore bots played for 66 minutes",
+    seen="a real server (e985006171) with real OpenKore bots: 66 minutes of its logs, and nine with our collector",
 )
