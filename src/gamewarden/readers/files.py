@@ -22,7 +22,8 @@ from gamewarden.errors import ReadError
 from gamewarden.readers import Locator
 from gamewarden.readers.logs.layout import PLAIN
 from gamewarden.readers.logs.mapping import LogMap, load_mapping
-from gamewarden.readers.logs.tables import EventFile, open_events, peek
+from gamewarden.readers.logs.shapes import peek
+from gamewarden.readers.logs.tables import EventFile, open_events
 from gamewarden.readers.options import SourceOptions
 from gamewarden.readers.places import STANDARD_INPUT, File, Place, open_bytes, spooled
 from gamewarden.readers.remote import RemoteFile

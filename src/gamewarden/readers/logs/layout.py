@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gamewarden.errors import ConfigError
 from gamewarden.readers.compression import CHUNK, Unpacked
+from gamewarden.readers.logs.line_patterns import LinePattern
 from gamewarden.readers.places import File
 
 NULLS = (r"\N", "NULL")  # as MySQL, PostgreSQL and their tools export them
@@ -27,12 +28,13 @@ _IN_USE = 2  # bytes
 
 @dataclass(frozen=True)
 class Layout:
-    """What `[file]` of a mapping says of a delimited text; the encoding holds for JSON Lines too."""
+    """What `[file]` and `[line]` of a mapping say of a text; the encoding holds for JSON Lines too."""
 
     encoding: str | None = None  # UTF-8, or what a byte order mark says
     header: bool = True  # the first line names the columns
     names: tuple[str, ...] = ()  # their names where no line does; without any they are called 1, 2, 3 …
     null: tuple[str, ...] | None = None  # instead of NULLS, and in quotes too
+    line: LinePattern | None = None  # how each line reads where nothing delimits its fields
 
     @property
     def nulls(self) -> tuple[str, ...]:

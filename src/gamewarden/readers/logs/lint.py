@@ -13,10 +13,12 @@ import pyarrow as pa
 from gamewarden.contracts import EventStream
 from gamewarden.errors import ReadError
 from gamewarden.readers.logs.layout import advice
-from gamewarden.readers.logs.mapping import IDENTITY, LogMap, near_miss
+from gamewarden.readers.logs.mapping import IDENTITY, LogMap
 from gamewarden.readers.logs.normalize import NOT_UTF8
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
-from gamewarden.readers.logs.tables import EventFile, Peek, peek
+from gamewarden.readers.logs.shapes import Peek, peek
+from gamewarden.readers.logs.tables import EventFile
+from gamewarden.readers.logs.toml_sections import near_miss
 from gamewarden.readers.places import File
 from gamewarden.readers.row_report import Report, rows_text
 from gamewarden.readers.timestamps import NO_ZONE
