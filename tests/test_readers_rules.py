@@ -616,3 +616,15 @@ def test_the_how_to_reads_the_logs_that_it_shows(tmp_path):
         assert len(rows) >= 2
         assert {kind for (kind,) in rows} <= RESERVED_KINDS
         assert not file.report.nulled
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.jsonl", "log.parquet"])
+def test_rows_of_which_the_place_says_all_are_counted_all_the_same(tmp_path, name):
+    path, rows = tmp_path / name, pl.DataFrame({"nr": [1, 2, 3]})
+    writers = {"csv": rows.write_csv, "jsonl": rows.write_ndjson, "parquet": rows.write_parquet}
+    writers[name.partition(".")[2]](path)
+    placed = {"actor": "ann", "at": "2026-03-01"}
+
+    file = EventFile(path, parse_mapping('kind = "move"\n', "m"), time_zone="UTC", partitions=placed)
+
+    assert read(file, "actor", "kind") == [("ann", "move")] * 3

@@ -432,8 +432,7 @@ MESSAGES = {
     ),
     "array": (
         b'[{"actor": 1}]',
-        "{path}: begins like a JSON array; write one object a line, or if it is a text log, say how its lines read under "
-        "[line] in a mapping file",
+        "{path}: begins like a JSON array; write one object a line, or say under [line] how lines read",
     ),
     "cr": (GOOD.replace(b"\n", b"\r"), "{path}: its lines end with carriage returns alone; convert them to line feeds"),
     "header quote": (

@@ -87,6 +87,17 @@ def advice(path: File, said: str | None) -> str:
     return f"byte {place:,} is the first that is not {said or 'UTF-8'}; say {perhaps} under [file] in a mapping file"
 
 
+def other_encoding(head: bytes) -> str | None:
+    """The encoding in which the first bytes of a text make most sense, where they are not UTF-8."""
+    if any(head.startswith(mark) for mark in _MARKS):
+        return None
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError as error:
+        return next(iter(likely_encodings(_lines_around(head, error.start))), None)
+    return None
+
+
 def likely_encodings(sample: bytes) -> list[str]:
     """The encodings in which a text makes sense, the likeliest first."""
     weighed = {name: weight for name in _GUESSES if (weight := _sense(sample, name)) is not None}

@@ -1,5 +1,6 @@
 """What a file's first bytes show: its format and the names of its columns."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -38,6 +39,12 @@ class Peek:
     def has(self, name: str) -> bool:
         """Whether there is a column, or a nested value, of that name."""
         return name in self.names or name in self.nested
+
+    @property
+    def sound(self) -> tuple[str, ...]:
+        """The columns that have a name of their own."""
+        times = Counter(self.names)
+        return tuple(name for name in self.names if name and times[name] == 1)
 
     @property
     def some(self) -> str:
@@ -80,8 +87,7 @@ def peek(path: File, wanted: Sequence[str] = (), layout: Layout = PLAIN) -> Peek
             return Peek(path, "jsonl", stream.packing, names, encoding=encoding, nested=_paths(objects))
         if start.startswith(b"["):
             raise ReadError(
-                f"{path}: begins like a JSON array; write one object a line, or if it is a text log, say how its lines "
-                "read under [line] in a mapping file"
+                f"{path}: begins like a JSON array; write one object a line, or say under [line] how lines read"
             )
         if encoding and UNREADABLE.encode() in line:
             raise ReadError(f"{path}: the first line is not {encoding}; {advice(path, encoding)}")

@@ -334,7 +334,9 @@ class EventFile:
 
     def _wanted(self, ours: Sequence[str]) -> list[str]:
         """Their names of columns that are read from the file itself."""
-        return [name for name in reads(self.mapping, self._sides, self._tables, ours) if name not in self._partitions]
+        asked = reads(self.mapping, self._sides, self._tables, ours)
+        found = [name for name in asked if name not in self._partitions]
+        return found or list(self.peek.sound[:1])  # where its place says all there is, the rows must still be counted
 
     def _with_partitions(self, raw: pl.DataFrame) -> pl.DataFrame:
         """The rows, and what the file's place says of all of them."""
