@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 
-import numpy as np
 import polars as pl
 
 from gamewarden.errors import ReadError
@@ -16,7 +15,7 @@ from gamewarden.readers.logs.rows import rows_of
 from gamewarden.readers.logs.shapes import Peek, peek
 from gamewarden.readers.places import File
 from gamewarden.readers.row_report import Tally
-from gamewarden.readers.timestamps import NO_ZONE, TimeReader
+from gamewarden.readers.timestamps import NO_ZONE, Ints, TimeReader
 from gamewarden.tables import EVENTS, TEXT_COLUMNS
 
 FIRST_ROWS = 10_000
@@ -56,6 +55,7 @@ _FORMATS = (
     *("auto", "epoch_ms", "epoch_us", "epoch_ns", "%Y%m%d%H%M%S", "%Y%m%d %H%M%S", "%d/%b/%Y:%H:%M:%S %z"),
     *(f"{date} {clock}" for date in _DATES for clock in ("%H:%M:%S", "%H:%M:%S.%f", "%H:%M", "%I:%M:%S %p")),
 )
+_TRIED = 50  # values that rule out most formats
 _FIRST_GAME, _LAST_GAME = datetime(1995, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 _MOSTLY = 0.5  # of the rows must make sense for a column to be taken for what its name says
 _VALUE = r"^[+-]?[0-9]+(?:[.,:/ T-][0-9]+)*Z?$"
@@ -78,6 +78,7 @@ class Sample:
     layout: Layout
     frame: pl.DataFrame
     tally: Tally  # of the rows that are no rows
+    _clocks: dict[str, Clock | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, path: File, layout: Layout = PLAIN, first_rows: int = FIRST_ROWS) -> "Sample":
@@ -117,27 +118,24 @@ class Sample:
 
     def clock(self, name: str) -> Clock | None:
         """How a column writes its times, if it does."""
+        if name not in self._clocks:
+            self._clocks[name] = self._clock(name) if self.filled(name) else None
+        return self._clocks[name]
+
+    def _clock(self, name: str) -> Clock | None:
         column = self.frame[name]
-        if name not in self.texts or not self.filled(name):
-            return None
-        read = {one: self._read(column, one) for one in _FORMATS}
-        best = max(share for share, _, _ in read.values())
+        few = column.filter(self.texts[name].is_not_null()).head(_TRIED)
+        likely = [one for one in _formats_of(column) if _read(few, one)[0] > 0]
+        read = {one: _read(column, one) for one in likely}
+        best = max((share for share, _, _ in read.values()), default=0.0)
         if best < _MOSTLY:
             return None
-        same: dict[tuple[int, ...], str] = {}
+        same: dict[bytes, str] = {}  # of formats that read the same times the first
         for one, (share, _, times) in read.items():
             if share == best:
-                same.setdefault(tuple(times.tolist()), one)
+                same.setdefault(times.tobytes(), one)
         formats = tuple(same.values())
         return Clock(formats, best, read[formats[0]][1])
-
-    def _read(self, column: pl.Series, form: str) -> tuple[float, bool, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-        """What share of a column is a time in which there were games, whether it lacks a zone, and the times."""
-        zoneless = TimeReader(form).read(column).faults.get(NO_ZONE)
-        moments = TimeReader(form, "UTC").read(column).at
-        sane = moments.is_between(_FIRST_GAME, _LAST_GAME).fill_null(False)
-        share = float(sane.sum()) / max(self.rows, 1)
-        return share, zoneless is not None and bool(zoneless.any()), moments.to_physical().fill_null(0).to_numpy()
 
     def candidates(self, ours: str) -> Iterator[str]:
         """Their columns that may be ours by their names, the likeliest first."""
@@ -187,6 +185,20 @@ class Sample:
             if clock is not None and clock.share == 1.0 and self.texts[name].str.contains("[:-]").all():
                 return {"at": name}
         return {}
+
+
+def _formats_of(column: pl.Series) -> tuple[str, ...]:
+    """Those that can be meant: a number or a moment has no pattern."""
+    return _FORMATS if column.dtype == pl.String else _FORMATS[:4]
+
+
+def _read(column: pl.Series, form: str) -> tuple[float, bool, Ints]:
+    """What share of a column is a time in which there were games, whether it lacks a zone, and the times."""
+    moments = TimeReader(form, "UTC").read(column).at
+    sane = moments.is_between(_FIRST_GAME, _LAST_GAME).fill_null(False)
+    zoneless = TimeReader(form).read(column).faults.get(NO_ZONE) if sane.any() else None
+    share = float(sane.sum()) / max(len(column), 1)
+    return share, zoneless is not None and bool(zoneless.any()), moments.to_physical().fill_null(0).to_numpy()
 
 
 def looks_headless(sample: Sample) -> bool:
