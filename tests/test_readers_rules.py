@@ -1,6 +1,7 @@
 """What a mapping can say of rows: [where], signs, [join], [[also]], paths and [line]."""
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -13,9 +14,14 @@ from hypothesis import strategies as st
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.readers.logs import jsonlines
 from gamewarden.readers.logs.convert import Convert
+from gamewarden.readers.logs.guesses import FIRST_ROWS
 from gamewarden.readers.logs.joins import joined
+from gamewarden.readers.logs.line_patterns import LONGEST_PATTERN
+from gamewarden.readers.logs.lines import LONGEST_LINE
 from gamewarden.readers.logs.mapping import load_mapping, parse_mapping
 from gamewarden.readers.logs.normalize import ROW
+from gamewarden.readers.logs.paths import DEEPEST
+from gamewarden.readers.logs.rules import MOST_SIDES
 from gamewarden.readers.logs.tables import EventFile
 from gamewarden.readers.row_report import Tally
 from gamewarden.store.lake import Lake
@@ -600,6 +606,18 @@ def test_every_row_is_kept_left_out_on_purpose_bad_or_a_duplicate(data):
     assert events["seq"].is_sorted()
 
 
+def test_the_reference_shows_a_mapping_that_can_be_followed_and_these_limits():
+    page = (Path(__file__).parents[1] / "docs" / "reading.md").read_text()
+    shown = [parse_mapping(block, "docs/reading.md") for block in re.findall("```toml\n(.*?)```", page, re.DOTALL)]
+
+    assert any(one.joins and one.also and one.where for one in shown)
+    assert f"up to {MOST_SIDES - 1} of them" in page
+    assert f"at most {LONGEST_PATTERN:,} characters, a line {LONGEST_LINE >> 10} KiB" in page
+    assert f"first {FIRST_ROWS:,} rows" in page
+    assert "has eight steps at most" in page
+    assert DEEPEST == 8
+
+
 def test_the_how_to_reads_the_logs_that_it_shows(tmp_path):
     page = (Path(__file__).parents[1] / "docs" / "how-to" / "read-your-own-log.md").read_text()
     told = [dict(part.partition("\n")[::2] for part in section.split("```")[1::2]) for section in page.split("\n## ")]
@@ -614,7 +632,7 @@ def test_the_how_to_reads_the_logs_that_it_shows(tmp_path):
         rows = read(file, "kind")
 
         assert len(rows) >= 2
-        assert {kind for (kind,) in rows} <= RESERVED_KINDS
+        assert {kind for (kind,) in rows} <= {*RESERVED_KINDS}
         assert not file.report.nulled
 
 
