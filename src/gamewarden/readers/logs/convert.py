@@ -83,7 +83,7 @@ class Convert:
                 self._count("bad", reason, mask & fits & ~bad, raw, condition.column)
                 bad |= mask & fits
             self._count("skipped", "by [where]", fits & ~here & ~bad, raw, condition.column)
-            fits &= here | bad
+            fits &= here
         kept = fits & ~bad
         self.tally.rows += int(np.count_nonzero(~kept))
         return raw.filter(pl.Series(kept)) if not kept.all() else raw
