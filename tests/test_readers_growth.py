@@ -19,6 +19,7 @@ from gamewarden.readers.byte_sources import Origin
 from gamewarden.readers.compression import Unpacked
 from gamewarden.readers.logs.duplicates import SeenRows
 from gamewarden.readers.logs.lint import lint
+from gamewarden.readers.logs.mapping import parse_mapping
 from gamewarden.readers.logs.operator_tables import read_labels, read_profiles, read_table
 from gamewarden.readers.logs.tables import EventFile
 from growth import assert_linear, work
@@ -103,6 +104,32 @@ def test_a_log_of_twice_the_length_takes_twice_the_work(tmp_path, make, keep_tru
             return str(error)
 
     assert_linear(_file(tmp_path, make), read, SIZES)
+
+
+RULES = """
+[columns]
+actor = "c.acc"
+[where]
+kind = {not = "rest"}
+[join.c]
+file = "chars.csv"
+on = "actor"
+key = "id"
+[[also]]
+kind = "zone.enter"
+"""
+PATTERN = "[line]\npattern = '(?P<actor>.+?),(?P<at>.+?),(?P<kind>.+),(?P<x>(?:[0-9.]+)+)?,.*'\nother = 'skip'\n"
+
+
+@pytest.mark.parametrize("rules", [RULES, RULES + PATTERN])
+def test_twice_the_rows_under_rules_take_twice_the_work(tmp_path, rules):
+    (tmp_path / "chars.csv").write_text("id,acc\n" + "".join(f"a{n},acc{n}\n" for n in range(5)))
+
+    def read(path):
+        file = EventFile(path, parse_mapping(rules, "m", tmp_path), max_bad_share=1.0)
+        return sum(batch.num_rows for batch in file.batches(("actor", "at", "kind", "x")))
+
+    assert_linear(_file(tmp_path, _csv), read, SIZES)
 
 
 @pytest.mark.parametrize("make", LOGS)

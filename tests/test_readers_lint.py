@@ -4,10 +4,14 @@ from datetime import UTC, datetime
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from gamewarden import features, pipeline, readers
+from gamewarden.errors import ReadError
 from gamewarden.readers.logs.lint import lint, lint_events
 from gamewarden.readers.logs.mapping import load_mapping, parse_mapping
+from gamewarden.readers.logs.tables import EventFile
 from gamewarden.tables import FrameEvents
 from plugged import offered
 
@@ -53,13 +57,13 @@ def test_a_sound_log_is_described_in_sentences(tmp_path):
         "Detector: lee can work, but gets no trade_give_count without trade.give.",
         "Detector: moves stays blind: the log has no x and no y.",
         "Detector: plain gets all it needs.",
-        "Next: See whether one of the unused columns is x or y, and name it under [columns].",
+        "Next: See whether one of the unused columns is x or y, and name it under [columns], with all that are read.",
         "Next: Read it: gamewarden read SOURCE --to DIR.",
     ]
 
 
 def test_a_log_with_other_column_names_gets_the_beginning_of_a_mapping(tmp_path):
-    path = write(tmp_path / "log.csv.gz", gzip.compress(b"Account_ID;LogTime;Event;zone\n7;1;x;z\n"))
+    path = write(tmp_path / "log.csv.gz", gzip.compress(b"Account_ID;LogTime;Event;zone\n7;1700000000;x;z\n"))
 
     found = lint(path, detectors=DETECTORS)
 
@@ -68,7 +72,7 @@ def test_a_log_with_other_column_names_gets_the_beginning_of_a_mapping(tmp_path)
     assert found.problem.startswith("lacks actor, at, kind; it has Account_ID, LogTime, Event")
     assert found.columns == ("zone",)
     assert found.advice[-1] == (
-        'By their names, it could begin: [columns] actor = "Account_ID", at = "LogTime", kind = "Event".'
+        'By their names, it could begin: [columns] actor = "Account_ID", at = "LogTime", kind = "Event", zone = "zone".'
     )
     begun = parse_mapping('[columns]\nactor = "Account_ID"\nat = "LogTime"\nkind = "Event"\n', "m")
     assert lint(path, begun, now=NOW).readable
@@ -219,3 +223,69 @@ def test_the_command_speaks_of_every_feature_of_events_those_of_installed_packag
     assert not {"traffic", "session", "account-table"} & said.keys()
     assert "Feature: strides (of made_up_strides 1.0) stays blind: the log has no x and no y." in found.sentences()
     assert ("feature", "strides") in found.table().select("topic", "subject").rows()
+
+
+def test_a_guessed_column_that_loses_rows_is_said_with_what_it_loses(tmp_path):
+    rows = "".join(f"{'' if n % 8 == 0 else 'a'},170000000{n % 10},k\n" for n in range(80))
+
+    found = lint(write(tmp_path / "log.csv", "Account,Time,Event\n" + rows), now=NOW)
+
+    assert found.advice[-1] == (
+        "With that 70 of the first 80 rows would be kept: actor is missing in 10 rows (first in row 1: '')."
+    )
+
+
+def test_of_several_columns_that_may_be_ours_the_one_that_loses_fewest_rows_is_suggested(tmp_path):
+    text = "Account,UserId,Time,Event\n,u,1700000000,k\na,u,1700000000,k\n"
+
+    assert 'actor = "UserId", at = "Time"' in lint(write(tmp_path / "log.csv", text), now=NOW).advice[-1]
+
+
+def test_a_column_named_like_a_time_that_holds_none_is_not_suggested(tmp_path):
+    found = lint(write(tmp_path / "log.csv", "Account,Time,Event\na,noon,k\n"), now=NOW)
+
+    assert found.advice[-1] == 'By their names, it could begin: [columns] actor = "Account", kind = "Event".'
+
+
+def test_a_unit_that_only_its_size_tells_is_named_and_not_guessed_silently(tmp_path):
+    found = lint(write(tmp_path / "log.csv", "Account,Time,Event\na,1700000000123,k\n"), now=NOW)
+
+    assert found.advice[-1].endswith('kind = "Event" [time] format = "epoch_ms".')
+
+
+def test_a_word_for_nobody_is_said_to_cost_rows_where_it_does(tmp_path):
+    found = lint(write(tmp_path / "log.csv", "actor,at,kind,zone\n-,1700000000,k,-\nb,1700000000,k,z\n"), now=NOW)
+
+    assert any("these rows are then left out" in line for line in found.suspicions if line.startswith("actor"))
+
+
+HEADS = st.permutations(["Account", "user_id", "Player", "Time", "created-at", "Event", "Type", "zone", "Memo", "at"])
+CELLS = st.sampled_from(["", "a", "b", "NULL", "1700000000", "1700000000123", "2024-05-06T07:08:09Z", "noon"])
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(HEADS, st.integers(3, 7), st.lists(st.lists(CELLS, min_size=7, max_size=7), min_size=1, max_size=8), st.data())
+def test_what_lint_suggests_keeps_as_many_rows_as_it_says(tmp_path, heads, width, rows, data):
+    if data.draw(st.booleans()):  # times that are times
+        rows = [[data.draw(st.sampled_from(["a", "1700000000"])), *row[1:]] for row in rows]
+    lines = [",".join(heads[:width]), *(",".join(row[:width]) for row in rows)]
+    path = write(tmp_path / "log.csv", "\n".join(lines) + "\n")
+    advice = lint(path, now=NOW).advice
+    begun = next((line for line in advice if "could begin: " in line), None)
+    if begun is None:
+        return
+    text = (
+        begun.partition("could begin: ")[2]
+        .removesuffix(".")
+        .replace(" [time] ", "\n[time]\n")
+        .partition(" or format")[0]
+    )
+    mapping = parse_mapping(text.replace("[columns] ", "[columns]\n").replace('", ', '"\n'), "m")
+    try:
+        file = EventFile(path, mapping, max_bad_share=1.0)
+        kept = sum(batch.num_rows for batch in file.batches(("actor",)))
+    except ReadError:
+        return  # it begins a mapping, and more is missing than names tell
+    lost = [line for line in advice if line.startswith("With that ")]
+    assert bool(lost) == (kept < file.report.rows)
+    assert not lost or lost[0].startswith(f"With that {kept:,} of the first {file.report.rows:,} row")

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from gamewarden.errors import ConfigError, GamewardenError, ReadError
 from gamewarden.readers import timestamps as times
 from gamewarden.readers.logs import delimited
-from gamewarden.readers.logs.mapping import IDENTITY, load_mapping, near_miss, parse_mapping, presets
+from gamewarden.readers.logs.mapping import IDENTITY, load_mapping, parse_mapping, presets
 from gamewarden.readers.logs.tables import MAX_BAD_SHARE, EventFile
+from gamewarden.readers.logs.toml_sections import near_miss
 from gamewarden.tables import EVENTS, RESERVED_KINDS
 
 EXAMPLE = """

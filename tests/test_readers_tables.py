@@ -430,7 +430,10 @@ MESSAGES = {
         b"BZh91AY",
         "{path}: is packed with bzip2; write CSV, JSON Lines or Parquet, plain or packed with gzip or zstd",
     ),
-    "array": (b'[{"actor": 1}]', "{path}: is a JSON array; write one object a line"),
+    "array": (
+        b'[{"actor": 1}]',
+        "{path}: begins like a JSON array; write one object a line, or say under [line] how lines read",
+    ),
     "cr": (GOOD.replace(b"\n", b"\r"), "{path}: its lines end with carriage returns alone; convert them to line feeds"),
     "header quote": (
         b'actor,"at,kind\n',

@@ -254,3 +254,57 @@ def test_digits_of_another_script_are_one_bad_time_and_not_the_end_of_the_file(o
 def test_a_zone_that_is_no_place_is_refused_with_what_was_needed(zone):
     with pytest.raises(ConfigError, match=f"time zone '{zone}' .* write an IANA name such as Asia/Seoul or UTC"):
         TimeReader(time_zone=zone)
+
+
+@pytest.mark.parametrize(
+    ("text", "micros"),
+    [
+        ("2026-03-01 12:00:00.123456 UTC", 1_772_366_400_123_456),  # BigQuery
+        ("2026-03-01 12:00:00 UTC", 1_772_366_400_000_000),
+        ("2026-03-01 12:00:00+00", 1_772_366_400_000_000),  # PostgreSQL
+        ("2026-03-01T12:00:00.123456789Z", 1_772_366_400_123_456),  # RFC 3339 with nanoseconds
+        ("2026-03-01 21:00:00.123456789 +0900 KST m=+0.000012", 1_772_366_400_123_456),  # Go
+        ("2026-03-01 12:00:00.999999999 +0000 UTC", 1_772_366_400_999_999),
+        ("2026-03-01 15:00:00 +0300 +03", 1_772_366_400_000_000),
+    ],
+)
+def test_databases_and_go_write_times_that_need_no_format(text, micros):
+    moments = TimeReader().read(pl.Series([text]))
+
+    assert moments.at.to_physical().to_list() == [micros]
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-03-01 12:00:00 KST", "2026-03-01 12:00:00 +0900 noon", "2026-03-01 12:00 UTC m=+1"]
+)
+def test_a_zones_short_name_alone_is_no_zone(text):
+    assert TimeReader().read(pl.Series([text])).at.null_count() == 1
+
+
+def test_clickhouse_writes_no_zone_and_must_be_told_one():
+    column = pl.Series(["2026-03-01 12:00:00.123"])
+
+    assert list(TimeReader().read(column).faults) == [NO_ZONE]
+    assert TimeReader(time_zone="UTC").read(column).at.to_physical()[0] == 1_772_366_400_123_000
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_nanoseconds_are_cut_to_microseconds_however_they_come(number):
+    expected = (abs(number) // 1_000) * (-1 if number < 0 else 1)
+    clock = TimeReader("epoch_ns")
+
+    assert clock.read(pl.Series([number], dtype=pl.Int64)).at.to_physical()[0] == expected
+    assert number == -(2**63) or clock.read(pl.Series([str(number)])).at.to_physical()[0] == expected
+
+
+def test_a_unit_is_never_guessed_from_a_number():
+    assert list(TimeReader().read(pl.Series([1_772_366_400_123_456_789])).faults) == [OUT_OF_RANGE]
+
+
+def test_a_log_that_never_writes_the_year_is_told_it():
+    clock = TimeReader("%d %b %H:%M:%S", "UTC", 2024)
+
+    moments = clock.read(pl.Series(["29 Feb 9:00:01", "31 Feb 9:00:01", "x"]))
+
+    assert moments.at.dt.strftime("%Y-%m-%d %H:%M:%S").to_list() == ["2024-02-29 09:00:01", None, None]
+    assert TimeReader("%d %b %H:%M:%S", "UTC", 2025).read(pl.Series(["29 Feb 9:00:01"])).at.null_count() == 1

@@ -18,11 +18,12 @@ from gamewarden.contracts import (
     RowStream,
     StreamKind,
 )
-from gamewarden.errors import ReadError
+from gamewarden.errors import ConfigError, ReadError
 from gamewarden.readers import Locator
-from gamewarden.readers.logs.layout import PLAIN
+from gamewarden.readers.logs.layout import PLAIN, Layout
 from gamewarden.readers.logs.mapping import LogMap, load_mapping
-from gamewarden.readers.logs.tables import EventFile, open_events, peek
+from gamewarden.readers.logs.shapes import peek
+from gamewarden.readers.logs.tables import EventFile, open_events
 from gamewarden.readers.options import SourceOptions
 from gamewarden.readers.places import STANDARD_INPUT, File, Place, open_bytes, spooled
 from gamewarden.readers.remote import RemoteFile
@@ -134,8 +135,7 @@ class OneFile:
         """
         from gamewarden.readers.logs.operator_tables import read_table
 
-        layout = PLAIN if self.mapping is None else self.mapping.layout
-        return FrameRows(read_table(spooled(self.path), layout), self.name)
+        return FrameRows(read_table(spooled(self.path), self._layout), self.name)
 
     @cached_property
     def message_table(self) -> "MessageTable":
@@ -159,6 +159,10 @@ class OneFile:
         """
         named = self.options.logs.mapping
         return None if named is None else load_mapping(named)
+
+    @property
+    def _layout(self) -> Layout:
+        return PLAIN if self.mapping is None else self.mapping.layout
 
     def _event_file(self) -> EventFile:
         logs = self.options.logs
@@ -253,7 +257,11 @@ class LogFile(OneFile):
         Raises:
             ReadError: it is empty, or no table we read.
         """
-        return peek(self.path).names if self.path.is_file() else ()
+        try:
+            layout = self._layout
+        except ConfigError:  # a mapping of packets says nothing of how the text is written
+            layout = PLAIN
+        return peek(self.path, layout=layout).names if self.path.is_file() else ()
 
 
 def is_file_locator(locator: Locator) -> bool:

@@ -16,7 +16,7 @@ from gamewarden.errors import ReadError
 from gamewarden.readers import Locator
 from gamewarden.readers.captures.packets import is_capture
 from gamewarden.readers.files import LogFile, file_digest
-from gamewarden.readers.logs.tables import peek
+from gamewarden.readers.logs.shapes import peek
 from gamewarden.readers.options import SourceOptions
 from gamewarden.readers.places import Place, not_empty, places
 from gamewarden.readers.ragnarok.messages import is_packetstream

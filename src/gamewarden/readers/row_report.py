@@ -33,10 +33,12 @@ class Report:
     bad: tuple[Fault, ...]  # rows left out
     nulled: tuple[Fault, ...]  # rows kept, one value of them set to null
     notes: tuple[Fault, ...]  # rows kept as they are, with a choice made for them
+    skipped: tuple[Fault, ...] = ()  # rows that are not meant
 
     def sentences(self) -> list[str]:
         """The report in lines for a person."""
         lines = [f"{rows_text(self.rows)} read, {self.kept:,} kept."]
+        lines += [f"Left out {one.reason}: {rows_text(one.count)} ({one.example})." for one in self.skipped]
         lines += [f"Left out: {fault}." for fault in self.bad]
         lines += [f"Left out: {rows_text(self.duplicates)} whose seq was there already."] if self.duplicates else []
         lines += [f"Value set to null: {fault}." for fault in self.nulled]
@@ -53,7 +55,9 @@ class Tally:
     rows: int = 0
     kept: int = 0
     duplicates: int = 0
-    faults: dict[str, dict[str, Fault]] = field(default_factory=lambda: {"bad": {}, "nulled": {}, "notes": {}})
+    faults: dict[str, dict[str, Fault]] = field(
+        default_factory=lambda: {"bad": {}, "nulled": {}, "notes": {}, "skipped": {}}
+    )
 
     def add(self, what: str, reason: str, count: int, row: int, value: object) -> None:
         """Count `count` rows under a reason; `row` (from 1) and `value` become the example if it is the first."""
@@ -68,10 +72,15 @@ class Tally:
         """Rows left out because something is wrong with them."""
         return sum(fault.count for fault in self.faults["bad"].values())
 
+    @property
+    def skipped(self) -> int:
+        """Rows left out on purpose."""
+        return sum(fault.count for fault in self.faults["skipped"].values())
+
     def report(self) -> Report:
         """What has been seen so far."""
         parts = {what: tuple(_commonest_first(faults.values())) for what, faults in self.faults.items()}
-        return Report(self.rows, self.kept, self.duplicates, parts["bad"], parts["nulled"], parts["notes"])
+        return Report(self.rows, self.kept, self.duplicates, **parts)
 
     def judge(self, *, ended: bool) -> None:
         """Stop when too much is bad: after the last row by the share allowed, before it only when it is hopeless.
@@ -80,10 +89,11 @@ class Tally:
             ReadError: more than the share allowed is bad.
         """
         share = self.max_bad_share if ended else max(self.max_bad_share, 0.5)
-        if self.bad > share * self.rows and (ended or self.rows >= _EARLY_ROWS):
+        meant = self.rows - self.skipped
+        if self.bad > share * meant and (ended or meant >= _EARLY_ROWS):
             reasons = "; ".join(str(fault) for fault in self.report().bad)
             raise ReadError(
-                f"{self.source}: {self.bad:,} of {'' if ended else 'the first '}{self.rows:,} rows are bad, more than "
+                f"{self.source}: {self.bad:,} of {'' if ended else 'the first '}{meant:,} rows are bad, more than "
                 f"{self.max_bad_share:.2%} ({reasons})"
             )
 

@@ -25,15 +25,18 @@ REPEATED = "local time occurs twice when clocks go back; the first was taken"
 SKIPPED = "local time is skipped when clocks go forward; it was read with the offset before the change"
 
 _LARGEST = (1 << 63) - 1
-_EPOCH_DIGITS = {"epoch_s": 6, "epoch_ms": 3, "epoch_us": 0}  # decimals that are whole microseconds
+_EPOCH_DIGITS = {"epoch_s": 6, "epoch_ms": 3, "epoch_us": 0, "epoch_ns": -3}  # decimals that are whole microseconds
 # Digits are ASCII: \d would take those of every script, which no conversion to a number does.
 _EPOCH = r"^(?<sign>[+-]?)(?<whole>[0-9]{1,30})(?:\.(?<f>[0-9]*))?$"
 _POWER = r"^[+-]?[0-9]{1,20}(?:\.[0-9]{0,40})?[eE][+-]?[0-9]{1,2}$"
 _ISO = (
     r"^(?<Y>[0-9]{4})-(?<m>[0-9]{2})-(?<d>[0-9]{2})"
     r"(?:[Tt ](?<H>[0-9]{2}):(?<M>[0-9]{2})(?::(?<S>[0-9]{2})(?:[.,](?<f>[0-9]+))?)?"
-    r" ?(?<z>[Zz]|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?)?$"
+    r" ?(?:(?<z>[Zz]|UTC|GMT|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)(?<go> .*)?)?)?$"
 )
+# What Go's time.Time prints behind the offset: the zone's name, and a monotonic clock that tells nothing of the day.
+_GO = r"^ (?:[A-Z]{1,6}|[+-][0-9]{2,4})(?: m=[+-][0-9]+(?:\.[0-9]+)?)?$"
+_UTC = ("Z", "z", "UTC", "GMT")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DIRECTIVES = {
     "Y": r"[0-9]{4}",
@@ -47,7 +50,7 @@ _DIRECTIVES = {
     "M": r"[0-9]{1,2}",
     "S": r"[0-9]{1,2}",
     "f": r"[0-9]+",
-    "z": r"[Zz]|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9]",
+    "z": r"[Zz]|UTC|GMT|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9]",
 }
 _SHORTHANDS = {"%T": "%H:%M:%S", "%R": "%H:%M", "%F": "%Y-%m-%d", "%D": "%m/%d/%y", "%B": "%b", "%e": "%d"}
 
@@ -68,8 +71,9 @@ class Moments:
 class TimeReader:
     """How a log writes its times.
 
-    `format` is "auto" (ISO 8601 or epoch seconds), "iso", "epoch_s", "epoch_ms", "epoch_us" or a strptime pattern;
-    `zone` is where the log's times without a zone were written.
+    `format` is "auto" (ISO 8601, as databases and Go write it too, or epoch seconds), "iso", "epoch_s", "epoch_ms",
+    "epoch_us", "epoch_ns" or a strptime pattern; `zone` is where the log's times without a zone were written, `year`
+    the one in which a log was that never writes it, as Java's and syslog's do.
 
     Raises:
         ConfigError: the format or the zone says something we cannot follow.
@@ -77,10 +81,13 @@ class TimeReader:
 
     format: str = "auto"
     time_zone: str | None = None
+    year: int | None = None
 
     def __post_init__(self) -> None:
         if self.format not in {"auto", "iso", *_EPOCH_DIGITS}:
-            layout(self.format)
+            layout(self.format, with_year=self.year is None)
+        elif self.year is not None:
+            raise ConfigError(f"year {self.year} is for a pattern without one; time format {self.format!r} has its own")
         if self.time_zone is not None:
             _refuse_unknown(parse_zone(self.time_zone).key)
 
@@ -109,8 +116,8 @@ class TimeReader:
 
     def _from_integers(self, raw: pl.Series) -> Moments:
         present = raw.is_not_null().to_numpy()
-        factor = 10**self._digits
-        whole = raw.cast(pl.Int64, strict=False)
+        factor = 10 ** max(self._digits, 0)
+        whole = _cut(raw.cast(pl.Int64, strict=False), -self._digits)
         beyond = (whole.is_null() | (whole < EARLIEST // factor) | (whole > LATEST // factor)).to_numpy() & present
         micros = whole.fill_null(0).to_numpy() * np.where(beyond, 0, factor)
         nowhere = np.zeros_like(present)
@@ -133,8 +140,8 @@ class TimeReader:
         text = _without_powers(text)
         parts = text.str.extract_groups(_EPOCH).struct.unnest()
         matched = parts["whole"].is_not_null().to_numpy()
-        factor = 10**self._digits
-        whole = parts["whole"].cast(pl.Int64, strict=False)
+        factor = 10 ** max(self._digits, 0)
+        whole = _cut(parts["whole"].cast(pl.Int64, strict=False), -self._digits)
         beyond = matched & (whole.is_null() | (whole > LATEST // factor)).to_numpy()
         micros = whole.fill_null(0).to_numpy() * np.where(beyond, 0, factor) + _fraction(parts["f"], self._digits)
         micros = np.where((parts["sign"] == "-").fill_null(False).to_numpy(), -micros, micros)
@@ -144,9 +151,13 @@ class TimeReader:
 
     def _from_layout(self, text: pl.Series) -> Moments:
         present = text.is_not_null().to_numpy()
-        pattern = _ISO if self.format in {"auto", "iso"} else layout(self.format)
+        pattern = _ISO if self.format in {"auto", "iso"} else layout(self.format, with_year=self.year is None)
         parts = text.str.extract_groups(pattern).struct.unnest()
+        if self.year is not None:
+            parts = parts.with_columns(pl.lit(str(self.year)).alias("Y"))
         micros, matched = _civil(parts)
+        if "go" in parts.columns and parts["go"].null_count() < parts.height:
+            matched &= parts["go"].is_null().to_numpy() | parts["go"].str.contains(_GO).fill_null(False).to_numpy()
         offset, zoned = _offset(parts)
         faults = {UNREADABLE: present & ~matched}
         return self._moments(text.name, micros - offset, matched & ~zoned, matched, faults)
@@ -184,7 +195,7 @@ def _in_calendar(micros: Ints, good: Mask, faults: dict[str, Mask]) -> tuple[Mas
     return good & ~beyond, {**faults, OUT_OF_RANGE: faults.get(OUT_OF_RANGE, beyond) | beyond}
 
 
-def layout(pattern: str) -> str:
+def layout(pattern: str, *, with_year: bool = True) -> str:
     """A strptime pattern as a regular expression with one named group a directive.
 
     Raises:
@@ -195,10 +206,13 @@ def layout(pattern: str) -> str:
     pieces = re.findall(r"%.?|\s+|[^%\s]+", pattern)
     seen: list[str] = []
     found = [_piece(piece, pieces[index + 1 : index + 2], pattern, seen) for index, piece in enumerate(pieces)]
-    if not ({"Y", "y"} & set(seen) and {"m", "b"} & set(seen) and "d" in seen):
+    years = {"Y", "y"} & set(seen)
+    if years and not with_year:
+        raise ConfigError(f"time format {pattern!r} has a year of its own; leave out year, or the pattern's")
+    if not ((years or not with_year) and {"m", "b"} & set(seen) and "d" in seen):
         raise ConfigError(
-            f"time format {pattern!r} names no year, month and day; write auto, iso, epoch_s, epoch_ms, epoch_us or a "
-            'pattern such as "%Y-%m-%d %H:%M:%S.%f"'
+            f"time format {pattern!r} names no year, month and day; write auto, iso, epoch_s, epoch_ms, epoch_us, "
+            'epoch_ns or a pattern such as "%Y-%m-%d %H:%M:%S.%f"'
         )
     return f"^{''.join(found)}$"
 
@@ -225,8 +239,16 @@ def _without_powers(text: pl.Series) -> pl.Series:
     return text.scatter(powers.arg_true(), plain)
 
 
+def _cut(numbers: pl.Series, digits: int) -> pl.Series:
+    """Numbers without so many of their last digits, as if these had never been written."""
+    if digits <= 0:
+        return numbers
+    below = numbers // 10**digits  # which goes away from zero where a number is negative
+    return below + ((numbers < 0) & (numbers % 10**digits != 0)).cast(pl.Int64)
+
+
 def _fraction(digits: pl.Series, count: int) -> Ints:
-    if count == 0:
+    if count <= 0:
         return np.zeros(len(digits), dtype=np.int64)
     cut = digits.fill_null("").str.slice(0, count).str.pad_end(count, "0")
     return cut.cast(pl.Int64).to_numpy()
@@ -291,7 +313,7 @@ def _offset(parts: pl.DataFrame) -> tuple[Ints, Mask]:
     if "z" not in parts.columns:
         return np.zeros(parts.height, dtype=np.int64), np.zeros(parts.height, dtype=np.bool_)
     time_zone = parts["z"]
-    if time_zone.is_in(["Z", "z"]).all():
+    if time_zone.is_in(_UTC).all():
         return np.zeros(parts.height, dtype=np.int64), time_zone.is_not_null().to_numpy()
     digits = time_zone.str.replace_all("[^0-9]", "").str.pad_end(4, "0")
     hours = digits.str.slice(0, 2).cast(pl.Int64, strict=False).fill_null(0).to_numpy()

@@ -4,7 +4,7 @@ A library that meets a date far outside the calendar, an unknown zone or a type 
 or stops the whole file. So nothing goes from Arrow to Polars but through this door.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from gamewarden.core.durations import DAY, to_micros
 from gamewarden.errors import GamewardenError, ReadError
+from gamewarden.readers.logs.paths import steps
 from gamewarden.readers.places import File
 from gamewarden.tables import PARQUET_FAULTS, first_line
 
@@ -38,6 +39,30 @@ def frame_of(table: pa.Table | pa.RecordBatch, times: Collection[str] = ()) -> p
     named = zip(table.schema.names, table.columns, strict=True)
     columns = {name: plain_column(_whole(column), time=name in times) for name, column in named}
     return pl.DataFrame(pl.from_arrow(pa.table(columns)))
+
+
+def picked(batch: pa.RecordBatch, wanted: Sequence[str]) -> pa.Table | pa.RecordBatch:
+    """The wanted columns of a batch, paths among them; null where a path leads nowhere."""
+    if all(name in batch.schema.names for name in wanted):
+        return batch
+    return pa.table(
+        {name: batch.column(name) if name in batch.schema.names else at_path(batch, name) for name in wanted}
+    )
+
+
+def at_path(table: pa.Table | pa.RecordBatch, name: str) -> pa.Array | pa.ChunkedArray:
+    """The values at the end of a path into a struct."""
+    first, *rest = steps(name) or (name,)
+    nothing = pa.nulls(table.num_rows)
+    if table.schema.get_field_index(first) < 0:
+        return nothing
+    column = table.column(first)
+    for key in rest:
+        place = column.type.get_field_index(key) if pa.types.is_struct(column.type) else -1
+        if place < 0:
+            return nothing
+        column = pc.struct_field(column, place)
+    return column
 
 
 @contextmanager

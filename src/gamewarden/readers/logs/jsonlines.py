@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
 
 from gamewarden.errors import ReadError
 from gamewarden.readers.compression import Unpacked
+from gamewarden.readers.logs.columns import at_path
 from gamewarden.readers.logs.normalize import ROW
+from gamewarden.readers.logs.paths import steps, value_at
 from gamewarden.readers.row_report import Tally
 
 LONGEST_ROW = 4 << 20
@@ -51,7 +54,7 @@ def read_rows(
         ReadError: a line is absurdly long, or the bytes under the lines cannot be read.
     """
     row, schema, values, read = 0, None, 0, 0
-    for block in _blocks(stream):
+    for block in blocks(stream, "is this one object a line?"):
         lines = block.count(b"\n") + 1
         found = None if schema is None else _alike(block, lines, schema)
         if found is not None:
@@ -90,7 +93,18 @@ def _alike(block: bytes, lines: int, schema: pa.Schema) -> pl.DataFrame | None:
         )
     except (UnicodeDecodeError, pa.ArrowException):
         return None
-    return pl.DataFrame(pl.from_arrow(table.select(schema.names))) if table.num_rows == lines else None
+    return _flat(table, schema) if table.num_rows == lines else None
+
+
+def _flat(table: pa.Table, schema: pa.Schema) -> pl.DataFrame:
+    """The wanted keys, those that are paths from the end of their path."""
+    paths = [name for name in schema.names if steps(name)]
+    if not paths:
+        return pl.DataFrame(pl.from_arrow(table.select(schema.names)))
+    found = {name: table.column(name) for name in schema.names if not pa.types.is_struct(schema.field(name).type)}
+    for name in paths:
+        found[name] = pc.coalesce(found[name], at_path(table, name))
+    return pl.DataFrame(pl.from_arrow(pa.table(found)))
 
 
 def _looks_alike(block: bytes) -> bool:
@@ -111,17 +125,45 @@ def _looks_alike(block: bytes) -> bool:
     return bool(plainly) or len(_BETWEEN.findall(block)) == len(breaks)
 
 
-def _sampled(block: bytes, wanted: Sequence[str], exact: Mapping[str, pa.DataType]) -> pa.Schema:
-    """What the first lines of a block let us expect of the next one."""
+def _sampled(block: bytes, wanted: Sequence[str], exact: Mapping[str, pa.DataType]) -> pa.Schema | None:
+    """What the first lines of a block let us expect of the next; nothing where a path below a wanted key is wanted."""
     numbers: set[str] = set()
     for line in block.split(b"\n", _SAMPLE)[:_SAMPLE]:
         with suppress(ValueError, RecursionError):
             value = json.loads(line)
-            numbers |= {key for key in wanted if isinstance(value, dict) and isinstance(value.get(key), int | float)}
-    return pa.schema([(key, exact.get(key, pa.int64()) if key in numbers else pa.string()) for key in wanted])
+            numbers |= {
+                key for key in wanted if isinstance(value, dict) and isinstance(value_at(value, key), int | float)
+            }
+    types = {key: exact.get(key, pa.int64()) if key in numbers else pa.string() for key in wanted}
+    below = _below(types)
+    return None if below is None or below.keys() & types.keys() else pa.schema({**types, **below})
 
 
-def _blocks(stream: Unpacked) -> Iterator[bytes]:
+def _below(types: Mapping[str, pa.DataType]) -> dict[str, pa.DataType] | None:
+    """The structs in which all paths end; None where one path ends within another."""
+    tree: dict[str, Any] = {}
+    for name, dtype in types.items():
+        *above, last = steps(name) or ("",)
+        branch = tree
+        for key in above:
+            branch = branch.setdefault(key, {})
+            if not isinstance(branch, dict):
+                return None
+        if above and branch.setdefault(last, dtype) is not dtype:
+            return None
+    return {key: _struct(branch) for key, branch in tree.items()}
+
+
+def _struct(branch: Mapping[str, Any]) -> pa.DataType:
+    return pa.struct([(key, _struct(one) if isinstance(one, dict) else one) for key, one in branch.items()])
+
+
+def blocks(stream: Unpacked, doubt: str) -> Iterator[bytes]:
+    """Whole lines, many at a time.
+
+    Raises:
+        ReadError: a line is absurdly long, which makes one ask whether they are lines at all.
+    """
     tail = b""
     while chunk := stream.read(_BLOCK):
         head, newline, rest = chunk.rpartition(b"\n")
@@ -131,7 +173,7 @@ def _blocks(stream: Unpacked) -> Iterator[bytes]:
         else:
             tail += chunk
         if len(tail) > LONGEST_ROW:
-            raise ReadError(f"{stream.path}: a line is longer than {LONGEST_ROW >> 20} MiB; is this one object a line?")
+            raise ReadError(f"{stream.path}: a line is longer than {LONGEST_ROW >> 20} MiB; {doubt}")
     if tail.strip():
         yield tail
 
@@ -162,7 +204,8 @@ def _parse(line: bytes) -> object:
 
 
 def _texts(objects: list[dict[str, Any]], name: str, places: list[int], tally: Tally) -> list[str | None]:
-    values = [each.get(name) for each in objects]
+    look = value_at if steps(name) else dict.get
+    values: list[Any] = [look(each, name) for each in objects]
     if all(value is None or isinstance(value, str) for value in values):
         return values
     return [_text(value, name, place, tally) for value, place in zip(values, places, strict=True)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gamewarden.errors import ConfigError
 from gamewarden.readers.compression import CHUNK, Unpacked
+from gamewarden.readers.logs.line_patterns import LinePattern
 from gamewarden.readers.places import File
 
 NULLS = (r"\N", "NULL")  # as MySQL, PostgreSQL and their tools export them
@@ -27,12 +28,13 @@ _IN_USE = 2  # bytes
 
 @dataclass(frozen=True)
 class Layout:
-    """What `[file]` of a mapping says of a delimited text; the encoding holds for JSON Lines too."""
+    """What `[file]` and `[line]` of a mapping say of a text; the encoding holds for JSON Lines too."""
 
     encoding: str | None = None  # UTF-8, or what a byte order mark says
     header: bool = True  # the first line names the columns
     names: tuple[str, ...] = ()  # their names where no line does; without any they are called 1, 2, 3 …
     null: tuple[str, ...] | None = None  # instead of NULLS, and in quotes too
+    line: LinePattern | None = None  # how each line reads where nothing delimits its fields
 
     @property
     def nulls(self) -> tuple[str, ...]:
@@ -83,6 +85,17 @@ def advice(path: File, said: str | None) -> str:
     guesses = [name for name in likely_encodings(sample) if name != said][:_SHOWN]
     perhaps = " or ".join(f'encoding = "{name}"' for name in guesses) or "its encoding"
     return f"byte {place:,} is the first that is not {said or 'UTF-8'}; say {perhaps} under [file] in a mapping file"
+
+
+def other_encoding(head: bytes) -> str | None:
+    """The encoding in which the first bytes of a text make most sense, where they are not UTF-8."""
+    if any(head.startswith(mark) for mark in _MARKS):
+        return None
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError as error:
+        return next(iter(likely_encodings(_lines_around(head, error.start))), None)
+    return None
 
 
 def likely_encodings(sample: bytes) -> list[str]:

@@ -1,6 +1,5 @@
 """What a log can tell, found out before anything is read in earnest, and what its owner could do about the rest."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,11 +11,15 @@ import pyarrow as pa
 
 from gamewarden.contracts import EventStream
 from gamewarden.errors import ReadError
+from gamewarden.readers.logs.drafts import quoted, tried
+from gamewarden.readers.logs.guesses import NOTHING, Sample
 from gamewarden.readers.logs.layout import advice
-from gamewarden.readers.logs.mapping import IDENTITY, LogMap, near_miss
+from gamewarden.readers.logs.mapping import IDENTITY, LogMap
 from gamewarden.readers.logs.normalize import NOT_UTF8
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
-from gamewarden.readers.logs.tables import EventFile, Peek, peek
+from gamewarden.readers.logs.shapes import Peek, peek
+from gamewarden.readers.logs.tables import EventFile
+from gamewarden.readers.logs.toml_sections import near_miss
 from gamewarden.readers.places import File
 from gamewarden.readers.row_report import Report, rows_text
 from gamewarden.readers.timestamps import NO_ZONE
@@ -27,16 +30,8 @@ DETECTOR, FEATURE = "detector", "feature"
 _SHOWN = 10  # kinds, columns: as many as a person will read
 _MANY_KINDS = 5_000  # the games we know have a few hundred
 _OLDEST_GAME = datetime(1990, 1, 1, tzinfo=UTC)
-# What programs write where there is nothing; as a name it would tie together all who have none.
-_NOTHING = ("null", "none", "nil", "nan", "n/a", "(null)", "undefined", r"\n", "-", "?")
 _NAMES = ("actor", "character", "other", "session", "ip")
 _EVERY_ROW = 0.9  # of the rows having an actor of their own, the actors are row numbers
-# Names seen in logs of game servers for what we call otherwise, likeliest first.
-_CALLED = {
-    "actor": ("account", "accountid", "actoraccountid", "userid", "user", "player", "playerid", "memberid", "actorid"),
-    "at": ("time", "timestamp", "datetime", "date", "ts", "logtime", "eventtime", "createdat", "when"),
-    "kind": ("event", "eventtype", "action", "type", "logid", "logtype", "eventid", "eventname", "name"),
-}
 
 
 class Needs(Protocol):
@@ -124,6 +119,7 @@ class Lint:
         rows += [("column", name, None, "not used") for name in self.unused]
         if self.report:
             rows += [("rows", "read", self.report.rows, ""), ("rows", "kept", self.report.kept, "")]
+            rows += [("rows", one.reason, one.count, f"not meant: {one.example}") for one in self.report.skipped]
             rows += [("rows", fault.reason, fault.count, f"left out: {fault.example}") for fault in self.report.bad]
             rows += [
                 ("rows", fault.reason, fault.count, f"set to null: {fault.example}") for fault in self.report.nulled
@@ -173,7 +169,7 @@ def lint(
     mapping = mapping or IDENTITY
     seeing = _seeing(detectors, features)
     try:
-        shape = peek(path, tuple(mapping.theirs().values()), mapping.layout)
+        shape = peek(path, mapping.references, mapping.layout)
     except ReadError as error:
         return Lint(
             str(path), "not a table we can read", _reason(error, path), advice=("Mend the file, then ask again.",)
@@ -271,26 +267,48 @@ def _without_reading(shape: Peek, form: str, mapping: LogMap, seeing: Seeing, pr
     present = tuple(ours for ours, name in theirs.items() if name in shape.names)
     missing = tuple(name for name in EVENTS.columns if name not in present)
     used = {theirs[name] for name in present}
-    guesses = {ours: name for ours in EVENTS.required if ours in missing and (name := _guess(ours, shape.names, used))}
-    steps = ["Write a mapping file with [columns] and name it with --map."]
-    if guesses:
-        lines = ", ".join(f'{ours} = "{name}"' for ours, name in guesses.items())
-        steps.append(f"By their names, it could begin: [columns] {lines}.")
+    steps = ["Write a mapping file with [columns] and name it with --map; gamewarden map init drafts one."]
+    steps += _beginning(shape, mapping, {ours: theirs[ours] for ours in present})
     sights = tuple(_sight(*part, set(present), {}) for part in seeing)
     unused = tuple(name for name in shape.names if name not in used)
     return Lint(str(shape.path), form, problem, present, missing, unused, sights=sights, advice=tuple(steps))
 
 
+def _beginning(shape: Peek, mapping: LogMap, present: Mapping[str, str]) -> list[str]:
+    """What a mapping could begin with, and what the first rows would lose by it."""
+    try:
+        sample = Sample.of(shape.path, mapping.layout)
+    except ReadError:
+        return []
+    guesses = {ours: name for ours, name in sample.guesses(present).items() if ours in EVENTS.required}
+    if not guesses:
+        return []
+    columns = {ours: {**present, **guesses}[ours] for ours in EVENTS.columns if ours in {**present, **guesses}}
+    begun, clock = replace(mapping, columns=columns), sample.clock(columns["at"]) if "at" in guesses else None
+    lines = f"[columns] {', '.join(f'{ours} = {quoted(name)}' for ours, name in columns.items())}"
+    if clock is not None and mapping.format == "auto" and clock.formats != ("auto",):
+        begun = replace(begun, format=clock.formats[0])
+        lines += " [time] " + " or ".join(f"format = {quoted(one)}" for one in clock.formats)
+    return [f"By their names, it could begin: {lines}.", *_loss(tried(sample, begun))]
+
+
+def _loss(report: Report | str) -> list[str]:
+    """What has to be said of a mapping that does not keep every row."""
+    if isinstance(report, str) or report.kept == report.rows:
+        return []
+    why = "; ".join(str(fault) for fault in report.bad)
+    return [f"With that {report.kept:,} of the first {rows_text(report.rows)} would be kept: {why}."]
+
+
 def _form(shape: Peek) -> str:
-    name = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}[shape.format]
+    name = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet", "lines": "lines of text"}[shape.format]
     split = {"\t": ", split by tabs", ";": ", split by semicolons", "|": ", split by bars"}.get(shape.delimiter, "")
     written = f", in {shape.encoding}" if shape.encoding else ""
     return name + split + written + (f", packed with {shape.packing}" if shape.packing else "")
 
 
 def _unused(shape: Peek, file: EventFile) -> tuple[str, ...]:
-    theirs = file.mapping.theirs()
-    used = {theirs[name] for name in file.columns}
+    used = {name for one in file.mapping.references for name in (one, one.partition(".")[0])}
     return tuple(name for name in shape.names if name not in used)
 
 
@@ -328,11 +346,12 @@ def _suspicions(frame: pl.DataFrame, report: Report, unmapped: Mapping[str, int]
 
 def _nameless(frame: pl.DataFrame) -> Iterable[str]:
     for name in (name for name in _NAMES if name in frame.columns):
-        found = frame[name].filter(frame[name].str.to_lowercase().is_in(_NOTHING).fill_null(False))
+        loss = "; these rows are then left out" if name == "actor" else ""
+        found = frame[name].filter(frame[name].str.to_lowercase().is_in(NOTHING).fill_null(False))
         if len(found):
             yield (
                 f"{name} is {found[0]!r} in {rows_text(len(found))}; if that means that there is none, list it in null "
-                "under [file] of the mapping file."
+                f"under [file] of the mapping file{loss}."
             )
 
 
@@ -355,7 +374,7 @@ def _advice(found: Lint) -> Iterable[str]:
         yield f"The log is not UTF-8: {advice(Path(found.source), None)}."
     misses = {kind: meant for kind in list(found.unmapped)[:_MANY_KINDS] if (meant := near_miss(kind))}
     if misses:
-        lines = ", ".join(f'"{kind}" = "{meant}"' for kind, meant in list(misses.items())[:_SHOWN])
+        lines = ", ".join(f"{quoted(kind)} = {quoted(meant)}" for kind, meant in list(misses.items())[:_SHOWN])
         yield f"Map them in the mapping file: [kinds] {lines}."
     elif found.report and found.report.kept and not found.reserved:
         yield "No kind is a reserved one: give the log's kinds their roles under [kinds] in a mapping file."
@@ -363,18 +382,14 @@ def _advice(found: Lint) -> Iterable[str]:
         {name for sight in found.sights for name in (*sight.blind, *sight.poorer) if name in EVENTS.columns}
     )
     if wanted and found.unused:
-        yield f"See whether one of the unused columns is {' or '.join(wanted)}, and name it under [columns]."
+        named = " or ".join(wanted)
+        yield f"See whether one of the unused columns is {named}, and name it under [columns], with all that are read."
     if found.report and found.report.bad:
         yield "Look at the rows left out; more than --max-bad-share of them stops a reading."
     if found.problem:
         yield "Mend or fetch the file again; what stands above was seen before the trouble."
     elif found.readable:
         yield "Read it: gamewarden read SOURCE --to DIR."
-
-
-def _guess(ours: str, names: tuple[str, ...], used: set[str]) -> str | None:
-    folded = {re.sub(r"[^a-z]", "", name.lower()): name for name in reversed(names) if name not in used}
-    return next((folded[name] for name in _CALLED[ours] if name in folded), None)
 
 
 def _reason(error: ReadError, path: File) -> str:

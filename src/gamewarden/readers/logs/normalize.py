@@ -1,6 +1,6 @@
 """Rows as a log wrote them, checked and converted to EVENTS, a whole batch at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +10,12 @@ from gamewarden.core.durations import DAY
 from gamewarden.readers.compression import UNREADABLE
 from gamewarden.readers.logs.mapping import LogMap
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
+from gamewarden.readers.logs.rules import ONE, Side
 from gamewarden.readers.row_report import Tally
 from gamewarden.readers.timestamps import Mask, TimeReader
 from gamewarden.tables import EVENTS, TEXT_COLUMNS
 
-ROW = "row"  # where in the source a row stands, from 0, bad ones counted
+ROW = "\0row"  # where in the source a row stands, from 0, bad ones counted
 NOT_UTF8 = "is not UTF-8"
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999, counted from 1970-01-01
 _NESTED = "is nested"
@@ -28,6 +29,16 @@ _WHOLE = r"^[+-]?[0-9]+(?:\.0*)?$"
 
 
 @dataclass(frozen=True)
+class Lookup:
+    """Where a value was to be found in a second table and its key is not there."""
+
+    reason: str
+    unknown: Mask
+    rows: pl.Series
+    keys: pl.Series
+
+
+@dataclass(frozen=True)
 class Conform:
     """Turns raw columns under our names into EVENTS columns, and tells the tally what it could not take."""
 
@@ -36,14 +47,20 @@ class Conform:
     tally: Tally
     encoding: str | None = None  # of the file, where it is not UTF-8
     plausible: Plausible = ANY_TIME
+    side: Side = ONE
 
-    def __call__(self, raw: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    def __call__(
+        self, raw: pl.DataFrame, columns: Sequence[str], lookups: Mapping[str, Lookup] | None = None
+    ) -> pl.DataFrame:
         """The good rows of `raw`, which holds ROW and any of our columns, with `columns` and ROW converted."""
         self.tally.rows += raw.height
         bad = np.zeros(raw.height, dtype=np.bool_)
         done: dict[str, pl.Series] = {ROW: raw[ROW]}
-        their_kind = pl.Series("kind", [], dtype=pl.String)
+        lookups = lookups or {}
         for name in EVENTS.required:
+            if name == "kind" and self.side.kind is not None:
+                continue
+            bad |= self._unknown(lookups.get(name), "bad", f"{name} is unknown", bad)
             done[name], faults, notes = self._required(raw[name], name)
             for reason, mask in faults.items():
                 self._count("bad", reason, mask & ~bad, raw, name)
@@ -52,14 +69,51 @@ class Conform:
                 bad |= mask
             for reason, mask in notes.items():
                 self._count("notes", reason, mask & ~bad, raw, name)
-            if name == "kind":
-                their_kind = done[name]
-                done[name] = their_kind.replace(dict(self.mapping.kinds)) if self.mapping.kinds else their_kind
+        their_kind, done["kind"] = self._kinds(raw, done.get("kind"), bad)
         for name in columns:
             if name not in done and name in raw.columns:
+                self._unknown(lookups.get(name), "nulled", f"{name} is unknown", bad)
                 done[name] = self._optional(raw, name, their_kind, bad)
         kept = pl.DataFrame([series.alias(name) for name, series in done.items()])
         return kept.filter(pl.Series(~bad)) if bad.any() else kept
+
+    def _unknown(self, lookup: Lookup | None, what: str, reason: str, bad: Mask) -> Mask:
+        """Count the rows whose key is in no table; they have no value to be looked at."""
+        if lookup is None:
+            return np.zeros_like(bad)
+        mask = lookup.unknown & ~bad
+        if count := int(np.count_nonzero(mask)):
+            first = int(np.argmax(mask))
+            row = int(lookup.rows[first]) + 1
+            self.tally.add(what, f"{reason}: {lookup.reason}", count, row, as_text(lookup.keys)[0][first])
+        return mask
+
+    def _kinds(self, raw: pl.DataFrame, found: pl.Series | None, bad: Mask) -> tuple[pl.Series, pl.Series]:
+        """The log's word for each row, by which other rules go, and our kind."""
+        if self.side.kind is not None:
+            fixed = _all(self.side.kind, raw.height)
+            theirs = as_text(raw["kind"])[0] if "kind" in raw.columns else _all(self.mapping.kind, raw.height)
+            return theirs, fixed
+        theirs = pl.Series("kind", [], dtype=pl.String) if found is None else found
+        ours = theirs.replace(dict(self.mapping.kinds)) if self.mapping.kinds else theirs
+        return theirs, self._by_sign(raw, theirs, ours, bad) if self.mapping.signs else ours
+
+    def _by_sign(self, raw: pl.DataFrame, theirs: pl.Series, ours: pl.Series, bad: Mask) -> pl.Series:
+        """Kinds by the sign of the amount; one that says nothing of its sign keeps the log's word, and is counted."""
+        amount = as_number(raw["amount"], "amount")[0] * (-1 if self.side.opposite else 1)
+        signs = {"positive": amount > 0, "negative": amount < 0, "zero": amount == 0}
+        for word, signed in self.mapping.signs.items():
+            here = (theirs == word).fill_null(False)
+            undecided = here
+            for sign, fits in signs.items():
+                kind = getattr(signed, sign)
+                if kind is not None:
+                    now = here & fits.fill_null(False)
+                    ours = _all(kind, len(ours)).zip_with(now, ours)
+                    undecided &= ~now
+            reason = f"kind {word!r} stays: [kinds] names none for the sign of amount"
+            self._count("notes", reason, undecided.to_numpy() & ~bad, raw, "amount")
+        return ours
 
     def _required(self, raw: pl.Series, name: str) -> tuple[pl.Series, dict[str, Mask], dict[str, Mask]]:
         typed = name == "at" and (raw.dtype.is_numeric() or raw.dtype.is_temporal())
@@ -88,7 +142,7 @@ class Conform:
         if name == "amount" and self.mapping.losses:
             losing = their_kind.is_in(list(self.mapping.losses)).fill_null(False)
             value = (-value.abs()).zip_with(losing, value)
-        return value
+        return -value if name == "amount" and self.side.opposite else value
 
     def _count_swallowed(self, reason: str, values: pl.Series) -> None:
         """An unclosed quote draws whole lines into one value: each of them is a lost row."""
@@ -102,6 +156,10 @@ class Conform:
             if self.encoding is not None:
                 reason = reason.replace(NOT_UTF8, f"is not {self.encoding}")
             self.tally.add(what, reason, count, int(raw[ROW][first]) + 1, _example(raw[name], first))
+
+
+def _all(text: str | None, rows: int) -> pl.Series:
+    return pl.repeat(text, rows, dtype=pl.String, eager=True)
 
 
 def _example(column: pl.Series, place: int) -> object:

@@ -14,11 +14,12 @@ from gamewarden.errors import ReadError
 from gamewarden.learning.label_sources import resolve, without_model_made
 from gamewarden.readers import ArrowTable
 from gamewarden.readers.compression import Unpacked
-from gamewarden.readers.logs import delimited, jsonlines
+from gamewarden.readers.logs import delimited
 from gamewarden.readers.logs.columns import foreign, frame_of
 from gamewarden.readers.logs.layout import PLAIN, Layout, advice
 from gamewarden.readers.logs.normalize import ROW, as_text, shown
-from gamewarden.readers.logs.tables import first_line_of, open_parquet, peek, unpacked_parquet
+from gamewarden.readers.logs.rows import text_rows
+from gamewarden.readers.logs.shapes import open_parquet, peek, unpacked_parquet
 from gamewarden.readers.places import File, blame_store, confirm
 from gamewarden.readers.row_report import Tally, shorten
 from gamewarden.readers.timestamps import TimeReader
@@ -143,11 +144,7 @@ def read_table(path: File, layout: Layout = PLAIN, times: Collection[str] = ()) 
         return _parquet(path, times)
     tally = Tally(str(path), 0.0)
     with Unpacked(path, encoding=shape.encoding) as stream:
-        if shape.format == "jsonl":
-            raw = list(jsonlines.read_rows(stream, shape.names, tally))
-        else:
-            delimited.skip_header(stream, first_line_of(stream), layout)
-            raw = list(delimited.read_rows(stream, shape.names, shape.delimiter, shape.names, tally, layout=layout))
+        raw = list(text_rows(stream, shape, layout, shape.names, tally))
     tally.judge(ended=True)
     frames = [_texts(frame.drop(ROW), path, shape.encoding) for frame in raw]
     return pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(shape.names, pl.String))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Self
 
@@ -15,33 +15,27 @@ import pyarrow.parquet as pq
 from gamewarden.config import Read
 from gamewarden.contracts import canonical_json, digest
 from gamewarden.core.coverage import Coverage, Pulse
-from gamewarden.errors import EmptyError, ReadError
-from gamewarden.readers.compression import (
-    UNREADABLE,
-    Content,
-    Unpacked,
-    content_in,
-    content_of,
-    foreign_format,
-    unpack_to_disk,
-)
-from gamewarden.readers.logs import delimited, jsonlines
-from gamewarden.readers.logs.columns import foreign, frame_of
+from gamewarden.errors import ReadError
+from gamewarden.readers.compression import Content, Unpacked, content_in, content_of
+from gamewarden.readers.logs.columns import foreign, frame_of, picked
+from gamewarden.readers.logs.convert import Convert, reads, recipe_of
 from gamewarden.readers.logs.duplicates import SeenRows
-from gamewarden.readers.logs.layout import PLAIN, Layout, advice, encoding_of
-from gamewarden.readers.logs.mapping import IDENTITY, LogMap, nearest
-from gamewarden.readers.logs.normalize import ROW, Conform
+from gamewarden.readers.logs.fitting import present_sides
+from gamewarden.readers.logs.joins import joined
+from gamewarden.readers.logs.layout import advice
+from gamewarden.readers.logs.mapping import IDENTITY, LogMap
+from gamewarden.readers.logs.normalize import ROW
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
-from gamewarden.readers.places import File, arrow_file, blame_store, parquet_source
+from gamewarden.readers.logs.rows import text_rows
+from gamewarden.readers.logs.shapes import Peek, open_parquet, peek, unpacked_parquet
+from gamewarden.readers.places import File, arrow_file, blame_store
 from gamewarden.readers.remote import RemoteFile
 from gamewarden.readers.row_report import Report, Tally
 from gamewarden.readers.sameness import moved
 from gamewarden.tables import (
     EVENTS,
     EVENTS_ARROW,
-    PARQUET_FAULTS,
     TEXT_COLUMNS,
-    first_line,
     kinds_in,
     parquet_batches,
     signed_seq,
@@ -50,21 +44,6 @@ from gamewarden.tables import (
 MAX_BAD_SHARE = Read.max_bad_share
 FORMATS = ("csv", "jsonl", "parquet")
 _EXACT = {"at": pa.decimal128(38, 9), "x": pa.float64(), "y": pa.float64(), "amount": pa.float64()}
-_HEAD = 1 << 20
-_LONGEST_HEADER = 1 << 20
-_PEEKED_LINES = 1_000  # JSON objects that are looked at for their keys
-
-
-@dataclass(frozen=True)
-class Peek:
-    """What a file's first bytes show: its format and the names of its columns."""
-
-    path: File
-    format: str
-    packing: str | None
-    names: tuple[str, ...]
-    delimiter: str = ","
-    encoding: str | None = None  # where it is not UTF-8
 
 
 class EventFile:
@@ -103,8 +82,10 @@ class EventFile:
         self.plausible = plausible
         self.peek = self._peeked()
         self._partitions = {name: said for name, said in (partitions or {}).items() if name not in self.peek.names}
-        self._theirs = present_columns(self._shape(), self.mapping)
-        self.own_seq = "seq" in self._theirs
+        self._tables = joined(self.mapping)
+        looked_up = {column for table in self._tables for column in table.columns}
+        self._sides = present_sides(self._shape(), self.mapping, looked_up)
+        self.own_seq = "seq" in self._sides[0].columns
         self._number_rows = number_rows and not self.own_seq
         self._report: Report | None = None
         self._seq_is_unique = not self.own_seq
@@ -115,14 +96,17 @@ class EventFile:
     @property
     def columns(self) -> frozenset[str]:
         """The EVENTS columns this file has."""
-        names = self._shape().names
-        named = {ours for ours, theirs in self._theirs.items() if theirs in names or ours in self.mapping.columns}
-        return frozenset(named | ({"seq"} if self._number_rows else set()))
+        shape, named = self._shape(), {*self.mapping.columns}
+        found = {"kind"} | ({"seq"} if self._number_rows else set())
+        for side, own in zip(self._sides, ({}, *(one.columns for one in self.mapping.also)), strict=True):
+            found |= {ours for ours, name in side.columns.items() if shape.has(name) or ours in named or ours in own}
+        return frozenset(found)
 
     @cached_property
     def rows(self) -> int | None:
-        """How many rows there are, where the file says so."""
-        return int(self._parquet([]).metadata.num_rows) if self.peek.format == "parquet" else None
+        """How many events there are at most, where the file says so."""
+        one_each = self.peek.format == "parquet" and not self.mapping.also
+        return int(self._parquet([]).metadata.num_rows) if one_each else None
 
     @property
     def report(self) -> Report:
@@ -143,12 +127,12 @@ class EventFile:
     @property
     def recipe(self) -> str:
         """Names all that decides what a row of this file becomes."""
-        return digest(self.mapping.digest, canonical_json([self.clock.format, self.clock.time_zone]))
+        return recipe_of(self.mapping, self.clock, self._tables)
 
     @property
     def promised(self) -> frozenset[str]:
         """The kinds that the mapping can give, seen or not."""
-        return frozenset(self.mapping.kinds.values())
+        return self.mapping.promised
 
     @property
     def shows(self) -> Mapping[str, int]:
@@ -195,7 +179,7 @@ class EventFile:
 
     def _placed(self, content: Content) -> Content:
         """The same bytes at another place of a dataset are other rows, where the place is a column of them."""
-        said = {ours: self._partitions[theirs] for ours, theirs in self._theirs.items() if theirs in self._partitions}
+        said = {name: self._partitions[theirs] for name, theirs in self._uses() if theirs in self._partitions}
         if not said:
             return content
         known = canonical_json(said)
@@ -215,7 +199,7 @@ class EventFile:
             raise moved(self.path)
 
     def _peeked(self) -> Peek:
-        return peek(self.path, tuple(self.mapping.theirs().values()), self.mapping.layout)
+        return peek(self.path, self.mapping.references, self.mapping.layout)
 
     def numbered(self) -> "EventFile":
         """The same file with each row's place in it as seq, where it has no seq of its own."""
@@ -262,7 +246,7 @@ class EventFile:
             raise self._with_advice(error, tally) from error
         finally:
             for ours, theirs in self.mapping.columns.items():
-                if ours not in self._theirs:
+                if ours not in self._sides[0].columns:
                     tally.add("notes", f"our {ours} is null: the file has no column {theirs!r}", tally.rows, 1, None)
             self._report = tally.report()
 
@@ -272,53 +256,62 @@ class EventFile:
             return error
         return ReadError(f"{error}; {advice(self.path, self.peek.encoding)}")
 
+    def _uses(self) -> list[tuple[str, str]]:
+        """What each column of theirs is read for: a column of ours, or a rule, as (for, theirs)."""
+        columns = [pair for side in self._sides for pair in side.columns.items()]
+        tested = [*self.mapping.where, *(one for side in self._sides for one in side.where)]
+        rules = [*((f"where {one.column}", one.column) for one in tested)]
+        return [*columns, *rules, *((f"join {table.join.name}", table.join.on) for table in self._tables)]
+
     def _decoded(self, columns: tuple[str, ...]) -> list[str]:
         """Our columns to be read whatever is asked for: the rows must not depend on the columns."""
-        always = [*EVENTS.required] if self._seq_is_unique else [*EVENTS.required, "seq"]
-        return [name for name in EVENTS.columns if name in self._theirs and (name in always or name in columns)]
+        always = {*self.mapping.needed} if self._seq_is_unique else {*self.mapping.needed, "seq"}
+        there = {ours for side in self._sides for ours in side.columns}
+        return [name for name in EVENTS.columns if name in there and (name in always or name in columns)]
 
-    def _conformed(self, raw: pl.DataFrame, conform: Conform, ours: Sequence[str]) -> pa.RecordBatch:
+    def _convert(self, tally: Tally) -> Convert:
+        return Convert(
+            self.mapping,
+            self.clock,
+            tally,
+            self._sides,
+            self._tables,
+            self.peek.encoding,
+            self.plausible,
+            number_rows=self._number_rows,
+        )
+
+    def _converted(self, raw: pl.DataFrame, convert: Convert, ours: Sequence[str]) -> pa.RecordBatch:
         with foreign(self.path):
-            frame = conform(raw, ours)
-        numbers = [pl.col(ROW).alias("seq")] if self._number_rows else []
-        return _to_batch(frame.with_columns(numbers).drop(ROW))
+            frame = convert(self._with_partitions(raw), ours)
+        return _to_batch(frame.drop(ROW))
 
     def _from_text(self, columns: tuple[str, ...], tally: Tally) -> Iterator[pa.RecordBatch]:
-        conform = Conform(self.mapping, self.clock, tally, self.peek.encoding, self.plausible)
-        ours = self._decoded(columns)
+        convert, ours = self._convert(tally), self._decoded(columns)
         wanted = self._wanted(ours)
-        renamed = self._renamed(ours)
         with Unpacked(
             self.path, keep_truncated=self.keep_truncated, only=self._content, encoding=self.peek.encoding
         ) as stream:
-            for raw in self._raw_rows(stream, wanted, tally):
-                yield self._conformed(raw.select(*renamed, ROW), conform, ours)
+            for raw in text_rows(stream, self.peek, self.mapping.layout, wanted, tally, exact=self._exact()):
+                yield self._converted(raw, convert, ours)
             if stream.ended_early:
                 tally.add("notes", "the file ends early; its last whole line ends it", 1, tally.rows, None)
-
-    def _raw_rows(self, stream: Unpacked, wanted: Sequence[str], tally: Tally) -> Iterator[pl.DataFrame]:
-        if self.peek.format == "jsonl":
-            return jsonlines.read_rows(stream, wanted, tally, self._exact())
-        layout = self.mapping.layout
-        delimited.skip_header(stream, first_line_of(stream), layout)
-        return delimited.read_rows(stream, self.peek.names, self.peek.delimiter, wanted, tally, layout=layout)
 
     def _exact(self) -> dict[str, pa.DataType]:
         """The types in which a JSON number of these keys loses nothing that we keep; others are whole numbers."""
         uses: dict[str, set[str]] = {}
-        for ours, theirs in self._theirs.items():
-            uses.setdefault(theirs, set()).add(ours)
+        for use, theirs in self._uses():
+            uses.setdefault(theirs, set()).add(use)
         return {
             theirs: _EXACT[next(iter(ours))] for theirs, ours in uses.items() if len(ours) == 1 and ours <= {*_EXACT}
         }
 
     def _from_parquet(self, columns: tuple[str, ...], tally: Tally) -> Iterator[pa.RecordBatch]:
-        conform = Conform(self.mapping, self.clock, tally, plausible=self.plausible)
-        ours = self._decoded(columns)
-        placed = any(self._theirs[name] in self._partitions for name in ours)
+        convert, ours = self._convert(tally), self._decoded(columns)
+        wanted = self._wanted(ours)
+        placed = any(theirs in self._partitions for _, theirs in self._uses())
         straight = self.mapping.renames_nothing and not placed and _fits(self._schema, ours)
         file = self._parquet([name for name in ours if name in TEXT_COLUMNS] if straight else [])
-        wanted = self._wanted(ours)
         done = 0
         try:
             for batch in parquet_batches(file, wanted):
@@ -327,31 +320,30 @@ class EventFile:
                     tally.rows += clean.num_rows
                     yield self._with_numbers(clean, done)
                 else:
-                    raw = self._foreign_frame(batch, ours)
+                    raw = self._foreign_frame(batch, wanted)
                     row = pl.Series(ROW, np.arange(done, done + raw.height, dtype=np.int64))
-                    yield self._conformed(raw.with_columns(row), conform, ours)
+                    yield self._converted(raw.with_columns(row), convert, ours)
                 done += batch.num_rows
             self._refuse_overwritten()
         except ReadError as error:
             blame_store(self.path, error.__cause__)
             raise error if str(self.path) in str(error) else ReadError(f"{self.path}: {error}") from error
 
-    def _foreign_frame(self, batch: pa.RecordBatch, ours: Sequence[str]) -> pl.DataFrame:
+    def _foreign_frame(self, batch: pa.RecordBatch, wanted: Sequence[str]) -> pl.DataFrame:
+        times = [side.columns["at"] for side in self._sides]
         with foreign(self.path):
-            return frame_of(batch, [self._theirs["at"]]).select(self._renamed(ours))
+            return frame_of(picked(batch, wanted), times)
 
     def _wanted(self, ours: Sequence[str]) -> list[str]:
         """Their names of columns that are read from the file itself."""
-        return list(dict.fromkeys(self._theirs[name] for name in ours if self._theirs[name] not in self._partitions))
+        asked = reads(self.mapping, self._sides, self._tables, ours)
+        found = [name for name in asked if name not in self._partitions]
+        return found or list(self.peek.sound[:1])  # where its place says all there is, the rows must still be counted
 
-    def _renamed(self, ours: Sequence[str]) -> list[pl.Expr]:
-        """Our columns, from theirs or from where the file stands."""
-        return [
-            pl.lit(self._partitions[theirs], pl.String).alias(name)
-            if (theirs := self._theirs[name]) in self._partitions
-            else pl.col(theirs).alias(name)
-            for name in ours
-        ]
+    def _with_partitions(self, raw: pl.DataFrame) -> pl.DataFrame:
+        """The rows, and what the file's place says of all of them."""
+        used = [name for _, name in self._uses() if name in self._partitions]
+        return raw.with_columns(pl.lit(self._partitions[name], pl.String).alias(name) for name in used) if used else raw
 
     def _with_numbers(self, batch: pa.RecordBatch, done: int) -> pa.RecordBatch:
         if not self._number_rows:
@@ -411,141 +403,12 @@ def open_events(
     )
 
 
-def peek(path: File, wanted: Sequence[str] = (), layout: Layout = PLAIN) -> Peek:
-    """A file's format, by its content and not by its name, and the names of its columns.
-
-    Raises:
-        ReadError: it is empty, or not a table we read.
-    """
-    with Unpacked(path) as stream:
-        head = stream.read(8)
-        if not head:
-            raise EmptyError(f"{path}: is empty; a log needs at least a header line")
-        if foreign := foreign_format(head):
-            raise ReadError(
-                f"{path}: is {foreign}; write CSV, JSON Lines or Parquet, plain or packed with gzip or zstd"
-            )
-        if head.startswith(b"PAR1"):
-            return _peek_parquet(path, stream.packing)
-    encoding = encoding_of(head, layout.encoding)
-    with Unpacked(path, encoding=encoding) as stream:
-        line = first_line_of(stream)
-        if b"\0" in line:
-            raise ReadError(
-                f"{path}: is not a table: its first line holds NUL bytes; if it is UTF-16, say encoding = "
-                '"utf-16-le" or "utf-16-be" under [file] in a mapping file'
-            )
-        if b"\r" in line.rstrip(b"\r\n"):
-            raise ReadError(f"{path}: its lines end with carriage returns alone; convert them to line feeds")
-        start = line.removeprefix(b"\xef\xbb\xbf").lstrip()
-        if start.startswith(b"{"):
-            return Peek(path, "jsonl", stream.packing, _keys(line, stream), encoding=encoding)
-        if start.startswith(b"["):
-            raise ReadError(f"{path}: is a JSON array; write one object a line")
-        if encoding and UNREADABLE.encode() in line:
-            raise ReadError(f"{path}: the first line is not {encoding}; {advice(path, encoding)}")
-        delimiter, names = delimited.split_header(line, wanted, path, layout)
-        return Peek(path, "csv", stream.packing, names, delimiter, encoding)
-
-
-def present_columns(shape: Peek, mapping: LogMap) -> dict[str, str]:
-    """Our columns that the file has, as the file calls them.
-
-    Raises:
-        ReadError: a column that must be there is missing, one that may be is there under a name written otherwise, or
-            one is there twice.
-    """
-    theirs = mapping.theirs()
-    present = {ours: name for ours, name in theirs.items() if name in shape.names}
-    # JSON leaves out what is null: a key not among the first objects may still come. Numbers that begin late could
-    # tell no rows apart, so seq must be there from the start, or be named in the mapping.
-    if shape.format == "jsonl":
-        late = [ours for ours in theirs if ours in mapping.columns or ours not in {*EVENTS.required, "seq"}]
-        present |= {ours: theirs[ours] for ours in late if ours not in EVENTS.required}
-    alike = {_folded(name) for name in shape.names}
-    wrong = [
-        ours
-        for ours in theirs
-        if ours not in present
-        and (ours in EVENTS.required or (ours in mapping.columns and _folded(theirs[ours]) in alike))
-    ]
-    if wrong:
-        raise ReadError(_missing(shape, wrong, theirs))
-    if twice := [name for name in present.values() if shape.names.count(name) > 1]:
-        raise ReadError(f"{shape.path}: has two columns named {twice[0]!r}; give each its own name")
-    return present
-
-
-def _folded(name: str) -> str:
-    return "".join(sign for sign in name.casefold() if sign.isalnum())
-
-
-def open_parquet(path: File, unpacked: pa.NativeFile | None, dictionaries: Sequence[str]) -> pq.ParquetFile:
-    """A Parquet file, its text columns in `dictionaries` as dictionaries.
-
-    Raises:
-        ReadError: it ends early or is damaged.
-    """
-    try:
-        # Buffering ahead costs twice the processor time of decoding, and memory for whole row groups; from afar it is
-        # one request for a row group instead of one for each of its columns.
-        far = isinstance(path, RemoteFile) and not isinstance(unpacked, pa.OSFile)
-        file = pq.ParquetFile(unpacked or parquet_source(path), read_dictionary=list(dictionaries), pre_buffer=far)
-        _ = file.schema_arrow  # one that cannot be read shows only when asked for
-    except PARQUET_FAULTS as error:
-        blame_store(path, error)
-        cut = any(words in str(error) for words in ("magic bytes", "smaller than", "file size"))
-        what = "the Parquet file ends early or was not written whole" if cut else "the Parquet file is damaged"
-        raise ReadError(f"{path}: {what} ({first_line(error)}); fetch it again") from error
-    return file
-
-
-def unpacked_parquet(path: File) -> pa.NativeFile | None:
-    """A packed Parquet file, unpacked for jumping about; None if it is plain already."""
-    with Unpacked(path) as stream:
-        packing = stream.packing
-    return unpack_to_disk(path) if packing else None
-
-
 def _hold(path: File) -> pa.NativeFile:
     """A Parquet file that stays the same file when another takes its name."""
     try:
         return unpacked_parquet(path) or arrow_file(path)
     except OSError as error:
         raise ReadError(f"{path}: cannot be read ({error.strerror or error})") from error
-
-
-def _peek_parquet(path: File, packing: str | None) -> Peek:
-    return Peek(path, "parquet", packing, tuple(open_parquet(path, unpacked_parquet(path), []).schema_arrow.names))
-
-
-def _keys(line: bytes, stream: Unpacked) -> tuple[str, ...]:
-    lines = [line, *stream.read(_HEAD).split(b"\n")[:-1]][:_PEEKED_LINES]
-    objects = [found for line in lines if (found := jsonlines.first_object(line))]
-    return tuple(dict.fromkeys(key for found in objects for key in found))
-
-
-def _missing(shape: Peek, missing: Sequence[str], theirs: dict[str, str]) -> str:
-    called = [ours if theirs[ours] == ours else f"{theirs[ours]!r} (our {ours})" for ours in missing]
-    meant = [(theirs[ours], nearest(theirs[ours], shape.names, 0.75)) for ours in missing]
-    hints = [f"{there!r} looks like {name!r}" for name, there in meant if there]
-    shown = ", ".join(shape.names[:30]) + (" …" if len(shape.names) > 30 else "")  # noqa: PLR2004 - one line
-    hint = f"; {hints[0]}" if hints else ""
-    return f"{shape.path}: lacks {', '.join(called)}{hint}; it has {shown}; a mapping file (--map) names the columns"
-
-
-def first_line_of(stream: Unpacked) -> bytes:
-    """Read a stream up to and with the end of its first line that is not blank."""
-    found, blank = b"", 0
-    while not found.strip() and blank < _LONGEST_HEADER and (more := stream.read_line(_LONGEST_HEADER)):
-        found = more
-        blank += len(more)
-    if len(found) >= _LONGEST_HEADER:
-        raise ReadError(f"{stream.path}: is not a table: its first line is longer than {_LONGEST_HEADER >> 20} MiB")
-    if not found.strip():
-        where = "its first MiB holds" if blank >= _LONGEST_HEADER else "holds"
-        raise EmptyError(f"{stream.path}: {where} only blank lines; a log needs at least a header line")
-    return found
 
 
 def _fits(schema: pa.Schema, ours: Sequence[str]) -> bool:
