@@ -388,6 +388,51 @@ def test_a_forgotten_player_is_in_no_profile_that_is_written_later(rig, tmp_path
     assert "2000007" in (tmp_path / "ws" / "profiles.csv").read_text()
 
 
+MAPPED = """
+kind = "trade.give"
+[table]
+name = "handed_over"
+[columns]
+actor = "giver"
+at = "happened"
+item = "thing"
+amount = "many"
+other = "taker"
+[where]
+void = "0"
+[[also]]
+kind = "trade.receive"
+columns = { actor = "taker", other = "giver" }
+"""
+
+
+@pytest.mark.parametrize("servers", ["mariadb", "postgres"])
+def test_any_table_is_read_by_a_mapping_from_where_the_last_reading_ended(servers, request, tmp_path):
+    url, server = request.getfixturevalue(servers), request.getfixturevalue(f"{servers}_server")
+    serial = "int AUTO_INCREMENT" if servers == "mariadb" else "serial"
+    columns = "giver varchar(9), taker varchar(9), thing int, many int, void int, happened bigint"
+    server.execute(f"CREATE TABLE handed_over (id {serial} PRIMARY KEY, {columns})", database_of(url))
+    (tmp_path / "trades.toml").write_text(MAPPED)
+    options = SourceOptions(LogOptions(mapping=str(tmp_path / "trades.toml")), databases=DatabaseOptions(offline=True))
+    added = "INSERT INTO handed_over (giver, taker, thing, many, void, happened) VALUES "
+    server.execute(
+        f"{added} ('ann', 'bob', 5, 1, 0, 1772366400), ('bob', 'ann', 6, 2, 1, 1772366401)", database_of(url)
+    )
+    first = read(url, tmp_path / "lake", options)
+    server.execute(f"{added} ('zoe', 'ann', 7, 3, 0, 1772366402)", database_of(url))
+    second = read(url, tmp_path / "lake", options)
+    events = events_in(tmp_path / "lake", "actor", "kind", "item", "other")
+
+    assert (first.frame["new"].item(), second.frame["new"].item()) == (2, 2)
+    assert any("by [where]" in note for note in first.notes)
+    assert sorted(events.rows()) == [
+        ("ann", "trade.give", "5", "bob"),
+        ("ann", "trade.receive", "7", "zoe"),
+        ("bob", "trade.receive", "5", "ann"),
+        ("zoe", "trade.give", "7", "ann"),
+    ]
+
+
 def test_the_doctor_says_what_a_servers_settings_are_now(rig, mariadb_server, tmp_path):
     mariadb_server.execute("DELETE FROM zenylog", database_of(rig))
     settings, own = tmp_path / "log_athena.conf", tmp_path / "log_conf.txt"

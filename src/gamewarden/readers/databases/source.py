@@ -28,7 +28,9 @@ from gamewarden.readers.databases.addresses import Address
 from gamewarden.readers.databases.cursors import KeyReached, Reached
 from gamewarden.readers.databases.database import Asked, Database
 from gamewarden.readers.databases.increments import Increments, Piece
+from gamewarden.readers.databases.mapped import preset_of_mapping
 from gamewarden.readers.databases.readable import Refused, readable
+from gamewarden.readers.logs.mapping import LogMap, load_mapping
 from gamewarden.readers.options import SourceOptions
 from gamewarden.readers.servers.preset import LogTable, Preset
 from gamewarden.sources import PlainSource
@@ -48,9 +50,20 @@ class DatabaseSource(PlainSource):
     def __init__(self, locator: Locator, options: SourceOptions) -> None:
         if not isinstance(locator, Address):
             raise ReadError(f"{locator}: is no database; write mysql://user@host/name")
-        super().__init__(locator.name)
         self.options = options
         self.database = self._opened(locator)
+        table = None if self.mapping is None else self.mapping.table
+        super().__init__(self.database.name if table is None else f"{self.database.name}/{table}")
+
+    @cached_property
+    def mapping(self) -> LogMap | None:
+        """What a mapping file says of one of its tables; None where a server that we know wrote them.
+
+        Raises:
+            ConfigError: there is no such mapping.
+        """
+        named = self.options.logs.mapping
+        return None if named is None or named in servers.NAMES else load_mapping(named)
 
     def _opened(self, address: Address) -> Database:
         return Database(address, self.options.databases)
@@ -73,15 +86,16 @@ class DatabaseSource(PlainSource):
             ReadError: nobody knows.
             ConfigError: there is no such preset.
         """
-        named = self.options.logs.mapping
-        if named is not None:
+        if self.mapping is not None:
+            return preset_of_mapping(self.mapping, self.database, self.options.logs.time_zone)
+        if (named := self.options.logs.mapping) is not None:
             return servers.load(named)
         found = servers.preset_of(self.database)
         if found is None:
             some = ", ".join(sorted(self.database.places)[:8]) or "none"
             raise ReadError(
                 f"{self.name}: its tables ({some} …) are of no server that we know; name the preset with --map "
-                f"({', '.join(sorted(servers.NAMES))}), or export the log to CSV and write a mapping for it"
+                f"({', '.join(sorted(servers.NAMES))}), or write a mapping file with [table] for one of them"
             )
         return found
 
@@ -92,7 +106,7 @@ class DatabaseSource(PlainSource):
         Raises:
             ReadError: a table has local times, and nobody said where they were written.
         """
-        said = self.options.logs.time_zone
+        said = self.options.logs.time_zone or (None if self.mapping is None else self.mapping.time_zone)
         local = next((one for one in self.tables if self._is_local(one)), None)
         if said is not None or local is None:
             return said

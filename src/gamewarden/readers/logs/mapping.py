@@ -19,7 +19,7 @@ from gamewarden.readers.logs.toml_sections import kind_of, known, lists, names, 
 from gamewarden.readers.timestamps import TimeReader
 from gamewarden.tables import EVENTS
 
-_SECTIONS = ("columns", "time", "kinds", "only", "amount", "file", "where", "join", "also", "line", "kind")
+_SECTIONS = ("columns", "time", "kinds", "only", "amount", "file", "where", "join", "also", "line", "kind", "table")
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class LogMap:
     joins: tuple[Join, ...] = ()
     also: tuple[Side, ...] = ()  # the events that a row gives beside its first
     year: int | None = None  # of all times, where the log writes none
+    table: str | None = None  # of a database: where the rows are
+    key: str | None = None  # of that table: the column with growing numbers, where it is not its primary key
 
     def theirs(self) -> dict[str, str]:
         """Our columns as the log calls them, for the first event of a row."""
@@ -174,9 +176,17 @@ def parse_mapping(text: str, name: str, folder: Path = Path()) -> LogMap:
         rules.joins(section(values, "join", name), name, folder),
         rules.sides(values.get("also", []), name),
         clock.year,
+        **_table(values, name),
     )
     _refuse_contradictions(found)
     return found
+
+
+def _table(values: Mapping[str, Any], name: str) -> dict[str, str | None]:
+    """Which table of a database is meant; a file has none."""
+    said = texts(values, "table", name)
+    known(said, ("name", "key"), f"{name}: [table]", "key")
+    return {"table": said.get("name"), "key": said.get("key")}
 
 
 def _clock(said: Mapping[str, Any], name: str) -> TimeReader:
