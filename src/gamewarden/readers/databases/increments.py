@@ -15,7 +15,7 @@ from gamewarden.core.text import counted
 from gamewarden.readers.databases.cursors import Reached
 from gamewarden.readers.databases.database import Asked, Database
 from gamewarden.readers.databases.keyed import KeyedTable
-from gamewarden.readers.databases.sessions import with_sessions
+from gamewarden.readers.databases.sessions import with_own_sessions, with_sessions
 from gamewarden.readers.databases.table_rows import FOR_EVER, Mask, TableRows
 from gamewarden.readers.databases.timed import TimedTable
 from gamewarden.readers.logs.plausible import Plausible
@@ -149,7 +149,8 @@ class Increments:
                 keys = readable.filter(COUNTS)[KEY]
                 mine = made.filter(pl.col(KEY).is_in(keys.implode()))
                 parts.append(mine.with_columns(pl.lit(order).alias(_ORDER)))
-        whole = pl.concat(parts, how="diagonal_relaxed").sort("at", _ORDER, KEY)
+        # A row may give several events, which stay in their order.
+        whole = pl.concat(parts, how="diagonal_relaxed").sort("at", _ORDER, KEY, maintain_order=True)
         return _as_events(whole)
 
     def _meant(self, table: LogTable, frame: pl.DataFrame) -> pl.DataFrame:
@@ -166,12 +167,12 @@ class Increments:
         self, events: pl.DataFrame, state: Reached, until: int
     ) -> tuple[pl.DataFrame, dict[str, tuple[object, ...]]]:
         """The events with sessions, where no collector says when somebody left."""
-        if not self.preset.sessions:
-            return events, {}
         since = pl.lit(self._collected, EVENTS.columns["at"])
-        told, actors = with_sessions(
-            events.filter((pl.col("at") < since).fill_null(value=True)).drop("session"), state.actors, until
-        )
+        before = events.filter((pl.col("at") < since).fill_null(value=True)).drop("session")
+        if self.preset.sessions:
+            told, actors = with_sessions(before, state.actors, until)
+        else:
+            told, actors = with_own_sessions(before, state.actors)
         collected = events.filter(pl.col("at") >= since)
         whole = pl.concat([empty_events(), told, collected], how="diagonal_relaxed")
         return _as_events(whole), dict(actors)

@@ -3,6 +3,8 @@
 A log-in begins a session. It ends at the last event before the next log-in, or before thirty minutes of silence
 (spec/events.md). What comes after such a silence without a log-in begins one too: then a `session.login` stands at its
 first event, since a session without a beginning would seem to have lasted since midnight.
+
+A log that says itself who left is taken at its word, however long somebody was silent.
 """
 
 from collections.abc import Mapping
@@ -61,6 +63,40 @@ def with_sessions(
         how="diagonal",
     )
     return whole.sort("at", "_order", maintain_order=True).drop("_order"), state_after
+
+
+def with_own_sessions(
+    events: pl.DataFrame, playing: Mapping[str, tuple[Any, ...]]
+) -> tuple[pl.DataFrame, dict[str, tuple[Any, ...]]]:
+    """Events in the order of time with the session of each, from a log-in to the log-out that the log has.
+
+    What comes outside of them is in none. Who logs in again without having left was lost with the server: a log-out
+    stands at the last event before. `playing` and the new state are those of `with_sessions`.
+    """
+    state = _state(playing)
+    named = _within_own(events, state)
+    spans = named.drop_nulls("session").group_by("actor", "session", maintain_order=True).agg(
+        first=pl.col("at").min(), last=pl.col("at").max(), kinds=pl.col("kind"), begun=pl.lit(value=False)
+    )  # fmt: skip
+    known = _joined(spans, state).with_columns(left=pl.col("kinds").list.contains(LOGOUT))
+    latest = pl.col("session") == pl.col("session").sort_by("first").last().over("actor")
+    lost = known.filter(~latest & ~pl.col("left")).select("actor", "session", at="last", kind=pl.lit(LOGOUT))
+    still = known.filter(latest & ~pl.col("left")).select("actor", "session", pl.col("last").dt.epoch("us"))
+    whole = pl.concat([named.with_columns(_order=0), lost.with_columns(_order=1)], how="diagonal")
+    return whole.sort("at", "_order", maintain_order=True).drop("_order"), {
+        actor: (session, last) for actor, session, last in still.iter_rows()
+    }
+
+
+def _within_own(events: pl.DataFrame, state: pl.DataFrame) -> pl.DataFrame:
+    """Events with the name of the session that each is in, if any; what comes late is in none that is open."""
+    ordered = events.sort("actor", "at", maintain_order=True).join(state, on="actor", how="left", maintain_order="left")
+    outside = pl.col("kind").shift().over("actor") == LOGOUT
+    begin = pl.format("{}-{}", "actor", pl.col("at").dt.epoch("s"))
+    mark = pl.when(pl.col("kind") == LOGIN).then(begin).when(outside).then(pl.lit(""))
+    still = pl.when((pl.col("at") >= pl.col("_last")).fill_null(value=False)).then("_open")
+    session = mark.forward_fill().over("actor").fill_null(still)
+    return ordered.with_columns(session=pl.when(session != "").then(session)).drop("_open", "_last")
 
 
 def _state(playing: Mapping[str, tuple[Any, ...]]) -> pl.DataFrame:

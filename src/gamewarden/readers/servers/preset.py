@@ -70,6 +70,18 @@ class Rows:
         known = self.without(joined, pl.col("actor").is_null(), "their character belongs to no account any more")
         return self._with_fresh_levels(known) if levels else known
 
+    def of_accounts(self, frame: pl.DataFrame, column: str) -> pl.DataFrame:
+        """The rows, whose actor is known, with the character that each names and its level.
+
+        A character of another account is none of theirs: servers that share accounts have characters of equal numbers.
+        """
+        people = self.who.characters.select("character", "level", _owner="actor")
+        named = frame.with_columns(character=text(column))
+        joined = named.join(people, on="character", how="left", maintain_order="left")
+        foreign = (pl.col("_owner") != pl.col("actor")).fill_null(value=False)
+        own = joined.with_columns(pl.when(~foreign).then(name).alias(name) for name in ("character", "level"))
+        return self._with_fresh_levels(own).drop("_owner")
+
     def with_other(self, frame: pl.DataFrame, column: str) -> pl.DataFrame:
         """The rows with the account of another character that each may name, as `other`; nobody is their own other."""
         people = self.who.characters.select(pl.col("character").alias("_other"), pl.col("actor").alias("other"))
@@ -84,6 +96,10 @@ class Rows:
             return frame.with_columns(pl.lit(None, pl.Int16).alias("level"))
         old = (pl.lit(self.who.at) - pl.col("at")).dt.total_microseconds() > LEVEL_REACH
         return frame.with_columns(pl.when(~old).then(pl.col("level").cast(pl.Int16, strict=False)).alias("level"))
+
+
+def _all_written(_database: "Database") -> frozenset[str]:
+    return frozenset()
 
 
 @dataclass(frozen=True)
@@ -103,6 +119,7 @@ class LogTable:
     format: str = "auto"  # of its times, as mappings name them; a date and time without a zone is the server's
     reach: int = 2 * SECOND
     may: tuple[str, ...] = ()  # columns that some versions of the server have
+    muted: "Callable[[Database], frozenset[str]]" = _all_written  # kinds that the server's settings keep out of it
 
     @property
     def read(self) -> tuple[str, ...]:
@@ -123,7 +140,7 @@ class Preset:
     advice: "Callable[[Database], Sequence[Advice]]"
     seen: str = ""  # with which real data it was tried; empty: with none
     purges: str = "nothing is removed from them by the server itself"  # what becomes of old rows, in a few words
-    sessions: bool = True  # whether log-ins and silence tell sessions, where the log does not
+    sessions: bool = True  # whether log-ins and silence tell sessions; else log-ins and log-outs of its own log do
     version: int = 1  # of what rows become: another one needs a new lake
 
     def table(self, name: str) -> LogTable:
