@@ -397,6 +397,7 @@ actor = "giver"
 at = "happened"
 item = "thing"
 amount = "many"
+session = "visit"
 other = "taker"
 [where]
 void = "0"
@@ -410,7 +411,7 @@ columns = { actor = "taker", other = "giver" }
 def test_any_table_is_read_by_a_mapping_from_where_the_last_reading_ended(servers, request, tmp_path):
     url, server = request.getfixturevalue(servers), request.getfixturevalue(f"{servers}_server")
     serial = "int AUTO_INCREMENT" if servers == "mariadb" else "serial"
-    columns = "giver varchar(9), taker varchar(9), thing int, many int, void int, happened bigint"
+    columns = "giver varchar(9), taker varchar(9), thing int, many int, void int, happened bigint, visit int DEFAULT 4"
     server.execute(f"CREATE TABLE handed_over (id {serial} PRIMARY KEY, {columns})", database_of(url))
     (tmp_path / "trades.toml").write_text(MAPPED)
     options = SourceOptions(LogOptions(mapping=str(tmp_path / "trades.toml")), databases=DatabaseOptions(offline=True))
@@ -424,6 +425,7 @@ def test_any_table_is_read_by_a_mapping_from_where_the_last_reading_ended(server
     events = events_in(tmp_path / "lake", "actor", "kind", "item", "other")
 
     assert (first.frame["new"].item(), second.frame["new"].item()) == (2, 2)
+    assert set(events_in(tmp_path / "lake", "session")["session"]) == {"4"}
     assert any("by [where]" in note for note in first.notes)
     assert sorted(events.rows()) == [
         ("ann", "trade.give", "5", "bob"),

@@ -167,6 +167,8 @@ class Increments:
         self, events: pl.DataFrame, state: Reached, until: int
     ) -> tuple[pl.DataFrame, dict[str, tuple[object, ...]]]:
         """The events with sessions, where no collector says when somebody left."""
+        if self.preset.sessions is None:
+            return events, {}
         since = pl.lit(self._collected, EVENTS.columns["at"])
         before = events.filter((pl.col("at") < since).fill_null(value=True)).drop("session")
         if self.preset.sessions:

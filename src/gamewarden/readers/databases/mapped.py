@@ -49,7 +49,7 @@ def preset_of_mapping(mapping: LogMap, database: Database, time_zone: str | None
         _no_profiles,
         lambda _: False,
         lambda _: (),
-        sessions=False,
+        sessions=None,
     )
 
 

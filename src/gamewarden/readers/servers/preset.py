@@ -140,7 +140,8 @@ class Preset:
     advice: "Callable[[Database], Sequence[Advice]]"
     seen: str = ""  # with which real data it was tried; empty: with none
     purges: str = "nothing is removed from them by the server itself"  # what becomes of old rows, in a few words
-    sessions: bool = True  # whether log-ins and silence tell sessions; else log-ins and log-outs of its own log do
+    # Whether log-ins and silence tell sessions, the log itself says who left (False), or rows name theirs (None).
+    sessions: bool | None = True
     version: int = 1  # of what rows become: another one needs a new lake
 
     def table(self, name: str) -> LogTable:
