@@ -33,9 +33,10 @@ def fill(server: mariadb_server.Server, name: str, rows: int) -> None:
         characters = [(150_000 + n, 2_000_000 + n, f"Name{n}") for n in range(ACCOUNTS)]
         cursor.executemany("INSERT INTO `char` (char_id, account_id, name) VALUES (%s, %s, %s)", characters)
         cursor.execute(
-            "INSERT INTO picklog (time, char_id, type, nameid, amount, map) SELECT TIMESTAMPADD(SECOND, seq * 86400 DIV %s,"
-            " '2026-03-01'), 150000 + seq %% 1000, ELT(1 + seq %% 4, 'P', 'C', 'M', 'S'), 500 + seq %% 90,"
-            " IF(seq %% 4 = 1, -1, 1), 'prontera' FROM seq_1_to_%s",
+            "INSERT INTO picklog (time, char_id, type, nameid, amount, map)"
+            " SELECT TIMESTAMPADD(SECOND, seq * 86400 DIV %s, '2026-03-01'), 150000 + seq %% 1000,"
+            " ELT(1 + seq %% 4, 'P', 'C', 'M', 'S'), 500 + seq %% 90, IF(seq %% 4 = 1, -1, 1), 'prontera'"
+            " FROM seq_1_to_%s",
             (rows, rows),
         )
 
@@ -74,9 +75,8 @@ def main() -> None:
             told = pipeline.read(readers.open(url, options), Path(place) / "lake")
             used = time.process_time() - begun
             new = told.frame["new"].item()
-            print(
-                f"{what}: {new:,} events of {rows:,} rows, {used:.1f} CPU-s, {used / plain:.2f} × fetching ({plain:.1f})"
-            )
+            times = f"{used / plain:.2f} × fetching ({plain:.1f})"
+            print(f"{what}: {new:,} events of {rows:,} rows, {used:.1f} CPU-s, {times}")
     print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB")
 
 
