@@ -136,6 +136,8 @@ class Server:
             connection.close()
 
     def _answers(self):
+        if not self.socket.exists():  # PyMySQL leaves the socket of a connection that failed open
+            return False
         with suppress(Exception):
             self.execute(f"CREATE USER IF NOT EXISTS {USER}@localhost")
             self.execute(f"GRANT ALL ON *.* TO {USER}@localhost")

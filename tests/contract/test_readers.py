@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 
@@ -87,8 +89,43 @@ def ticks_at(path, frame):
     return path
 
 
+GAME_TABLES = {
+    "login": ("account_id,userid,sex,group_id", "2000000,ann,M,0"),
+    "char": ("char_id,account_id,name,base_level", "150000,2000000,Ann,9"),
+    "picklog": ("id,time,char_id,type,nameid,amount,map", "1,2026-03-01 12:00:00,150000,P,512,1,prt_fild08"),
+}
+
+
+def database_at(path):
+    """A game's tables as a database, and its URL."""
+    with closing(sqlite3.connect(path)) as database, database:
+        for table, (names, row) in GAME_TABLES.items():
+            database.execute(f"CREATE TABLE {table} ({names})")
+            database.execute(f"INSERT INTO {table} VALUES ({','.join('?' * len(row.split(',')))})", row.split(","))  # noqa: S608  the test's own
+    return f"sqlite:///{path}"
+
+
+def dump_at(path):
+    lines = ["-- MySQL dump 10.13", "-- Host: localhost    Database: game"]
+    for table, (names, row) in GAME_TABLES.items():
+        values = ",".join(f"'{value}'" for value in row.split(","))
+        lines.append(f"INSERT INTO `{table}` ({names}) VALUES ({values});")  # noqa: S608  nobody runs it
+    path.write_text("\n".join([*lines, "-- Dump completed", ""]))
+    return path
+
+
+def exports_at(folder):
+    folder.mkdir()
+    for table, rows in GAME_TABLES.items():
+        (folder / f"{table}.csv").write_text("\n".join(rows))
+    return folder
+
+
 # What each reader of the registry opens, made up in a directory from a small log.
 EXAMPLES = {
+    "database": lambda place, _play: database_at(place / "game.db"),
+    "dump": lambda place, _play: dump_at(place / "game.sql"),
+    "export": lambda place, _play: exports_at(place / "tables"),
     "capture": lambda place, _play: capture_at(place / "tap.pcap"),
     "packetstream": lambda place, _play: stream_at(place / "a.adam"),
     "memory": lambda _place, play: play,
@@ -101,6 +138,8 @@ EXAMPLES = {
 }
 NAMED = ("ragnarok",)  # nobody can tell them from something else
 GAME = SourceOptions(captures=CaptureOptions(server_ports=(PORT,)))
+SERVER = SourceOptions(LogOptions("rathena", "UTC"))
+OPTIONS = dict.fromkeys(("database", "dump", "export"), SERVER)
 
 
 def everything(stream, columns):
@@ -130,7 +169,10 @@ def test_every_reader_has_an_example_here_so_that_it_is_tested():
 def source(request, play, tmp_path):
     """What one reader of the registry opens, by whoever knows it first."""
     name = request.param
-    return name, readers.open(EXAMPLES[name](tmp_path, play), GAME, name if name in NAMED else None)
+    opened = readers.open(EXAMPLES[name](tmp_path, play), OPTIONS.get(name, GAME), name if name in NAMED else None)
+    yield name, opened
+    if name in OPTIONS:
+        opened.database.close()
 
 
 def test_a_source_is_opened_by_the_reader_that_knows_it(source):
@@ -306,7 +348,7 @@ def test_a_directory_that_is_no_lake_says_how_to_make_one(tmp_path):
 
 
 def test_an_unknown_reader_is_refused_with_the_names_of_those_there_are(tmp_path):
-    with pytest.raises(ConfigError, match=r"reader 'chess' is unknown; choose one of: capture, .*log"):
+    with pytest.raises(ConfigError, match=r"reader 'chess' is unknown; choose one of: database, dump, .*log"):
         readers.open(tmp_path, reader="chess")
 
 

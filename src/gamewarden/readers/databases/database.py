@@ -256,8 +256,14 @@ class Database:
         return column(wanted)
 
     def frame(self, name: str, columns: Sequence[str]) -> pl.DataFrame:
-        """A whole table of what is there now: of accounts, characters and the like, which have keys."""
+        """A whole table of what is there now: of accounts, characters and the like, which have keys.
+
+        Raises:
+            ReadError: there is no such table, or the database does not answer.
+        """
         have = self.columns(name)
+        if not set(columns) & have.keys():
+            raise ReadError(f"{self.name}: there is no table {name} with {columns[0]}, which says who is who")
         order = self.key(name) or next(iter(columns))
         rows = self.rows(name, Asked([one for one in columns if one in have], order))
         return self.framed([one for one in columns if one in have], rows)

@@ -21,6 +21,7 @@ from gamewarden.contracts import (
     nobody_remembered,
 )
 from gamewarden.core.coverage import Coverage, Pulse
+from gamewarden.core.outside import visible
 from gamewarden.errors import ReadError
 from gamewarden.readers import Locator, servers
 from gamewarden.readers.compression import Content as FileContent
@@ -48,10 +49,17 @@ class DatabaseSource(PlainSource):
             raise ReadError(f"{locator}: is no database; write mysql://user@host/name")
         super().__init__(locator.name)
         self.options = options
-        self.database = self._opened(locator)
+        self._address = locator
 
-    def _opened(self, address: Address) -> Database:
-        return Database(address, self.options.databases)
+    @cached_property
+    def database(self) -> Database:
+        """Where its rows are read from."""
+        return Database(self._address, self.options.databases)
+
+    @property
+    def _looked_at(self) -> Database:
+        """Where it is seen which tables there are."""
+        return self.database
 
     @staticmethod
     def matches(locator: Locator) -> bool:
@@ -74,9 +82,9 @@ class DatabaseSource(PlainSource):
         named = self.options.logs.mapping
         if named is not None:
             return servers.load(named)
-        found = servers.preset_of(self.database)
+        found = servers.preset_of(self._looked_at)
         if found is None:
-            some = ", ".join(sorted(self.database.places)[:8]) or "none"
+            some = visible(", ".join(sorted(self._looked_at.places)[:8])) or "none"
             raise ReadError(
                 f"{self.name}: its tables ({some} …) are of no server that we know; name the preset with --map "
                 f"({', '.join(sorted(servers.NAMES))}), or export the log to CSV and write a mapping for it"

@@ -57,4 +57,5 @@ PRESET = Preset(
     ragnarok.profiles,
     _wrote,
     _advice,
+    beside=ragnarok.PEOPLE,
 )

@@ -60,5 +60,6 @@ PRESET = Preset(
     ragnarok.profiles,
     _wrote,
     _advice,
+    beside=ragnarok.PEOPLE,
     seen="logs of a real server (e985006171, pre-renewal) on which real OpenKore bots played for 66 minutes",
 )
