@@ -164,6 +164,10 @@ class Database:
             }
         return {**beside, **own}
 
+    def owns(self, name: str) -> bool:
+        """Whether a table is in the database that was named, and not in one beside it."""
+        return name in self.places and self.places[name].schema is None
+
     def columns(self, name: str) -> Mapping[str, str]:
         """A table's columns with their types as the database writes them; none where there is no such table."""
         if name not in self.places:

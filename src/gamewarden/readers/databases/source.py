@@ -141,10 +141,10 @@ class DatabaseSource(PlainSource):
         """Its tables that are left alone, and why."""
         return self._readable[1]
 
-    @property
+    @cached_property
     def promised(self) -> frozenset[str]:
-        """The kinds that its tables can give."""
-        kinds = frozenset[str]().union(*(one.kinds for one in self.tables))
+        """The kinds that its tables can give, as the server is set up."""
+        kinds = frozenset[str]().union(*(one.kinds - one.muted(self.database) for one in self.tables))
         return kinds | ({"session.login", "session.logout"} if self.preset.sessions else set())
 
     @property

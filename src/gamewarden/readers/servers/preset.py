@@ -86,6 +86,10 @@ class Rows:
         return frame.with_columns(pl.when(~old).then(pl.col("level").cast(pl.Int16, strict=False)).alias("level"))
 
 
+def _all_written(_database: "Database") -> frozenset[str]:
+    return frozenset()
+
+
 @dataclass(frozen=True)
 class LogTable:
     """One log table: what is read of it, and what its rows mean.
@@ -103,6 +107,7 @@ class LogTable:
     format: str = "auto"  # of its times, as mappings name them; a date and time without a zone is the server's
     reach: int = 2 * SECOND
     may: tuple[str, ...] = ()  # columns that some versions of the server have
+    muted: "Callable[[Database], frozenset[str]]" = _all_written  # kinds that the server's settings keep out of it
 
     @property
     def read(self) -> tuple[str, ...]:
