@@ -479,6 +479,55 @@ def test_a_table_that_nobody_wants_may_hold_strings_of_any_length(game, mariadb_
     same(events_of(dump), events_of(game))
 
 
+@pytest.mark.parametrize("options", [("--skip-extended-insert",), (), ("--hex-blob", "--complete-insert")])
+def test_it_does_not_matter_where_the_bytes_of_a_dump_are_cut(options, game, mariadb_server, tmp_path, monkeypatch):
+    dump = written(tmp_path / "dump.sql", mariadb_server.dump(database_of(game), *options))
+    whole = events_of(dump)
+    monkeypatch.setattr(dump_text, "CHUNK", 7)
+    monkeypatch.setattr(dump_text, "_HEAD", 700)
+
+    assert_frame_equal(events_of(dump), whole)
+
+
+def test_it_does_not_matter_where_the_bytes_of_postgresqls_rows_are_cut(copied, postgres_server, tmp_path, monkeypatch):
+    command = ["pg_dump", "-h", postgres_server.directory, "-U", USER, database_of(copied)]
+    dump = written(tmp_path / "dump.sql", subprocess.run(command, capture_output=True, check=True).stdout)
+    whole = events_of(dump)
+    monkeypatch.setattr(dump_text, "CHUNK", 7)
+    monkeypatch.setattr(dump_text, "_HEAD", 700)
+
+    assert_frame_equal(events_of(dump), whole)
+
+
+BY_HAND = b"""-- phpMyAdmin SQL Dump
+-- Host: localhost:3306
+-- Database: `ragnarok`
+/* it's a remark; */
+SET SQL_MODE = "NO_AUTO_VALUE_ON_ZERO";
+CREATE TABLE IF NOT EXISTS `login` (`account_id` int(11) NOT NULL COMMENT 'a '';'' (b', `userid` varchar(23), PRIMARY KEY (`account_id`));
+CREATE TABLE IF NOT EXISTS `char` (`char_id` int, `account_id` int, `name` varchar(30), `base_level` int) DEFAULT CHARSET=latin1;
+INSERT IGNORE INTO `login` (`account_id`, `userid`) VALUES
+(2000000, 'it''s'), (2000001, X'6869'), (2000002, _utf8 'ho'), (2000003, 0x7961);
+DELIMITER $$
+CREATE TRIGGER t BEFORE INSERT ON login FOR EACH ROW BEGIN INSERT INTO picklog VALUES ('$$; END $$
+DELIMITER ;
+# another remark, isn't it
+INSERT INTO `char` VALUES (150000, 2000000, 'a', '007');
+CREATE TABLE picklog (id int, time datetime, char_id int, type char(1), nameid int, amount int, map text);
+INSERT INTO picklog VALUES (1, '2026-11-15 12:00:00', 150000, 'P', 512, 1, 'x''y\\\\z');
+"""
+
+
+def test_what_people_and_other_programs_write_is_read_too(tmp_path):
+    source = readers.open(written(tmp_path / "by hand", BY_HAND), UTC)
+    users = source.database.frame("login", ("account_id", "userid"))["userid"].to_list()
+    source.database.close()
+
+    assert source.name == "dump:localhost:3306/ragnarok"
+    assert users == ["it's", "hi", "ho", "ya"]
+    assert events_of(tmp_path / "by hand")["zone"].drop_nulls().to_list() == ["x'y\\z"]
+
+
 HOSTILE = {
     "a string without an end": b"INSERT INTO `picklog` VALUES (1,'abc",
     "brackets without an end": b"CREATE TABLE `picklog` (" + b"(" * 5000,

@@ -243,6 +243,15 @@ def test_each_kind_of_landsandboat_is_as_frequent_as_its_tables_say(landsandboat
     }
 
 
+def test_only_what_nobody_did_is_left_out_of_landsandboat(landsandboat, mariadb_server):
+    events = opened(landsandboat, "landsandboat").events()
+    for _ in events.batches(["kind"]):
+        pass
+
+    own = count(mariadb_server, landsandboat, "auction_house WHERE seller = 0")
+    assert events.notes == (f"{own} rows left out: auction_house: put up by the server itself",)
+
+
 def test_both_sides_of_a_trade_name_each_other_and_nobody_names_themselves(landsandboat, mariadb_server):
     events = events_of(opened(landsandboat, "landsandboat"))
 
