@@ -528,6 +528,12 @@ def test_what_people_and_other_programs_write_is_read_too(tmp_path):
     assert events_of(tmp_path / "by hand")["zone"].drop_nulls().to_list() == ["x'y\\z"]
 
 
+def test_the_server_is_told_from_a_dump_of_rows_alone(game, mariadb_server, tmp_path):
+    dump = written(tmp_path / "dump.sql", mariadb_server.dump(database_of(game), *WAYS["rows alone"]))
+
+    assert readers.open(dump, SourceOptions(LogOptions(time_zone="UTC"))).preset.name == "rathena"
+
+
 HOSTILE = {
     "a string without an end": b"INSERT INTO `picklog` VALUES (1,'abc",
     "brackets without an end": b"CREATE TABLE `picklog` (" + b"(" * 5000,

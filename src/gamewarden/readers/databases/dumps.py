@@ -274,12 +274,12 @@ class Loading:
     def _rows(self, written: bytes, listed: bytes | None, plain: Plain) -> _Rows | None:
         """How rows of a table are read; None where nobody wants them."""
         origin, name = self._named(written)
-        if not self.wanted.wants(name) or origin.lower() in _SYSTEM:
+        if origin.lower() in _SYSTEM:
             return None
-        table = self.tables.get(name)
-        if table is None:
+        wanted, table = self.wanted.wants(name), self.tables.get(name)
+        if table is None and (wanted or listed is not None):
             table = self._undeclared(name, listed, origin)
-        if table.origin != origin:
+        if table is None or not wanted or table.origin != origin:
             return None
         known = (table.stored, listed, plain)
         if known not in self._known:
