@@ -89,25 +89,43 @@ def ticks_at(path, frame):
     return path
 
 
+GAME_TABLES = {
+    "login": ("account_id,userid,sex,group_id", "2000000,ann,M,0"),
+    "char": ("char_id,account_id,name,base_level", "150000,2000000,Ann,9"),
+    "picklog": ("id,time,char_id,type,nameid,amount,map", "1,2026-03-01 12:00:00,150000,P,512,1,prt_fild08"),
+}
+
+
 def database_at(path):
-    """What a small Ragnarok server has written."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript("""
-            CREATE TABLE login (account_id INTEGER PRIMARY KEY, userid TEXT, sex TEXT, group_id INTEGER);
-            CREATE TABLE char (char_id INTEGER PRIMARY KEY, account_id INTEGER, name TEXT, base_level INTEGER);
-            CREATE TABLE picklog (id INTEGER PRIMARY KEY, time TEXT, char_id INTEGER, type TEXT, nameid INTEGER,
-              amount INTEGER, map TEXT);
-            INSERT INTO login VALUES (2000000, 'ann', 'F', 0);
-            INSERT INTO char VALUES (150000, 2000000, 'Ann', 12);
-            INSERT INTO picklog VALUES (1, '2024-03-01 12:00:00', 150000, 'P', 501, 1, 'prontera');
-            INSERT INTO picklog VALUES (2, '2024-03-01 12:00:07', 1002, 'M', 501, -1, 'prontera');
-        """)
+    """A game's tables as a database, and its URL."""
+    with closing(sqlite3.connect(path)) as database, database:
+        for table, (names, row) in GAME_TABLES.items():
+            database.execute(f"CREATE TABLE {table} ({names})")
+            database.execute(f"INSERT INTO {table} VALUES ({','.join('?' * len(row.split(',')))})", row.split(","))  # noqa: S608  the test's own
     return f"sqlite:///{path}"
+
+
+def dump_at(path):
+    lines = ["-- MySQL dump 10.13", "-- Host: localhost    Database: game"]
+    for table, (names, row) in GAME_TABLES.items():
+        values = ",".join(f"'{value}'" for value in row.split(","))
+        lines.append(f"INSERT INTO `{table}` ({names}) VALUES ({values});")  # noqa: S608  nobody runs it
+    path.write_text("\n".join([*lines, "-- Dump completed", ""]))
+    return path
+
+
+def exports_at(folder):
+    folder.mkdir()
+    for table, rows in GAME_TABLES.items():
+        (folder / f"{table}.csv").write_text("\n".join(rows))
+    return folder
 
 
 # What each reader of the registry opens, made up in a directory from a small log.
 EXAMPLES = {
     "database": lambda place, _play: database_at(place / "game.db"),
+    "dump": lambda place, _play: dump_at(place / "game.sql"),
+    "export": lambda place, _play: exports_at(place / "tables"),
     "capture": lambda place, _play: capture_at(place / "tap.pcap"),
     "packetstream": lambda place, _play: stream_at(place / "a.adam"),
     "memory": lambda _place, play: play,
@@ -119,7 +137,9 @@ EXAMPLES = {
     "ticks": lambda place, play: ticks_at(place / "log.ticks", play),  # of tests/plugin
 }
 NAMED = ("ragnarok",)  # nobody can tell them from something else
-GAME = SourceOptions(LogOptions(time_zone="UTC"), captures=CaptureOptions(server_ports=(PORT,)))
+GAME = SourceOptions(captures=CaptureOptions(server_ports=(PORT,)))
+SERVER = SourceOptions(LogOptions("rathena", "UTC"))
+OPTIONS = dict.fromkeys(("database", "dump", "export"), SERVER)
 
 
 def everything(stream, columns):
@@ -149,7 +169,10 @@ def test_every_reader_has_an_example_here_so_that_it_is_tested():
 def source(request, play, tmp_path):
     """What one reader of the registry opens, by whoever knows it first."""
     name = request.param
-    return name, readers.open(EXAMPLES[name](tmp_path, play), GAME, name if name in NAMED else None)
+    opened = readers.open(EXAMPLES[name](tmp_path, play), OPTIONS.get(name, GAME), name if name in NAMED else None)
+    yield name, opened
+    if name in OPTIONS:
+        opened.database.close()
 
 
 def test_a_source_is_opened_by_the_reader_that_knows_it(source):
@@ -325,7 +348,7 @@ def test_a_directory_that_is_no_lake_says_how_to_make_one(tmp_path):
 
 
 def test_an_unknown_reader_is_refused_with_the_names_of_those_there_are(tmp_path):
-    with pytest.raises(ConfigError, match=r"reader 'chess' is unknown; choose one of: capture, .*log"):
+    with pytest.raises(ConfigError, match=r"reader 'chess' is unknown; choose one of: .*capture, .*log"):
         readers.open(tmp_path, reader="chess")
 
 

@@ -2,7 +2,7 @@
 
 import random
 
-from fuzz import beside, clients, headers, logs, packets, settings, stored, workspaces
+from fuzz import beside, clients, dumps, headers, logs, packets, settings, stored, workspaces
 from fuzz.case import Case, Format
 from fuzz.kit import Kit
 
@@ -11,6 +11,8 @@ FORMATS = {
     "csv": Format(logs.csv, 95),
     "jsonl": Format(logs.jsonl, 80),
     "parquet": Format(logs.parquet, 70),
+    "dump": Format(dumps.sql, 50),
+    "export": Format(dumps.exports, 40),
     "pcap": Format(packets.classic, 130),
     "pcapng": Format(packets.nextgen, 100),
     "packet-log": Format(packets.log, 70),

@@ -73,8 +73,8 @@ def read(
     CSV, JSON Lines and Parquet, each also gzipped or compressed with zstd. A source comes in whole or not at all; bad
     rows are counted by reason, and too many of them refuse the source. Reading a source again changes nothing.
 
-    The database of a game server, such as mysql://user@host/ragnarok, is read from where the last reading ended; --map
-    names the server where its tables do not tell.
+    The database of a game server, such as mysql://user@host/ragnarok, and a dump of one are read from where the last
+    reading ended; --map names the server where its tables do not tell.
 
     With --as ragnarok a source is a packetstream, or a capture of --server-port, and its messages become events.
     """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from gamewarden.contracts import Source
 from gamewarden.core.registry import Registry
 from gamewarden.errors import ConfigError, ReadError, Remark, short
+from gamewarden.readers import servers
 from gamewarden.readers.databases.addresses import Address, address_of, is_database
 from gamewarden.readers.places import File, Place, located
 
@@ -44,7 +45,9 @@ REGISTRY = Registry(
         "memory": "gamewarden.readers.memory:TableInMemory",
         "lake": "gamewarden.store.source:LakeSource",
         "database": "gamewarden.readers.databases.source:DatabaseSource",
+        "dump": "gamewarden.readers.databases.dumps:DumpSource",
         "ragnarok": "gamewarden.readers.files:RagnarokLog",
+        "export": "gamewarden.readers.databases.exports:ExportSource",
         "files": "gamewarden.readers.log_files:LogFiles",
         "folder": "gamewarden.readers.folders:MessageFolder",
         "log": "gamewarden.readers.files:LogFile",
@@ -91,7 +94,7 @@ def open(locator: Locator | str, options: "SourceOptions | None" = None, reader:
 
     place = _place(locator) if isinstance(locator, str) else locator
     given = options or SourceOptions()
-    found = _knowing(place) if reader is None else load(reader)
+    found = _knowing(place, given) if reader is None else load(reader)
     return limited(found(place, given), given.time_range)
 
 
@@ -103,12 +106,13 @@ def _place(locator: str) -> Locator:
     return found[0] if isinstance(found, list) and len(found) == 1 else found
 
 
-def _knowing(place: Locator) -> Reader:
+def _knowing(place: Locator, options: "SourceOptions") -> Reader:
     """The first reader that knows what this is; one of an installed package that breaks over it is passed over."""
     for name in names():
         if name in REGISTRY.own:
             if load(name).matches(place):
-                return load(name)
+                # Whoever names a game server says of plain files that they are its tables.
+                return load("export" if name in LAST and options.logs.mapping in servers.NAMES else name)
         elif (found := _offered(name, place)) is not None:
             return found
     raise ReadError(

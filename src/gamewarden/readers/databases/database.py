@@ -171,6 +171,10 @@ class Database:
             }
         return {**beside, **own}
 
+    def owns(self, name: str) -> bool:
+        """Whether a table is in the database that was named, and not in one beside it."""
+        return name in self.places and self.places[name].schema is None
+
     def columns(self, name: str) -> Mapping[str, str]:
         """A table's columns with their types as the database writes them; none where there is no such table."""
         if name not in self.places:
@@ -268,9 +272,16 @@ class Database:
         return column(wanted)
 
     def frame(self, name: str, columns: Sequence[str]) -> pl.DataFrame:
-        """A whole table of what is there now, of accounts or characters: batch by batch where it has a key."""
-        have, key = self.columns(name), self.key(name)
+        """A whole table of what is there now, of accounts or characters: batch by batch where it has a key.
+
+        Raises:
+            ReadError: there is no such table, or the database does not answer.
+        """
+        have = self.columns(name)
         wanted = [one for one in columns if one in have]
+        if not wanted:
+            raise ReadError(f"{self.name}: there is no table {name} with {columns[0]}, which says who is who")
+        key = self.key(name)
         if key is None:
             return self.framed(wanted, self.rows(name, Asked(wanted, "")))
         every = list(dict.fromkeys([key, *wanted]))

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -11,7 +12,9 @@ import polars as pl
 
 from gamewarden.contracts import Remembered
 from gamewarden.core.durations import to_micros
+from gamewarden.core.outside import visible
 from gamewarden.core.text import counted
+from gamewarden.errors import ReadError
 from gamewarden.readers.databases.cursors import Reached
 from gamewarden.readers.databases.database import Asked, Database
 from gamewarden.readers.databases.keyed import KeyedTable
@@ -23,7 +26,7 @@ from gamewarden.readers.row_report import Tally
 from gamewarden.readers.servers.collector import GW_EVENTS
 from gamewarden.readers.servers.preset import COUNTS, KEY, Directory, LogTable, Preset, Rows, empty_events
 from gamewarden.readers.timestamps import TimeReader
-from gamewarden.tables import EVENTS
+from gamewarden.tables import EVENTS, first_line
 
 _ORDER = "_table"
 
@@ -80,7 +83,8 @@ class Increments:
 
     @cached_property
     def _who(self) -> Directory:
-        return self.preset.directory(self.database)
+        with self._of_its_server("its tables of people"):
+            return self.preset.directory(self.database)
 
     @cached_property
     def _collected(self) -> datetime | None:
@@ -156,12 +160,24 @@ class Increments:
     def _meant(self, table: LogTable, frame: pl.DataFrame) -> pl.DataFrame:
         """What a table's rows mean; characters that are gone are looked for where somebody may remember them."""
         rows = Rows(frame, self._who, self._collected)
-        made = table.events(rows)
-        if rows.unknown and (found := self.remembered(rows.unknown)):
-            rows = Rows(frame, self._who.with_characters(found), self._collected)
+        with self._of_its_server(table.name):
             made = table.events(rows)
+            if rows.unknown and (found := self.remembered(rows.unknown)):
+                rows = Rows(frame, self._who.with_characters(found), self._collected)
+                made = table.events(rows)
         self._left.update({f"{table.name}: {why}": count for why, count in rows.left_out.items()})
         return made
+
+    @contextmanager
+    def _of_its_server(self, table: str) -> Iterator[None]:
+        """Say of tables that only look like those of the server what they are."""
+        try:
+            yield
+        except pl.exceptions.PolarsError as error:
+            raise ReadError(
+                f"{self.database.name}: {table} cannot be what {self.preset.title} writes "
+                f"({visible(first_line(error))}); name the right server with --map"
+            ) from error
 
     def _in_sessions(
         self, events: pl.DataFrame, state: Reached, until: int

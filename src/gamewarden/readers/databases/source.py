@@ -21,6 +21,7 @@ from gamewarden.contracts import (
     nobody_remembered,
 )
 from gamewarden.core.coverage import Coverage, Pulse
+from gamewarden.core.outside import visible
 from gamewarden.errors import ReadError
 from gamewarden.readers import Locator, servers
 from gamewarden.readers.compression import Content as FileContent
@@ -51,9 +52,9 @@ class DatabaseSource(PlainSource):
         if not isinstance(locator, Address):
             raise ReadError(f"{locator}: is no database; write mysql://user@host/name")
         self.options = options
-        self.database = self._opened(locator)
+        self._address = locator
         table = None if self.mapping is None else self.mapping.table
-        super().__init__(self.database.name if table is None else f"{self.database.name}/{table}")
+        super().__init__(locator.name if table is None else f"{locator.name}/{table}")
 
     @cached_property
     def mapping(self) -> LogMap | None:
@@ -65,8 +66,15 @@ class DatabaseSource(PlainSource):
         named = self.options.logs.mapping
         return None if named is None or named in servers.NAMES else load_mapping(named)
 
-    def _opened(self, address: Address) -> Database:
-        return Database(address, self.options.databases)
+    @cached_property
+    def database(self) -> Database:
+        """Where its rows are read from."""
+        return Database(self._address, self.options.databases)
+
+    @property
+    def _looked_at(self) -> Database:
+        """Where it is seen which tables there are."""
+        return self.database
 
     @staticmethod
     def matches(locator: Locator) -> bool:
@@ -87,12 +95,12 @@ class DatabaseSource(PlainSource):
             ConfigError: there is no such preset.
         """
         if self.mapping is not None:
-            return preset_of_mapping(self.mapping, self.database, self.options.logs.time_zone)
+            return preset_of_mapping(self.mapping, self._looked_at, self.options.logs.time_zone)
         if (named := self.options.logs.mapping) is not None:
             return servers.load(named)
-        found = servers.preset_of(self.database)
+        found = servers.preset_of(self._looked_at)
         if found is None:
-            some = ", ".join(sorted(self.database.places)[:8]) or "none"
+            some = visible(", ".join(sorted(self._looked_at.places)[:8])) or "none"
             raise ReadError(
                 f"{self.name}: its tables ({some} …) are of no server that we know; name the preset with --map "
                 f"({', '.join(sorted(servers.NAMES))}), or write a mapping file with [table] for one of them"

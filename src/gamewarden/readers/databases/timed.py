@@ -36,10 +36,14 @@ class TimedTable:
     def further(self, state: Reached, read: TableRows, before: Mask, now: int) -> Reached:
         """How far the table was read, once the new ones of these rows are in."""
         del now
-        if not (before & read.raw.new).any():
-            return state
         times = [_written(value) for value in read.raw.values(self.table.time)]
         taken = [place for place in np.flatnonzero(before).tolist() if times[place] is not None]
+        if not taken or not (before & read.raw.new).any():
+            return state
+        if len({type(times[place]) for place in taken}) > 1:
+            raise ReadError(
+                f"{self.database.name}: {self.table.name}.{self.table.time} holds numbers and texts; it must be one"
+            )
         since = max(times[place] for place in taken)  # type: ignore[type-var]
         again = self._earlier(since)  # type: ignore[arg-type]
         kept = Counter(digest_of(read.raw.rows[place]) for place in taken if times[place] >= again)  # type: ignore[operator]

@@ -57,5 +57,6 @@ PRESET = Preset(
     ragnarok.profiles,
     _wrote,
     _advice,
+    beside=ragnarok.PEOPLE,
     seen="a real server (410b9738c) with real OpenKore bots, a few minutes of picks, kills and log-ins; no trades",
 )

@@ -143,6 +143,15 @@ class Preset:
     # Whether log-ins and silence tell sessions, the log itself says who left (False), or rows name theirs (None).
     sessions: bool | None = True
     version: int = 1  # of what rows become: another one needs a new lake
+    beside: tuple[str, ...] = ()  # the other tables that it reads, of people; empty: any may be one
+
+    def wants(self, table: str) -> bool:
+        """Whether the rows of a table are of use."""
+        return self.logged(table) is not None or not self.beside or table in self.beside
+
+    def logged(self, table: str) -> LogTable | None:
+        """What is known of a table that is a log."""
+        return next((one for one in self.tables if one.name == table), None)
 
     def table(self, name: str) -> LogTable:
         """One of its tables."""

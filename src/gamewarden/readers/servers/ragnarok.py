@@ -17,6 +17,7 @@ from gamewarden.readers.servers.preset import KEY, Directory, LogTable, Rows, nu
 if TYPE_CHECKING:
     from gamewarden.readers.databases.database import Database
 
+PEOPLE = ("char", "login", "vendings", "buyingstores", "autotrade_merchants")
 FLOOR = 60 * SECOND  # what somebody drops and another account takes up within this time changed hands
 _GAINS, _LOSSES = "gains", "losses"
 # A letter of picklog: what it is when the character gains the item, and when it loses it.
@@ -314,7 +315,11 @@ def profiles(database: "Database") -> pl.DataFrame:
     """PROFILES: of each account its highest character, its group, whether it is staff or keeps a shop while away."""
     characters = database.frame("char", ("char_id", "account_id", "name", "class", "base_level", "zeny", "last_login"))
     accounts = database.frame("login", ("account_id", "sex", "group_id", "state", "logincount", "lastlogin"))
-    best = characters.sort("account_id", "base_level", "char_id").group_by("account_id", maintain_order=True).last()
+    best = (
+        characters.sort("account_id", number("base_level"), number("char_id"))
+        .group_by("account_id", maintain_order=True)
+        .last()
+    )
     many = characters.group_by("account_id").agg(characters=pl.len(), zeny=number("zeny").sum())
     players = accounts.filter(pl.col("sex").cast(pl.String) != "S") if "sex" in accounts.columns else accounts
     told = players.join(best.drop("zeny"), on="account_id", how="left").join(many, on="account_id", how="left")

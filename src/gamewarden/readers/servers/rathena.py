@@ -60,5 +60,6 @@ PRESET = Preset(
     ragnarok.profiles,
     _wrote,
     _advice,
+    beside=ragnarok.PEOPLE,
     seen="a real server (e985006171) with real OpenKore bots: 66 minutes of its logs, and nine with our collector",
 )
