@@ -134,5 +134,6 @@ PRESET = Preset(
     _wrote,
     _advice,
     purges="the guild banks' log is a ring of 25 rows a tab; from the others the server removes nothing",
+    beside=("characters", "account", "account_access"),
     sessions=False,
 )

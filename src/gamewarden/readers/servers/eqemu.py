@@ -151,4 +151,5 @@ PRESET = Preset(
     _wrote,
     _advice,
     purges="the server deletes rows after the retention_days of their type, 7 by default",
+    beside=("character_data", "account", "trader", "player_event_log_settings"),
 )

@@ -236,5 +236,6 @@ PRESET = Preset(
     _wrote,
     _advice,
     sessions=False,
+    purges="of deaths the server keeps the last few of each player",
     beside=("players", "accounts"),
 )
