@@ -9,17 +9,21 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
+from sqlalchemy import event
+
 from carrying_made_up import ARMED, LATER, Office, decided, lines_of, office
+from games_made_up import Server
 from gamewarden.cases import Action
 from gamewarden.policy import AdapterSettings
 from gamewarden.response.adapters import Ways, ways_of
 from gamewarden.response.carrying import Carrier
-from rathena_made_up import Server
 
 PLACES = [
     *(f"{when} transaction {number}" for number in (1, 2, 3) for when in ("before", "within", "after")),
     *(f"{when} {what}" for what in ("look", "carry") for when in ("before", "after")),
 ]
+STATEMENTS = [f"after statement {number}" for number in range(1, 31)]  # more than any action needs
+GAMES = {"rathena": "rathena", "azerothcore": "azerothcore", "soap": "azerothcore", "eqemu": "eqemu"}
 
 
 def die() -> None:
@@ -32,6 +36,11 @@ class Fate:
 
     place: str
     transactions: int = 0
+    statements: int = 0
+
+    def executed(self, *_what) -> None:
+        self.statements += 1
+        self.comes(f"after statement {self.statements}")
 
     def comes(self, here: str) -> None:
         if here == self.place:
@@ -78,6 +87,9 @@ class DoomedAdapter:
 
 def doomed_carry(root: Path, place: str, kind: str, ledger: str | None) -> None:
     desk, fate = desk_at(root, kind, ledger), Fate(place)
+    for one in desk.ways.adapters.values():
+        if hasattr(one, "database"):
+            event.listen(one.database.engine, "after_cursor_execute", fate.executed)
     adapters = {name: DoomedAdapter(one, fate) for name, one in desk.ways.adapters.items()}
     ways = Ways(adapters, attempts=desk.ways.attempts)
     Carrier(desk.settings, ways, DoomedBook(desk.book, fate)).carry(LATER)
@@ -92,9 +104,9 @@ def desk_at(root: Path, kind: str, ledger: str | None) -> Office:
 def settings_of(root: Path, kind: str) -> AdapterSettings:
     if kind == "webhook":
         return AdapterSettings(kind, kind, url=os.environ["HOOK"], allow_private=True, timeout="20s")
-    if kind == "rathena":
-        os.environ["GAMEWARDEN_GAME_DB"] = f"sqlite:///{root / 'game.db'}"
-        return AdapterSettings(kind, kind, account="userid")
+    if kind in GAMES:
+        url = os.environ["SOAP"] if kind == "soap" else ""
+        return AdapterSettings(kind, GAMES[kind], url=url, secret_from="SOAP_LOGIN", timeout="20s")  # noqa: S106
     if kind == "command":
         program = str(Path(__file__).with_name("command_kept.sh"))
         each = (program, str(root / "calls"), "{verb}", "{key}")
@@ -104,12 +116,24 @@ def settings_of(root: Path, kind: str) -> AdapterSettings:
 
 def effects_of(root: Path, kind: str) -> int | None:
     """How much was done where it is counted."""
-    if kind == "rathena":
-        return Server(f"sqlite:///{root / 'game.db'}").changes()
+    if kind in GAMES:
+        return game_of(kind).changes()
     if kind == "command":
         path = root / "calls"
         return len(path.read_text().splitlines()) if path.exists() else 0
     return len(lines_of(root / "actions.jsonl"))
+
+
+def game_of(kind: str) -> Server:
+    return Server(os.environ["GAMEWARDEN_GAME_DB"], GAMES[kind])
+
+
+def told_by(kind: str) -> list:
+    """What the poller is asked, and what the panel says."""
+    if kind != "rathena":
+        return []
+    rows = game_of(kind).run("SELECT step, outcome FROM gw_actions ORDER BY id")
+    return [*map(list, rows), *(row[0] for row in game_of(kind).run("SELECT ban_type FROM cp_banlog ORDER BY id"))]
 
 
 def in_a_child(work, *values) -> int:
@@ -128,10 +152,12 @@ def in_a_child(work, *values) -> int:
 def one(root: Path, kind: str, verb: str, place: str, ledger: str | None) -> dict:
     """Killed there, started again: what came of it."""
     root.mkdir()
-    actor = "ann" if kind == "rathena" else f"{root.name} {verb}"
+    actor = f"{root.name} {verb}"
+    if kind in GAMES:
+        game = game_of(kind)
+        game.begin()
+        actor = str(game.kind.ann)
     decision = decided(actor, "ban", by="eve", approved_by="bob", until=None)
-    if kind == "rathena":
-        Server.new(f"sqlite:///{root / 'game.db'}").engine.dispose()
     desk = desk_at(root, kind, ledger)
     desk.decide(decision)
     if verb == "undo":
@@ -150,16 +176,18 @@ def one(root: Path, kind: str, verb: str, place: str, ledger: str | None) -> dic
     killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
     return {
         "place": place, "killed": killed, "ended": os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0,
-        "state": action.state, "key": action.id, "effects": effects, "faults": faults,
+        "state": action.state, "key": action.id, "effects": effects, "faults": faults, "told": told_by(kind),
     }  # fmt: skip
 
 
 def main() -> None:
     kind, verb, root, *ledger = sys.argv[1:]
-    for number, place in enumerate(PLACES):
+    for number, place in enumerate(STATEMENTS if "STATEMENTS" in os.environ else PLACES):
         came = one(Path(root) / f"{number:02}", kind, verb, place, ledger[0] if ledger else None)
         sys.stdout.write(json.dumps(came) + "\n")
         sys.stdout.flush()
+        if place in STATEMENTS and not came["killed"]:
+            break
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from gamewarden.errors import ConfigError
 from gamewarden.policy import AdapterSettings
 from gamewarden.response.adapters import RefusedError, TryLaterError, adapter_of, ways_of
 from gamewarden.response.adapters.webhook import seconds_of, signed
-from webhook_server import drip, flood, hang, hang_up, nonsense, receiving
+from webhook_server import drip, explain, flood, hang, hang_up, nonsense, receiving
 
 NO_ADDRESS = "0.0.0.0"  # noqa: S104  nothing listens there
 KEY = bytes(range(32))
@@ -96,6 +96,11 @@ def test_redirects_are_not_followed(tmp_path):
             hook(receiver.url, tmp_path).carry(ACTION)
 
         assert other.requests == []
+
+
+def test_what_a_server_says_after_its_headers_is_read_too(tmp_path):
+    with receiving(explain) as receiver, pytest.raises(RefusedError, match="422 no such account"):
+        hook(receiver.url, tmp_path).carry(ACTION)
 
 
 @pytest.mark.parametrize("bad", [hang, drip, flood, nonsense, hang_up])

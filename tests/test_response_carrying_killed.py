@@ -4,11 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from carrying_killed import PLACES
+from azeroth_world import LOGIN, world_of
+from carrying_killed import GAMES, PLACES
+from games_made_up import Server
 from webhook_server import receiving
 
 SECRET = {"GAMEWARDEN_WEBHOOK_SECRET": "a secret of enough letters"}
@@ -34,12 +37,47 @@ def check_reached(outcomes, verb):
 
 
 @pytest.mark.parametrize("verb", ["do", "undo"])
-@pytest.mark.parametrize("kind", ["log", "rathena"])
-def test_killed_anywhere_and_started_again_there_is_exactly_one_effect(tmp_path, kind, verb):
-    outcomes = told(tmp_path, kind, verb)
+def test_killed_anywhere_and_started_again_there_is_exactly_one_effect(tmp_path, verb):
+    outcomes = told(tmp_path, "log", verb)
 
     check_reached(outcomes, verb)
     assert {one["place"]: (one["state"], one["effects"]) for one in outcomes} == dict.fromkeys(PLACES, ("done", 1))
+
+
+@pytest.fixture(params=GAMES)
+def game(request, mariadb):
+    """A kind of game, and where its accounts and its console are."""
+    server = Server.new(mariadb, GAMES[request.param])
+    if request.param == "rathena":
+        server.add_poller()
+        server.add_panel()
+    with ExitStack() as stack:
+        url = stack.enter_context(world_of(server)).url if request.param == "soap" else ""
+        yield request.param, {"GAMEWARDEN_GAME_DB": mariadb, "SOAP": url, "SOAP_LOGIN": LOGIN}
+
+
+@pytest.mark.parametrize("verb", ["do", "undo"])
+@pytest.mark.parametrize("game", ["rathena"], indirect=True)
+def test_killed_anywhere_there_is_exactly_one_effect_on_a_games_accounts(tmp_path, game, verb):
+    kind, environment = game
+    outcomes = told(tmp_path, kind, verb, **environment)
+
+    check_reached(outcomes, verb)
+    assert {one["place"]: (one["state"], one["effects"]) for one in outcomes} == dict.fromkeys(PLACES, ("done", 1))
+
+
+@pytest.mark.parametrize("verb", ["do", "undo"])
+def test_killed_after_any_statement_there_is_exactly_one_effect_and_all_who_are_told_are_told_once(
+    tmp_path, game, verb
+):
+    kind, environment = game
+    outcomes = told(tmp_path, kind, verb, **environment, STATEMENTS="all")
+
+    assert [one["killed"] for one in outcomes].count(True) >= 2
+    assert not outcomes[-1]["killed"]  # no statement was left out
+    assert {(one["state"], one["effects"]) for one in outcomes} == {("done", 1)}
+    kicked, panel = [["kick", None if verb == "do" else "refused"]], [2] if verb == "do" else [2, 0]
+    assert all(one["told"] == ([*kicked, *panel] if kind == "rathena" else []) for one in outcomes)
 
 
 @pytest.mark.parametrize("verb", ["do", "undo"])

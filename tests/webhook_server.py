@@ -77,6 +77,15 @@ def flood(receiver: Receiver, handler: BaseHTTPRequestHandler) -> None:
             handler.wfile.write(b"x" * 65_536)
 
 
+def explain(receiver: Receiver, handler: BaseHTTPRequestHandler) -> None:
+    """Fail, and say why a moment after the headers."""
+    handler.send_response(422)
+    handler.end_headers()
+    handler.wfile.flush()
+    receiver.over.wait(0.1)
+    handler.wfile.write(b"no such account")
+
+
 def nonsense(receiver: Receiver, handler: BaseHTTPRequestHandler) -> None:
     """Answer no HTTP."""
     del receiver

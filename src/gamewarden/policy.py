@@ -101,14 +101,21 @@ LADDER = (
 
 @dataclass(frozen=True)
 class AdapterSettings:
-    """What carries steps out: a line in a file, a signed webhook, a command of yours, or a server's database."""
+    """What carries steps out: a line in a file, a signed webhook, a command of yours, or a game server's accounts."""
 
     name: str = setting("", "What the adapter is called.")
-    kind: str = setting("log", "What it is: log, webhook, command or rathena.")
-    steps: tuple[str, ...] = setting((), "The steps it carries out; empty: all that it can.")
+    kind: str = setting("log", "What it is: log, webhook, command, or the game server whose accounts it changes.")
+    steps: tuple[str, ...] = setting(
+        (), "The steps it carries out; empty: all that it can, but rathena and hercules only what needs no poller."
+    )
     path: str = setting("actions.jsonl", "log: the file that gets a line per action.")
-    url: str = setting("", "webhook: where requests go; https, or http to this machine.")
-    secret_from: str = setting("GAMEWARDEN_WEBHOOK_SECRET", "webhook: the environment variable with the secret.")
+    url: str = setting(
+        "", "webhook: where requests go; azerothcore, trinitycore: the SOAP console; https, or http to this machine."
+    )
+    secret_from: str = setting(
+        "GAMEWARDEN_WEBHOOK_SECRET",
+        "The environment variable with the webhook's secret, or with user:password of SOAP.",
+    )
     allow_private: bool = setting(default=False, says="webhook: whether addresses of private networks are allowed.")
     command: tuple[str, ...] = setting(
         (), "command: program and arguments, with {actor}, {step}, {until}, {key}, {verb}."
@@ -117,9 +124,15 @@ class AdapterSettings:
     repeatable: bool = setting(default=False, says="command: whether the same {key} twice does no more than once.")
     timeout: str = setting("10s", "How long one attempt may take.")
     attempts: int = setting(8, "How often it is tried before a person is asked.")
-    database_from: str = setting("GAMEWARDEN_GAME_DB", "rathena: the environment variable with the database's URL.")
-    account: str = setting("account_id", "rathena: what actors are in the table login: account_id or userid.")
+    database_from: str = setting(
+        "GAMEWARDEN_GAME_DB", "Game servers: the environment variable with the URL of the accounts' database."
+    )
+    account: str = setting(
+        "account_id",
+        "Game servers: what actors are: account_id, or their column of names: userid, username (azerothcore,"
+        " trinitycore), name (eqemu).",
+    )
 
 
-ADAPTER_KINDS = ("log", "webhook", "command", "rathena")
+ADAPTER_KINDS = ("log", "webhook", "command", "rathena", "hercules", "azerothcore", "trinitycore", "eqemu")
 LOG_ADAPTER = AdapterSettings("log")

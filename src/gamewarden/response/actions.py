@@ -50,6 +50,11 @@ def undo_of(action: Action, now: datetime) -> Action:
                    error=None, changed=None)  # fmt: skip
 
 
+def do_key(action: Action) -> str:
+    """The id of an action, or of the one that it takes back."""
+    return _key(DO, action.decision, action.adapter)
+
+
 def undos_due(standing: Iterable[tuple[Action, Decision]], now: datetime) -> list[Action]:
     """The ways back of all that holds although its time is over or its decision was taken back."""
     return [undo_of(action, now) for action, decision in standing if has_left(action) and _is_over(decision, now)]

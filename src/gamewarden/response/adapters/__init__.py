@@ -128,9 +128,25 @@ def _rathena(settings: AdapterSettings, root: Path) -> Adapter:
     return RathenaAdapter.of(settings, root)
 
 
+def _azerothcore(settings: AdapterSettings, root: Path) -> Adapter:
+    from gamewarden.response.adapters.azerothcore import AzerothcoreAdapter
+
+    return AzerothcoreAdapter.of(settings, root)
+
+
+def _eqemu(settings: AdapterSettings, root: Path) -> Adapter:
+    from gamewarden.response.adapters.eqemu import EqemuAdapter
+
+    return EqemuAdapter.of(settings, root)
+
+
 _KINDS: Mapping[str, Callable[[AdapterSettings, Path], Adapter]] = {
     "log": _log,
     "webhook": _webhook,
     "command": _command,
     "rathena": _rathena,
+    "hercules": _rathena,
+    "azerothcore": _azerothcore,
+    "trinitycore": _azerothcore,
+    "eqemu": _eqemu,
 }

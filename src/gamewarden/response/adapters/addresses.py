@@ -58,7 +58,7 @@ def addresses_of(place: Place, resolve: Resolve, *, private: bool) -> list[str]:
     """
     found = [place.host] if _is_address(place.host) else list(resolve(place.host, place.port))
     if not found:
-        raise TryLaterError(f"{visible(place.host)} has no address; look at the url of the webhook")
+        raise TryLaterError(f"{visible(place.host)} has no address; look at its url")
     kinds = [_kind(ip_address(one.partition("%")[0])) for one in found]
     for address, kind in zip(found, kinds, strict=True):
         if kind == "none" or (kind != "public" and not private):
@@ -85,7 +85,7 @@ def resolved(host: str, port: int, within: float) -> list[str]:
     asking.join(within)
     if not found or isinstance(found[0], OSError):
         cause = found[0].strerror if found and isinstance(found[0], OSError) else "no answer"
-        raise TryLaterError(f"{visible(host)} cannot be resolved ({cause}); look at the url of the webhook")
+        raise TryLaterError(f"{visible(host)} cannot be resolved ({cause}); look at its url")
     return found[0]
 
 

@@ -1,40 +1,37 @@
-"""Holds, suspensions and bans in the accounts of an rAthena server, and exactly what was there before."""
+"""Accounts of rAthena and Hercules: held, suspended, banned, and what a poller in the game does to who is online."""
 
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Connection, Engine, MetaData, String, Table, create_engine, make_url, select
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
+from sqlalchemy import BigInteger, Column, Connection, MetaData, Row, String, Table
 
 from gamewarden.cases import DO, Action
-from gamewarden.core.durations import SECOND, parse_span
-from gamewarden.core.extras import need
-from gamewarden.core.outside import cut, visible
-from gamewarden.errors import ConfigError
-from gamewarden.policy import BAN, HOLD, SUSPEND, AdapterSettings
+from gamewarden.core.outside import visible
+from gamewarden.policy import BAN, HOLD, REACTIONS, SANCTIONS, SUSPEND, AdapterSettings
 from gamewarden.response.actions import OVER
-from gamewarden.response.adapters import NOW, RefusedError, TryLaterError, steps_of
+from gamewarden.response.adapters import RefusedError, steps_of
+from gamewarden.response.adapters.accounts import ACCOUNT_ID, LARGEST, Accounts
+from gamewarden.response.adapters.database import Database, tables_of
+from gamewarden.response.adapters.fluxcp import CP_BANLOG, note
+from gamewarden.response.adapters.poller import GW_ACTIONS, Poller, end_of
+from gamewarden.response.adapters.rows import LEFT, Change, Record
 
-ACCOUNT_ID, USERID, STATE, UNBAN_TIME = "account_id", "userid", "state", "unban_time"
+STATE, UNBAN_TIME = "state", "unban_time"
 # login.state: the reason of a refused login plus one; 102 is "locked for an investigation", 5 "blocked by the GM team".
 _STATES = {HOLD: 102, BAN: 5}
-_SLOTS = {HOLD: STATE, BAN: STATE, SUSPEND: UNBAN_TIME}
+_COLUMNS = {HOLD: STATE, BAN: STATE, SUSPEND: UNBAN_TIME}
 _SERVER = "S"  # login.sex of the servers' own accounts
-_LARGEST = 0xFFFF_FFFF  # int unsigned
-_LONGEST = 23  # letters of login.userid
-_DRIVERS = {"mysql": ("mysql+pymysql", "pymysql"), "mariadb": ("mariadb+pymysql", "pymysql"),
-            "postgresql": ("postgresql+psycopg", "psycopg")}  # fmt: skip
+# Groups of players as they come: 0 player, 1 super player, 5 VIP, which Hercules does not have. All others have powers.
+_PLAYERS = {"rathena": (0, 1, 5), "hercules": (0, 1)}
 LOGIN = Table(
     "login",
     MetaData(),
     Column(ACCOUNT_ID, BigInteger, primary_key=True),
-    Column(USERID, String(_LONGEST)),
+    Column("userid", String(23)),
     Column("sex", String(1)),
+    Column("group_id", BigInteger),
     Column(STATE, BigInteger),
     Column(UNBAN_TIME, BigInteger),
 )
@@ -42,188 +39,114 @@ LOGIN = Table(
 
 @dataclass(frozen=True)
 class RathenaAdapter:
-    """Writes login.state and login.unban_time; the next login sees it."""
+    """Writes login.state and login.unban_time, and rows for the poller where its table is."""
 
     name: str
     steps: tuple[str, ...]
-    engine: Engine
-    account: str  # the column that names the account: account_id or userid
+    database: Database
+    accounts: Accounts
+    players: tuple[int, ...]  # the groups that may be touched
     sure: bool = True
 
     @classmethod
     def of(cls, settings: AdapterSettings, root: Path) -> "RathenaAdapter":
-        """The adapter that these settings describe.
+        """The adapter that these settings describe; steps that need the poller are carried out where they are named.
 
         Raises:
             ConfigError: the environment has no URL of a database, or accounts are named by another column.
             InstallError: the database's library is not installed.
         """
         del root
-        if settings.account not in {ACCOUNT_ID, USERID}:
-            raise ConfigError(
-                f"[[response.adapter]] {visible(settings.name)}: account = {visible(settings.account)} is no column"
-                f" that names accounts; write {ACCOUNT_ID} or {USERID}"
-            )
-        return cls(settings.name, steps_of(settings, tuple(_SLOTS)), _engine(settings), settings.account)
+        steps = steps_of(settings, (*REACTIONS, *SANCTIONS)) if settings.steps else SANCTIONS
+        accounts = Accounts.of(settings, LOGIN)
+        return cls(settings.name, steps, Database.of(settings), accounts, _PLAYERS[settings.kind])
 
     def slot(self, step: str) -> str:
-        """The column that a step changes; a step that is none of ours changes nothing here."""
-        return _SLOTS.get(step, step)
+        """The column that a step changes; what the poller does stands for itself."""
+        return _COLUMNS.get(step, step)
 
     def look(self, action: Action) -> Mapping[str, Any]:
-        """The account's number, and what the column of the step holds.
+        """The account's number, and what is there of the step.
 
         Raises:
-            RefusedError: there is no such account, or it is none of a player.
+            RefusedError: there is no such account, it is none of a player, or there is no table for the poller.
             TryLaterError: the database does not answer.
         """
         if action.step == SUSPEND:
-            _end_of(action)
-        slot = self.slot(action.step)
-        with self._connected() as connection:
-            number = self._number(connection, action.actor)
-            return {ACCOUNT_ID: number, slot: _value(connection, number, slot)}
+            _end(action)
+        with self.database.open() as connection:
+            account = self.accounts.find(connection, action.actor)
+            self._refuse_staff(account)
+            number = int(account.account_id)
+            if action.step in REACTIONS:
+                return self._poller(connection, number).seen(action.step)
+            return Record.read(connection, LOGIN, number, (_COLUMNS[action.step],)).seen
 
     def carry(self, action: Action) -> Mapping[str, Any]:
-        """Write the column, or what it held before, where it still holds what we know of.
+        """Write what the step means, or what was there before it, where nobody else wrote since.
 
         Raises:
-            RefusedError: somebody else changed the account meanwhile, or it is gone.
+            RefusedError: somebody else changed the account meanwhile, it is gone, or it is no player's any more.
             TryLaterError: the database does not answer.
         """
         before, slot = action.before or {}, self.slot(action.step)
         if slot not in before:
             raise RefusedError(f"{self.name}: nobody wrote down what was there before; carry it out by hand")
-        number, was = int(before[ACCOUNT_ID]), int(before[slot])
-        over = {int(one[slot]) for one in before.get(OVER, ())}
-        with self._connected() as connection:
-            current = _value(connection, number, slot)
+        number = int(before[ACCOUNT_ID])
+        with self.database.open() as connection:
             if action.verb == DO:
-                new = _do(connection, _Column(number, slot, current), _wanted(action, was), {was, *over})
-                return {NOW: {ACCOUNT_ID: number, slot: new}}
-            return _undo(connection, _Column(number, slot, current), was, {_wanted(action, was), *over})
+                self._refuse_staff(self.accounts.numbered(connection, number))
+            if action.step in REACTIONS:
+                poller = self._poller(connection, number)
+                return poller.do(action) if action.verb == DO else poller.undo(action, before[slot])
+            return self._written(connection, action, number)
 
-    def _number(self, connection: Connection, actor: str) -> int:
-        """The number of the one account that is called so."""
-        wanted = self._wanted_key(actor)
-        asked = select(LOGIN.c[ACCOUNT_ID], LOGIN.c[self.account], LOGIN.c.sex).where(LOGIN.c[self.account] == wanted)
-        # Databases take ANN for ann; we do not.
-        found = [row for row in connection.execute(asked) if row[1] == wanted]
-        if len(found) != 1:
+    def _written(self, connection: Connection, action: Action, number: int) -> Mapping[str, Any]:
+        """A column of the account; then, where they are there, the poller's table and the panel's log."""
+        change = _change(action)
+        record = Record.read(connection, LOGIN, number, tuple(change.was))
+        receipt = (change.do if action.verb == DO else change.undo)(connection, record)
+        if LEFT not in receipt and not change.is_none:
+            self._told(connection, action, number)
+        return receipt
+
+    def _told(self, connection: Connection, action: Action, number: int) -> None:
+        tables = tables_of(connection)
+        if GW_ACTIONS.name in tables:
+            poller = Poller(connection, number)
+            (poller.kick if action.verb == DO else poller.withdraw)(action)
+        if CP_BANLOG.name in tables:
+            note(connection, number, action, ends=action.step == SUSPEND)
+
+    def _poller(self, connection: Connection, number: int) -> Poller:
+        if GW_ACTIONS.name not in tables_of(connection):
             raise RefusedError(
-                f"{self.name}: {len(found)} accounts have the {self.account} {visible(actor)}; one is needed"
+                f"{self.name}: the game's database has no table {GW_ACTIONS.name} that its user may write; load"
+                " integrations/tables.sql, or leave the step out of its steps"
             )
-        if found[0].sex == _SERVER:
-            raise RefusedError(f"{self.name}: account {visible(actor)} is a server's own; it is never touched")
-        return int(found[0][0])
+        return Poller(connection, number)
 
-    def _wanted_key(self, actor: str) -> Any:  # noqa: ANN401  a number or a text, as the column has it
-        """What the column that names accounts would hold."""
-        if self.account == USERID:
-            if len(actor) > _LONGEST or visible(actor) != actor:
-                raise RefusedError(f"{self.name}: {visible(cut(actor, 60))} is no {USERID} that an account can have")
-            return actor
-        if not (actor.isascii() and actor.isdecimal()) or len(actor) > _LONGEST or int(actor) > _LARGEST:
-            shown = visible(cut(actor, 60))
-            raise RefusedError(f'{self.name}: {shown} is no {ACCOUNT_ID}; write account = "{USERID}", if it is a name')
-        return int(actor)
-
-    @contextmanager
-    def _connected(self) -> Iterator[Connection]:
-        try:
-            with self.engine.begin() as connection:
-                yield connection
-        except SQLAlchemyError as error:
-            cause = str(getattr(error, "orig", None) or error).strip().split("\n", 1)[0]
-            raise TryLaterError(f"{self.name}: the game's database: {visible(cause)}") from error
+    def _refuse_staff(self, account: Row[Any]) -> None:
+        shown = visible(account.userid)
+        if account.sex == _SERVER:
+            raise RefusedError(f"{self.name}: account {shown} is a server's own; it is never touched")
+        if account.group_id not in self.players:
+            raise RefusedError(
+                f"{self.name}: account {shown} is in group {account.group_id}, which is not among the players'"
+                f" ({', '.join(map(str, self.players))}); it is never touched"
+            )
 
 
-@dataclass(frozen=True)
-class _Column:
-    """What a column of an account holds."""
-
-    number: int
-    slot: str
-    current: int
-
-
-def _do(connection: Connection, column: _Column, wanted: int, ours: set[int]) -> int:
-    """Write a value where the column holds one that we saw or wrote; what it holds then."""
-    if column.current != wanted:
-        if column.current not in ours:
-            raise RefusedError(_elsewhere(column))
-        _write(connection, column, wanted)
-    return wanted
+def _change(action: Action) -> Change:
+    """What a step makes of its column; a suspension never ends an older one early."""
+    before, column = action.before or {}, _COLUMNS[action.step]
+    was = int(before[column])
+    wanted = max(was, _end(action)) if action.step == SUSPEND else _STATES[action.step]
+    return Change({column: was}, {column: wanted}, [{column: int(one[column])} for one in before.get(OVER, ())])
 
 
-def _undo(connection: Connection, column: _Column, was: int, ours: set[int]) -> Mapping[str, Any]:
-    """Write back what was there, unless somebody else wrote something since."""
-    if column.current != was:
-        if column.current not in ours:
-            return {"left": _elsewhere(column), NOW: {ACCOUNT_ID: column.number, column.slot: column.current}}
-        _write(connection, column, was)
-    return {NOW: {ACCOUNT_ID: column.number, column.slot: was}}
-
-
-def _write(connection: Connection, column: _Column, new: int) -> None:
-    """Change the column from what was just read: a table without transactions keeps its word too."""
-    login = LOGIN.c
-    changed = connection.execute(
-        LOGIN.update()
-        .where(login[ACCOUNT_ID] == column.number, login[column.slot] == column.current)
-        .values({column.slot: new})
-    )
-    if changed.rowcount != 1:
-        raise TryLaterError(f"account {column.number} was changed by somebody else at the same moment")
-
-
-def _value(connection: Connection, number: int, slot: str) -> int:
-    asked = select(LOGIN.c[slot]).where(LOGIN.c[ACCOUNT_ID] == number).with_for_update()
-    found = connection.execute(asked).scalar()
-    if found is None:
-        raise RefusedError(f"account {number} is gone from the game's database")
-    return int(found)
-
-
-def _wanted(action: Action, was: int) -> int:
-    """What a step writes; a suspension never ends an older one early."""
-    return max(was, _end_of(action)) if action.step == SUSPEND else _STATES[action.step]
-
-
-def _end_of(action: Action) -> int:
-    end = -1 if action.until is None else int(action.until.timestamp())
-    if not 0 < end <= _LARGEST:
+def _end(action: Action) -> int:
+    end = end_of(action) or 0
+    if not 0 < end <= LARGEST:
         raise RefusedError("a suspension needs an end that login.unban_time can hold; decide a ban, if it has none")
     return end
-
-
-def _elsewhere(column: _Column) -> str:
-    return f"{column.slot} of account {column.number} is {column.current}, which somebody else wrote; it was left alone"
-
-
-def _engine(settings: AdapterSettings) -> Engine:
-    """The database that the environment names; nothing is opened yet."""
-    who = f"[[response.adapter]] {visible(settings.name)}: {visible(settings.database_from)}"
-    text = os.environ.get(settings.database_from, "")
-    try:
-        url = make_url(text)
-        backend = url.get_backend_name()
-    except (ArgumentError, ValueError) as error:
-        raise ConfigError(f"{who} has no URL of a database; set it to mysql://user:password@host/name") from error
-    seconds = max(1, round(parse_span(settings.timeout) / SECOND))
-    if backend in _DRIVERS:
-        driver, library = _DRIVERS[backend]
-        need(f"adapter {visible(settings.name)}", library)
-        url = url.set(drivername=driver)
-    elif backend != "sqlite":
-        raise ConfigError(f"{who} names a database of {visible(backend)}; rAthena has MariaDB or MySQL")
-    return create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=_limits(backend, seconds))
-
-
-def _limits(backend: str, seconds: int) -> dict[str, Any]:
-    """How long each database waits, as it wants to be told."""
-    if backend == "sqlite":
-        return {"timeout": seconds}
-    if backend == "postgresql":
-        return {"connect_timeout": seconds, "options": f"-c statement_timeout={seconds}s -c lock_timeout={seconds}s"}
-    return {"connect_timeout": seconds, "read_timeout": seconds, "write_timeout": seconds}

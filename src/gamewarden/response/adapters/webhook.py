@@ -23,7 +23,7 @@ from gamewarden.policy import AdapterSettings
 from gamewarden.response.adapters import CARRIED, RefusedError, TryLaterError, steps_of
 from gamewarden.response.adapters.addresses import Place, Resolve, addresses_of, resolved
 from gamewarden.response.adapters.told import told
-from gamewarden.response.adapters.wire import Answer, post
+from gamewarden.response.adapters.wire import Answer, Request, first_answer
 
 _PREFIX = "whsec_"
 _LEAST_SECRET = 16  # bytes
@@ -82,32 +82,7 @@ class WebhookAdapter:
         headers = signed(self.secret, action.id, int(time.time()), body)
         resolve = self.resolve or (lambda host, port: resolved(host, port, self.timeout))
         addresses = addresses_of(self.place, resolve, private=self.allow_private)
-        return self._judged(self._sent(addresses, body, headers, until))
-
-    def _sent(self, addresses: list[str], body: bytes, headers: Mapping[str, str], until: float) -> Answer:
-        """The answer of the first address that is there; only where none was reached the next one is tried."""
-        *others, last = addresses
-        for address in others:
-            try:
-                return self._asked(address, body, headers, until)
-            except ConnectionRefusedError:
-                continue
-        try:
-            return self._asked(last, body, headers, until)
-        except ConnectionRefusedError as error:
-            raise TryLaterError(f"{self.name}: {visible(self.place.host)} refuses connections") from error
-
-    def _asked(self, address: str, body: bytes, headers: Mapping[str, str], until: float) -> Answer:
-        try:
-            return post(self.place, address, body, headers, until)
-        except ConnectionRefusedError:
-            raise
-        except TimeoutError as error:
-            text = f"{self.name}: {visible(self.place.host)} did not answer within {self.timeout:g} s"
-            raise TryLaterError(text) from error
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            cause = visible(cut(str(error), _SAID)) or type(error).__name__
-            raise TryLaterError(f"{self.name}: {visible(self.place.host)}: {cause}") from error
+        return self._judged(first_answer(self.name, Request(self.place, body, headers, until), addresses))
 
     def _judged(self, answer: Answer) -> Mapping[str, Any]:
         status = answer.status

@@ -5,13 +5,16 @@ import io
 import socket
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gamewarden.core.outside import cut, visible
+from gamewarden.response.adapters import TryLaterError
 from gamewarden.response.adapters.addresses import Place
 
 _MOST_READ = 4 << 10  # bytes of an answer
+_SAID = 200  # letters of what went wrong that people read
 
 
 @dataclass(frozen=True)
@@ -23,23 +26,54 @@ class Answer:
     text: str
 
 
-def post(place: Place, address: str, body: bytes, headers: Mapping[str, str], until: float) -> Answer:
-    """Send a request to one address of a place; it is over by a moment of the monotonic clock.
+@dataclass(frozen=True)
+class Request:
+    """What is sent to a place; it is over by a moment of the monotonic clock."""
+
+    place: Place
+    body: bytes
+    headers: Mapping[str, str]
+    until: float
+
+
+def first_answer(who: str, request: Request, addresses: Sequence[str]) -> Answer:
+    """The answer of the first address that is there; only where none was reached the next one is tried.
 
     Raises:
-        OSError: it cannot be reached, or did not answer by then.
+        TryLaterError: none is there, or it does not answer.
+    """
+    for address in addresses:
+        try:
+            return post(request, address)
+        except ConnectionRefusedError:
+            continue
+        except TimeoutError as error:
+            raise TryLaterError(f"{who}: {visible(request.place.host)} did not answer in time") from error
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            cause = visible(cut(str(error), _SAID)) or type(error).__name__
+            raise TryLaterError(f"{who}: {visible(request.place.host)}: {cause}") from error
+    raise TryLaterError(f"{who}: {visible(request.place.host)} refuses connections")
+
+
+def post(request: Request, address: str) -> Answer:
+    """Send a request to one address of its place.
+
+    Raises:
+        OSError: it cannot be reached, or did not answer in time.
         http.client.HTTPException: what it answers is no HTTP.
     """
-    line = _Line(_connected(place, address, until), until)
+    place = request.place
+    line = _Line(_connected(place, address, request.until), request.until)
     connection = http.client.HTTPConnection(place.host, place.port)
     connection.default_port = http.client.HTTPS_PORT if place.tls else http.client.HTTP_PORT
     connection.sock = line  # all that http.client asks of a socket
     try:
-        connection.request("POST", place.path, body=body, headers=dict(headers))
+        connection.request("POST", place.path, body=request.body, headers=dict(request.headers))
         answer = connection.getresponse()
         return Answer(answer.status, answer.getheader("retry-after"), _beginning(answer))
     finally:
         connection.close()
+        line.plain.close()
 
 
 def _connected(place: Place, address: str, until: float) -> socket.socket:
@@ -89,8 +123,7 @@ class _Line:
         return io.BufferedReader(_Incoming(self))
 
     def close(self) -> None:
-        """Hang up."""
-        self.plain.close()
+        """Nothing: http.client hangs up once it has the headers of a last answer, and its text is yet to come."""
 
 
 class _Incoming(io.RawIOBase):
