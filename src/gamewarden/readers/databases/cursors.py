@@ -36,7 +36,7 @@ class KeyReached:
 
     after: int  # the highest key that was taken in
     context: int  # from which key on rows are looked at once more: some belong together with later ones
-    anchor: str = ""  # a digest of the row with the highest key: with another row there, the numbers began anew
+    latest: int | None = None  # microseconds: where even the lowest row is later, the numbers began anew
     gaps: tuple[Gap, ...] = ()
 
     def is_new(self, key: int) -> bool:

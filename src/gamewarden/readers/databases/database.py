@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from gamewarden.core.outside import cut, visible
 from gamewarden.errors import ReadError
 from gamewarden.readers.databases.addresses import Address, password_for
 from gamewarden.readers.databases.options import DatabaseOptions
-from gamewarden.readers.databases.values import series_of
+from gamewarden.readers.databases.values import LARGEST, series_of
 
 Row = tuple[Any, ...]
 _DRIVERS = {
@@ -211,13 +212,24 @@ class Database:
             }
         return frozenset({*first, *key[:1]})
 
+    def tells_apart(self, name: str, key: str) -> bool:
+        """Whether each row of a table has a value of its own there; of a view nobody knows, and it is believed."""
+        at = self.places[name]
+        with self.connected() as connection:
+            looking = inspect(connection)
+            if at.name in looking.get_view_names(schema=at.schema):
+                return True
+            alone = [looking.get_pk_constraint(at.name, schema=at.schema)["constrained_columns"]]
+            indexes = looking.get_indexes(at.name, schema=at.schema)
+        return [key] in [*alone, *(one["column_names"] for one in indexes if one["unique"])]
+
     def rows(self, name: str, asked: Asked) -> list[Row]:
         """Rows of a table, a batch at a time with a pause between, none of them held longer than it takes.
 
         Raises:
             ReadError: the database does not answer.
         """
-        if asked.ranges:
+        if asked.ranges and not asked.latest:
             return self._in_ranges(name, asked)
         if asked.limit is None or asked.latest or not asked.unique:
             return self._batch(name, asked)
@@ -226,12 +238,29 @@ class Database:
         while len(found) < asked.limit:
             size = min(self.options.batch, asked.limit - len(found))
             batch = self._batch(name, Asked(asked.columns, asked.order, above, limit=size))
+            self._refuse_shared(
+                name, asked.order, [*([] if above is None else [above]), *(row[place] for row in batch)]
+            )
             found += batch
             if len(batch) < size:
                 break
             above = batch[-1][place]
             time.sleep(self.options.pause)
         return found
+
+    def _refuse_shared(self, name: str, key: str, values: Sequence[object]) -> None:
+        """Refuse a column by which rows would be lost between two batches: one with nulls, texts, or equal numbers."""
+        for value in values:
+            if type(value) is not int or abs(value) > LARGEST:
+                raise self._no_key(name, key, f"has {visible(cut(repr(value), _SAID))}")
+        if twice := next((one for one, other in pairwise(values) if one == other), None):
+            raise self._no_key(name, key, f"has {twice} twice")
+
+    def _no_key(self, name: str, key: str, why: str) -> ReadError:
+        return ReadError(
+            f"{self.name}: {visible(name)}.{visible(key)} {why}, and rows are read by a whole number that each has "
+            "alone; name such a column as key of the mapping, or none: then they are read by their time"
+        )
 
     def _in_ranges(self, name: str, asked: Asked) -> list[Row]:
         found: list[Row] = []
