@@ -3,10 +3,14 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from click.testing import CliRunner
 
 from databases_killed import read
+from gamewarden import readers
+from gamewarden.cli import root
 from gamewarden.core.durations import SECOND
-from gamewarden.errors import ReadError
+from gamewarden.errors import ConfigError, ReadError
+from gamewarden.readers.databases.cursors import KeyReached, Reached
 from gamewarden.readers.databases.options import DatabaseOptions
 from gamewarden.readers.options import LogOptions, SourceOptions
 from mariadb_server import database_of
@@ -259,3 +263,88 @@ def test_no_row_comes_again_when_the_clock_of_moments_with_a_zone_goes_forward(p
     told.read()
 
     assert told.things == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://ann:hunter2/secret@127.0.0.1:1/db",
+        "mysql://ann:hunter2#secret@127.0.0.1:1/db",
+        "mysql://ann:hunter2[secret@127.0.0.1:1/db",
+        "mysql://ann:hunter2@127.0.0.1:1:1/db",
+        "MYSQL://ann:hunter2@127.0.0.1:1/db",
+        "postgres://ann:hunter2@127.0.0.1:1/db",
+        "mysql+pymysql://ann:hunter2@127.0.0.1:1/db",
+        "mssql://ann:hunter2@127.0.0.1:1/db",
+        "mysql://ann:hunter2@no..host/db",
+        f"mysql://ann:hunter2@{'a' * 70}/db",
+        "mysql://ann:hunter2@127.0.0.1:1/db?read_timeout=soon",
+        "mysql://ann:hunter2@127.0.0.1:1/db?port=x",
+        "mysql://ann:hunter2@127.0.0.1:1/db?surprise=1",
+    ],
+)
+def test_a_url_that_leads_nowhere_is_told_in_one_line_without_its_password(url):
+    with pytest.raises(ReadError) as told:
+        readers.open(url).pieces("").__next__()
+
+    assert "hunter" not in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_a_password_is_not_shown_with_what_holds_it():
+    opened = readers.open("mysql://ann:hunter2@[::1]:3306/db")
+
+    assert "hunter2" not in repr(opened.database) + repr(opened.database.engine) + repr(opened.database.engine.url)
+    assert opened.name == "mysql://[::1]:3306/db"
+
+
+def test_a_password_may_have_any_letters(told, mariadb_server, monkeypatch):
+    told.make()
+    told.add(-90)
+    mariadb_server.execute("CREATE OR REPLACE USER careful@localhost IDENTIFIED BY 'pässwörd-пароль-€'")
+    mariadb_server.execute(f"GRANT SELECT ON {database_of(told.url)}.* TO careful@localhost")
+    monkeypatch.setenv("GAMEWARDEN_DB_PASSWORD", "pässwörd-пароль-€")
+    told.url = told.url.replace("gamewarden@", "careful@")
+    told.read()
+
+    assert told.things == [1]
+
+
+@pytest.mark.parametrize(
+    "reached",
+    [
+        '{"actors": {"ann": ["ann-1"]}}',
+        '{"actors": {"ann": ["ann-1", "late"]}}',
+        '{"actors": {"ann": [null, null]}}',
+        '{"keys": {"said": {"after": 5}}}',
+        '{"keys": {"said": {"after": 5, "context": 5, "gaps": [{"first": 1}]}}}',
+        '{"times": {"said": {"seen": {}}}}',
+        "[]",
+    ],
+)
+def test_a_damaged_state_is_told_in_one_line(reached):
+    with pytest.raises(ReadError, match=r"^here: how far it was read cannot be understood \(.*\); read it into a new"):
+        Reached.of(reached, "here")
+
+
+def test_a_state_may_leave_out_what_is_empty():
+    assert Reached.of('{"keys": {"said": {"after": 5, "context": 4}}}', "here") == Reached({"said": KeyReached(5, 4)})
+
+
+def test_a_server_that_nobody_knows_is_told_from_those_that_are_known(mariadb):
+    with pytest.raises(ConfigError, match=r"rathenna: is neither a server .*rathena.* nor a mapping file"):
+        readers.open(mariadb, SourceOptions(LogOptions(mapping="rathenna")))
+
+
+def test_a_url_that_is_none_keeps_no_other_source_from_being_read(told, monkeypatch):
+    told.make()
+    told.add(-90)
+    (told.directory / "warden.toml").write_text(
+        '[workspace]\n[[source]]\nname = "broken"\nlocator = ["mysql://ann@127.0.0.1:x/db"]\n'
+        f'[[source]]\nname = "fine"\nlocator = ["{told.url}"]\nmap = "said.toml"\ntime_zone = "UTC"\n'
+    )
+    monkeypatch.chdir(told.directory)
+    done = CliRunner().invoke(root, ["run"])
+
+    assert "is no URL of a database" in done.output, done.output
+    assert "1 database, 1 new row" in done.output

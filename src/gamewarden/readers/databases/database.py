@@ -122,15 +122,14 @@ class Database:
         except (ArgumentError, ValueError) as error:
             raise ReadError(f"{self.name}: is no URL of a database; write {self.backend}://user@host/name") from error
         secret = password_for(self.address, self.options.password_from, self.options.password_file)
-        url = url.set(password=secret) if secret is not None else url
         # One connection is kept while there is something to ask: with TLS each takes a tenth of a second.
         engine = create_engine(
-            url,
+            url.set(password=None),
             pool_size=1,
             pool_pre_ping=True,
             hide_parameters=True,
             isolation_level="AUTOCOMMIT",
-            connect_args=_limits(self.backend),
+            connect_args={**_limits(self.backend), **({} if secret is None else {"password": secret.encode()})},
         )
         weakref.finalize(self, engine.dispose)
         event.listen(engine, "connect", _read_only(self.backend))
@@ -144,11 +143,20 @@ class Database:
             ReadError: it cannot be reached, or does not answer.
         """
         try:
-            with self.engine.connect() as connection:
+            with self._connection() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            cause = str(getattr(error, "orig", None) or error).strip().split("\n", 1)[0]
-            raise ReadError(f"{self.name}: {visible(cut(cause, _SAID))}") from error
+            raise self._said(getattr(error, "orig", None) or error) from error
+
+    def _connection(self) -> Connection:
+        try:
+            return self.engine.connect()
+        except (TypeError, ValueError, RuntimeError) as error:
+            # PyMySQL's words for a host that is none, for what a URL asks of it, and for a library that it lacks.
+            raise self._said(error) from error
+
+    def _said(self, cause: object) -> ReadError:
+        return ReadError(f"{self.name}: {visible(cut(str(cause).strip().split(chr(10), 1)[0], _SAID))}")
 
     def ask(self, statement: str, **values: object) -> list[Row]:
         """The rows that a statement of ours gives."""

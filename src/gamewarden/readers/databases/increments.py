@@ -184,7 +184,7 @@ class Increments:
 
     def _in_sessions(
         self, events: pl.DataFrame, state: Reached, until: int
-    ) -> tuple[pl.DataFrame, dict[str, tuple[object, ...]]]:
+    ) -> tuple[pl.DataFrame, dict[str, tuple[str, int]]]:
         """The events with sessions, where no collector says when somebody left."""
         if self.preset.sessions is None:
             return events, {}
