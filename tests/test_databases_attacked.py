@@ -192,11 +192,10 @@ def test_a_row_without_a_time_is_counted_once(told):
         ("decimal(30,0)", 1),
         ("double", 1),
         ("varbinary(9)", "1"),
-        ("int NULL", None),
     ],
 )
 def test_a_key_that_is_no_whole_number_is_refused(told, kind, number):
-    told.make(key=f"id {kind}", more=", UNIQUE (id)", mapped='key = "id"', batch=1)
+    told.make(key=f"id {kind} NOT NULL", more=", UNIQUE (id)", mapped='key = "id"', batch=1)
     told.add(-90, id=number)
 
     with pytest.raises(ReadError, match="by a whole number that each has alone; name such a column as key"):
@@ -204,9 +203,10 @@ def test_a_key_that_is_no_whole_number_is_refused(told, kind, number):
 
 
 @pytest.mark.parametrize("offline", [True, False])
-def test_a_key_that_rows_may_share_is_refused(told, offline):
-    told.make(key="id int", more=", KEY (id), UNIQUE (id, thing)", mapped='key = "id"', batch=2, offline=offline)
-    for number in (1, 2, 2):
+@pytest.mark.parametrize("more", [", KEY (id), UNIQUE (id, thing)", ", UNIQUE (id)"])
+def test_a_key_that_rows_may_share_or_lack_is_refused(told, more, offline):
+    told.make(key="id int", more=more, mapped='key = "id"', batch=2, offline=offline)
+    for number in (1, 2, None):
         told.add(-90, id=number)
 
     with pytest.raises(ReadError, match=r"said is not read: rows may share their id, .*; name another column as key"):
@@ -348,3 +348,17 @@ def test_a_url_that_is_none_keeps_no_other_source_from_being_read(told, monkeypa
 
     assert "is no URL of a database" in done.output, done.output
     assert "1 database, 1 new row" in done.output
+
+
+@pytest.mark.parametrize("engine", ["MyISAM", "InnoDB"])
+@pytest.mark.parametrize("key", ["id int AUTO_INCREMENT PRIMARY KEY", ""])
+def test_a_first_reading_of_a_running_server_sorts_no_table(told, key, engine):
+    told.make(key=key, more=", KEY (at)", piece=6000, batch=500, wait=0)
+    told.run(f"ALTER TABLE said ENGINE = {engine}")
+    told.run("INSERT INTO said (at, thing) SELECT '2026-03-01' + INTERVAL seq SECOND, seq FROM seq_1_to_20000")
+    told.run("ANALYZE TABLE said")
+    sorted_before = told.run("SHOW GLOBAL STATUS LIKE 'Sort_rows'")
+    told.read()
+
+    assert told.run("SHOW GLOBAL STATUS LIKE 'Sort_rows'") == sorted_before
+    assert told.things == list(range(1, 20001))

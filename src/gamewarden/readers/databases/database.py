@@ -4,7 +4,7 @@ import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import pairwise
@@ -17,11 +17,13 @@ from sqlalchemy import (
     Connection,
     Engine,
     LargeBinary,
+    Select,
     bindparam,
     cast,
     column,
     create_engine,
     event,
+    func,
     inspect,
     make_url,
     or_,
@@ -80,7 +82,7 @@ class Asked:
     columns: Sequence[str]
     order: str  # by which column; empty: in any
     above: int | None = None
-    since: str | int | None = None
+    since: str | int | datetime | None = None
     limit: int | None = None
     ranges: Sequence[tuple[int, int]] = ()
     latest: bool = False  # the last ones instead of the first
@@ -228,8 +230,27 @@ class Database:
             if at.name in looking.get_view_names(schema=at.schema):
                 return True
             alone = [looking.get_pk_constraint(at.name, schema=at.schema)["constrained_columns"]]
-            indexes = looking.get_indexes(at.name, schema=at.schema)
-        return [key] in [*alone, *(one["column_names"] for one in indexes if one["unique"])]
+            unique = [one for one in looking.get_indexes(at.name, schema=at.schema) if one["unique"]]
+            full = {one["name"] for one in looking.get_columns(at.name, schema=at.schema) if not one["nullable"]}
+        return [key] in [*alone, *(one["column_names"] for one in unique if full.issuperset(one["column_names"]))]
+
+    def _indexes(self, name: str) -> Mapping[str, str]:
+        """By which index, as it is named in a statement, MariaDB finds rows by a column."""
+        if self.backend not in {"mysql", "mariadb"}:
+            return {}
+        if name not in self._found_by:
+            at = self.places[name]
+            with self.connected() as connection:
+                looking = inspect(connection)
+                key = looking.get_pk_constraint(at.name, schema=at.schema)["constrained_columns"]
+                others = looking.get_indexes(at.name, schema=at.schema)
+            found = {str(one["column_names"][0]): _quoted(str(one["name"])) for one in others if one["column_names"]}
+            self._found_by[name] = {**found, **dict.fromkeys(key[:1], "PRIMARY")}
+        return self._found_by[name]
+
+    @cached_property
+    def _found_by(self) -> dict[str, Mapping[str, str]]:
+        return {}
 
     def rows(self, name: str, asked: Asked) -> list[Row]:
         """Rows of a table, a batch at a time with a pause between, none of them held longer than it takes.
@@ -239,8 +260,10 @@ class Database:
         """
         if asked.ranges and not asked.latest:
             return self._in_ranges(name, asked)
-        if asked.limit is None or asked.latest or not asked.unique:
+        if asked.limit is None or asked.latest or (not asked.unique and asked.since is None):
             return self._batch(name, asked)
+        if not asked.unique:
+            return self._by_time(name, asked, asked.limit)
         found: list[Row] = []
         above, place = asked.above, list(asked.columns).index(asked.order)
         while len(found) < asked.limit:
@@ -253,6 +276,29 @@ class Database:
             if len(batch) < size:
                 break
             above = batch[-1][place]
+            time.sleep(self.options.pause)
+        return found
+
+    def least(self, name: str, wanted: str) -> Any:  # noqa: ANN401  whatever the column holds
+        """The least value of a column; with an index that is one look."""
+        at = self.places[name]
+        lowest: Select[Any] = select(func.min(column(wanted))).select_from(table(at.name, schema=at.schema))
+        with self.connected() as connection:
+            return connection.execute(lowest).scalar()
+
+    def _by_time(self, name: str, asked: Asked, limit: int) -> list[Row]:
+        """Rows of times from one on: the next question begins with the time that the one before ended in."""
+        found: list[Row] = []
+        since, size, place = asked.since, self.options.batch, list(asked.columns).index(asked.order)
+        while len(found) < limit:
+            batch = self._batch(name, replace(asked, since=since, limit=size))
+            if len(batch) < size:
+                return found + batch
+            last = batch[-1][place]
+            earlier = [row for row in batch if row[place] != last]
+            size = self.options.batch if earlier else 2 * size  # so many of one time
+            found += earlier
+            since = last
             time.sleep(self.options.pause)
         return found
 
@@ -281,7 +327,11 @@ class Database:
         at = self.places[name]
         key: ColumnClause[Any] = column(asked.order)
         statement = select(*(self._selected(name, one) for one in asked.columns))
-        statement = statement.select_from(table(at.name, schema=at.schema))
+        place = table(at.name, schema=at.schema)
+        statement = statement.select_from(place)
+        if index := self._indexes(name).get(asked.order):
+            # Of a batch from the beginning on, MariaDB would rather read and sort all of the table.
+            statement = statement.with_hint(place, f"FORCE INDEX ({index})", self.engine.dialect.name)
         if asked.order:
             statement = statement.order_by(key.desc() if asked.latest else key)
         if asked.above is not None:
@@ -293,9 +343,10 @@ class Database:
         with self.connected() as connection:
             return [tuple(row) for row in connection.execute(statement.limit(asked.limit))]
 
-    def _moment(self, since: str | int) -> str | int | datetime:
+    def _moment(self, since: str | int | datetime) -> str | int | datetime:
         """A time as the database compares it; SQLite keeps times as texts."""
-        return since if isinstance(since, int) or self.backend == "sqlite" else datetime.fromisoformat(since)
+        written = isinstance(since, str) and self.backend != "sqlite"
+        return datetime.fromisoformat(str(since)) if written else since
 
     def _selected(self, name: str, wanted: str) -> Any:  # noqa: ANN401  an expression of SQLAlchemy's
         """A column; texts as bytes where somebody said in which letters they were written."""
@@ -341,6 +392,10 @@ class Database:
         """Let it go."""
         if "engine" in self.__dict__:
             self.engine.dispose()
+
+
+def _quoted(index: str) -> str:
+    return "`" + index.replace("`", "``").replace("%", "%%") + "`"
 
 
 def _type(kind: Any, connection: Connection) -> str:  # noqa: ANN401  a type of SQLAlchemy's

@@ -27,12 +27,20 @@ class TimedTable:
     def read(self, state: Reached, limit: int) -> RawRows:
         """The rows of the latest time and after it, and those of some time before."""
         columns, reached = columns_of(self.table, self.database), state.times.get(self.table.name)
-        since = None if reached is None else self._earlier(reached.since)
+        since = self._first() if reached is None else self._earlier(reached.since)
         seen: Mapping[str, int] = {} if reached is None else reached.seen
         most = None if self.database.options.offline else limit + sum(seen.values())
         asked = Asked(columns, self.table.time, since=since, limit=most, unique=False)
         rows = self.database.rows(self.table.name, asked)
         return RawRows(columns, rows, np.array(fresh(rows, seen), np.bool_), most is None or len(rows) < most)
+
+    def _first(self) -> str | int | None:
+        """The time to begin with; None where all of the table is asked for at once."""
+        if self.database.options.offline:
+            return None
+        least = _comparable(self.database.least(self.table.name, self.table.time))
+        # PyMySQL gives times that are none, such as zeros, as texts.
+        return least if isinstance(least, int) else str(least) if isinstance(least, datetime) else None
 
     def further(self, state: Reached, read: TableRows, before: Mask, now: int) -> Reached:
         """How far the table was read, once the new ones of these rows are in."""
