@@ -2,9 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
+import ragnarok_database as ragnarok
 from databases_killed import read
 from gamewarden import readers
 from gamewarden.cli import root
@@ -362,3 +364,26 @@ def test_a_first_reading_of_a_running_server_sorts_no_table(told, key, engine):
 
     assert told.run("SHOW GLOBAL STATUS LIKE 'Sort_rows'") == sorted_before
     assert told.things == list(range(1, 20001))
+
+
+def test_a_table_that_waits_for_another_is_not_read_again_for_every_piece(mariadb, mariadb_server, tmp_path):
+    name = database_of(mariadb)
+    ragnarok.make_tables(mariadb_server, name, engine="InnoDB")
+    mariadb_server.execute("INSERT INTO `char` (char_id, account_id, name) VALUES (150000, 2000000, 'A')", name)
+    mariadb_server.execute(
+        "INSERT INTO picklog (time, char_id, type, nameid) "
+        "SELECT '2026-03-01' + INTERVAL seq * 10 SECOND, 150000, 'P', seq FROM seq_1_to_4000",
+        name,
+    )
+    mariadb_server.execute(
+        "INSERT INTO zenylog (time, char_id, type, amount) "
+        "SELECT '2026-06-01' + INTERVAL seq * 10 SECOND, 150000, 'N', seq FROM seq_1_to_4000",
+        name,
+    )
+    options = SourceOptions(LogOptions(time_zone="UTC"), databases=DatabaseOptions(piece=200, batch=100, pause=0.0))
+    (_, before), *_ = mariadb_server.execute("SHOW GLOBAL STATUS LIKE 'Handler_read_next'")
+    read(mariadb, tmp_path / "lake", options)
+    (_, after), *_ = mariadb_server.execute("SHOW GLOBAL STATUS LIKE 'Handler_read_next'")
+
+    assert events_in(tmp_path / "lake", "kind").filter(pl.col("kind") != "session.login").height > 8000
+    assert int(after) - int(before) < 12_000

@@ -51,6 +51,7 @@ class Increments:
     max_bad_share: float
     remembered: Remembered
     _limits: dict[str, int] = field(default_factory=dict)
+    _held: dict[str, tuple[object, TableRows]] = field(default_factory=dict)  # by where reading stood
     _left: Counter[str] = field(default_factory=Counter)  # rows of all pieces so far that are no events, by why
 
     def pieces(self, reached: str) -> Iterator[Piece]:
@@ -92,7 +93,7 @@ class Increments:
 
     def _piece(self, before: str, state: Reached) -> tuple[Piece, Reached, bool]:
         now = to_micros(self.database.now().utc)
-        read = [self._read(one, state, now) for one in self._followed]
+        read = [self._held_or_read(one, state, now) for one in self._followed]
         settled = FOR_EVER if self.database.options.offline else now - self.database.options.wait
         frontier = min([settled, *(one.whole for one in read if not one.raw.ended and one.readable.any())])
         stuck = [one for one in read if one.is_stuck(frontier) and one.whole < settled]  # else nothing is old enough
@@ -110,6 +111,14 @@ class Increments:
         notes = (*self._tally.report().sentences()[1:], *_sentences(self._left))
         done = not stuck and all(one.raw.ended or not one.leads_on(frontier) for one in read)
         return Piece(numbered, before, str(after), notes, rows), after, done
+
+    def _held_or_read(self, followed: KeyedTable | TimedTable, state: Reached, now: int) -> TableRows:
+        """What is there of a table; what was read of one and has to wait for the others is not asked for again."""
+        name = followed.table.name
+        where = state.keys.get(name), state.times.get(name), self._limits.get(name)
+        if name not in self._held or self._held[name][0] != where or self._held[name][1].raw.ended:
+            self._held[name] = where, self._read(followed, state, now)
+        return self._held[name][1]
 
     def _read(self, followed: KeyedTable | TimedTable, state: Reached, now: int) -> TableRows:
         table = followed.table
