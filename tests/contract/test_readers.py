@@ -100,7 +100,8 @@ def database_at(path):
     """A game's tables as a database, and its URL."""
     with closing(sqlite3.connect(path)) as database, database:
         for table, (names, row) in GAME_TABLES.items():
-            database.execute(f"CREATE TABLE {table} ({names})")
+            typed = ", ".join(f"{name} INTEGER" if name.endswith("id") else name for name in names.split(","))
+            database.execute(f"CREATE TABLE {table} ({typed})")
             database.execute(f"INSERT INTO {table} VALUES ({','.join('?' * len(row.split(',')))})", row.split(","))  # noqa: S608  the test's own
     return f"sqlite:///{path}"
 

@@ -68,7 +68,7 @@ def take_in(workspace: Workspace, source: SourceSettings, at: datetime, progress
     intake = _Intake(workspace, source, at, progress, state)
     try:
         intake.look_at(found)
-        intake.look_into([address_of(one, workspace.root) for one in databases])
+        intake.look_into(databases)
     finally:
         intake.save()
     return intake.taken()
@@ -104,13 +104,16 @@ class _Intake:
             except GamewardenError as error:
                 self._fail(arrival.name, str(error))
 
-    def look_into(self, databases: Sequence[Address]) -> None:
+    def look_into(self, databases: Sequence[str]) -> None:
         """Take in what came into databases since they were last read."""
-        for address in databases:
+        for locator in databases:
+            name = self._source.name
             try:
+                address = address_of(locator, self._workspace.root)
+                name = address.name
                 self._follow(address)
             except GamewardenError as error:
-                self._fail(address.name, str(error))
+                self._fail(name, str(error))
 
     def _follow(self, address: Address) -> None:
         source = self._workspace.open(self._source, address)

@@ -1,8 +1,9 @@
 """Where a database is: its URL, the password from the environment or a file, and a name that gives nothing away."""
 
 import os
+import re
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -11,6 +12,7 @@ from gamewarden.errors import ConfigError, ReadError
 
 PASSWORD_FROM = "GAMEWARDEN_DB_PASSWORD"  # noqa: S105  the name of a variable
 SCHEMES = ("mysql", "mariadb", "postgresql", "sqlite")
+_ANY = re.compile(r"(mysql|mariadb|postgres|postgresql|sqlite|mssql|oracle|mongodb)(\+\w+)?://", re.IGNORECASE)
 _LARGEST = 4 << 10  # bytes of a file with a password
 
 
@@ -18,7 +20,7 @@ _LARGEST = 4 << 10  # bytes of a file with a password
 class Address:
     """A database as its URL names it; shown, it names neither who asks nor a password."""
 
-    url: str
+    url: str = field(repr=False)
 
     def __str__(self) -> str:
         return self.name
@@ -31,7 +33,8 @@ class Address:
             return f"sqlite:///{Path(unquote(parts.path[1:])).absolute()}"
         port = f":{parts.port}" if parts.port else ""
         socket = dict(parse_qsl(parts.query)).get("unix_socket") or dict(parse_qsl(parts.query)).get("host")
-        return f"{parts.scheme}://{socket or parts.hostname or 'localhost'}{port}{unquote(parts.path)}"
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        return f"{parts.scheme}://{socket or host or 'localhost'}{port}{unquote(parts.path)}"
 
     @property
     def scheme(self) -> str:
@@ -52,17 +55,20 @@ class Address:
 
 
 def is_database(locator: object) -> bool:
-    """Whether a text is the URL of a database, told by how it begins."""
-    return isinstance(locator, str) and locator.partition("://")[0] in SCHEMES and "://" in locator
+    """Whether a text is the URL of a database, told by how it begins, be it of one that can be read or not."""
+    return isinstance(locator, str) and bool(_ANY.match(locator))
 
 
 def address_of(locator: str, base: Path | None = None) -> Address:
     """The database that a text names; a file of SQLite begins at `base`.
 
     Raises:
-        ReadError: it is no URL, or names no database.
+        ReadError: it is no URL, or names no database that can be read.
     """
     parts = _split(locator)
+    if parts.scheme not in SCHEMES:
+        some = ", ".join(f"{scheme}://" for scheme in SCHEMES)
+        raise ReadError(f"{parts.scheme}://…: is no database that can be read; its URL begins with one of {some}")
     if not parts.path.strip("/"):
         example = "sqlite:///logs.db" if parts.scheme == "sqlite" else f"{parts.scheme}://user@host/name"
         raise ReadError(f"{visible(Address(locator).name)}: names no database; write {example}")
@@ -100,7 +106,10 @@ def _split(url: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  urllib's 
     try:
         parts = urlsplit(url)
         _ = parts.port
-    except ValueError as error:
+    except ValueError:
+        # What is wrong may be a part of the password, so that nothing of it is shown, nor its cause.
         scheme = visible(url.partition(":")[0])
-        raise ReadError(f"{scheme}://…: is no URL of a database ({error}); write {scheme}://user@host/name") from error
+        raise ReadError(
+            f"{scheme}://…: is no URL of a database; write {scheme}://user@host/name, the password in {PASSWORD_FROM}"
+        ) from None
     return parts

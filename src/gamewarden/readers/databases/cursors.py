@@ -36,7 +36,7 @@ class KeyReached:
 
     after: int  # the highest key that was taken in
     context: int  # from which key on rows are looked at once more: some belong together with later ones
-    anchor: str = ""  # a digest of the row with the highest key: with another row there, the numbers began anew
+    latest: int | None = None  # microseconds: where even the lowest row is later, the numbers began anew
     gaps: tuple[Gap, ...] = ()
 
     def is_new(self, key: int) -> bool:
@@ -58,7 +58,7 @@ class Reached:
 
     keys: Mapping[str, KeyReached] = field(default_factory=dict)
     times: Mapping[str, TimeReached] = field(default_factory=dict)
-    actors: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # who is in a session: its name, its last event
+    actors: Mapping[str, tuple[str, int]] = field(default_factory=dict)  # who is in a session: its name, its last event
     rows: Count = 0  # that were taken in: the next one's number
 
     @classmethod
@@ -77,9 +77,10 @@ class Reached:
             raise _damaged(where, str(error)) from error
         if wrong:
             raise _damaged(where, wrong)
-        keys = {name: _key_reached(one) for name, one in values["keys"].items()}
-        times = {name: TimeReached(**one) for name, one in values["times"].items()}
-        return cls(keys, times, {name: tuple(one) for name, one in values["actors"].items()}, values["rows"])
+        keys = {name: _key_reached(one) for name, one in values.get("keys", {}).items()}
+        times = {name: TimeReached(**one) for name, one in values.get("times", {}).items()}
+        actors = {name: (session, last) for name, (session, last) in values.get("actors", {}).items()}
+        return cls(keys, times, actors, values.get("rows", 0))
 
     def __str__(self) -> str:
         """As it is kept."""
@@ -98,7 +99,7 @@ class Reached:
 
 
 def _key_reached(values: Mapping[str, Any]) -> KeyReached:
-    return KeyReached(**{**values, "gaps": tuple(Gap(**gap) for gap in values["gaps"])})
+    return KeyReached(**{**values, "gaps": tuple(Gap(**gap) for gap in values.get("gaps", ()))})
 
 
 def _damaged(where: str, why: str) -> ReadError:

@@ -4,9 +4,10 @@ import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from sqlalchemy import (
     Connection,
     Engine,
     LargeBinary,
+    Select,
     bindparam,
     cast,
     column,
     create_engine,
     event,
+    func,
     inspect,
     make_url,
     or_,
@@ -36,7 +39,7 @@ from gamewarden.core.outside import cut, visible
 from gamewarden.errors import ReadError
 from gamewarden.readers.databases.addresses import Address, password_for
 from gamewarden.readers.databases.options import DatabaseOptions
-from gamewarden.readers.databases.values import series_of
+from gamewarden.readers.databases.values import LARGEST, series_of
 
 Row = tuple[Any, ...]
 _DRIVERS = {
@@ -79,7 +82,7 @@ class Asked:
     columns: Sequence[str]
     order: str  # by which column; empty: in any
     above: int | None = None
-    since: str | int | None = None
+    since: str | int | datetime | None = None
     limit: int | None = None
     ranges: Sequence[tuple[int, int]] = ()
     latest: bool = False  # the last ones instead of the first
@@ -121,15 +124,14 @@ class Database:
         except (ArgumentError, ValueError) as error:
             raise ReadError(f"{self.name}: is no URL of a database; write {self.backend}://user@host/name") from error
         secret = password_for(self.address, self.options.password_from, self.options.password_file)
-        url = url.set(password=secret) if secret is not None else url
         # One connection is kept while there is something to ask: with TLS each takes a tenth of a second.
         engine = create_engine(
-            url,
+            url.set(password=None),
             pool_size=1,
             pool_pre_ping=True,
             hide_parameters=True,
             isolation_level="AUTOCOMMIT",
-            connect_args=_limits(self.backend),
+            connect_args={**_limits(self.backend), **({} if secret is None else {"password": secret.encode()})},
         )
         weakref.finalize(self, engine.dispose)
         event.listen(engine, "connect", _read_only(self.backend))
@@ -143,11 +145,20 @@ class Database:
             ReadError: it cannot be reached, or does not answer.
         """
         try:
-            with self.engine.connect() as connection:
+            with self._connection() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            cause = str(getattr(error, "orig", None) or error).strip().split("\n", 1)[0]
-            raise ReadError(f"{self.name}: {visible(cut(cause, _SAID))}") from error
+            raise self._said(getattr(error, "orig", None) or error) from error
+
+    def _connection(self) -> Connection:
+        try:
+            return self.engine.connect()
+        except (TypeError, ValueError, RuntimeError) as error:
+            # PyMySQL's words for a host that is none, for what a URL asks of it, and for a library that it lacks.
+            raise self._said(error) from error
+
+    def _said(self, cause: object) -> ReadError:
+        return ReadError(f"{self.name}: {visible(cut(str(cause).strip().split(chr(10), 1)[0], _SAID))}")
 
     def ask(self, statement: str, **values: object) -> list[Row]:
         """The rows that a statement of ours gives."""
@@ -215,27 +226,99 @@ class Database:
             }
         return frozenset({*first, *key[:1]})
 
+    def tells_apart(self, name: str, key: str) -> bool:
+        """Whether each row of a table has a value of its own there; of a view nobody knows, and it is believed."""
+        at = self.places[name]
+        with self.connected() as connection:
+            looking = inspect(connection)
+            if at.name in looking.get_view_names(schema=at.schema):
+                return True
+            alone = [looking.get_pk_constraint(at.name, schema=at.schema)["constrained_columns"]]
+            unique = [one for one in looking.get_indexes(at.name, schema=at.schema) if one["unique"]]
+            full = {one["name"] for one in looking.get_columns(at.name, schema=at.schema) if not one["nullable"]}
+        return [key] in [*alone, *(one["column_names"] for one in unique if full.issuperset(one["column_names"]))]
+
+    def _indexes(self, name: str) -> Mapping[str, str]:
+        """By which index, as it is named in a statement, MariaDB finds rows by a column."""
+        if self.backend not in {"mysql", "mariadb"}:
+            return {}
+        if name not in self._found_by:
+            at = self.places[name]
+            with self.connected() as connection:
+                looking = inspect(connection)
+                key = looking.get_pk_constraint(at.name, schema=at.schema)["constrained_columns"]
+                others = looking.get_indexes(at.name, schema=at.schema)
+            found = {str(one["column_names"][0]): _quoted(str(one["name"])) for one in others if one["column_names"]}
+            self._found_by[name] = {**found, **dict.fromkeys(key[:1], "PRIMARY")}
+        return self._found_by[name]
+
+    @cached_property
+    def _found_by(self) -> dict[str, Mapping[str, str]]:
+        return {}
+
     def rows(self, name: str, asked: Asked) -> list[Row]:
         """Rows of a table, a batch at a time with a pause between, none of them held longer than it takes.
 
         Raises:
             ReadError: the database does not answer.
         """
-        if asked.ranges:
+        if asked.ranges and not asked.latest:
             return self._in_ranges(name, asked)
-        if asked.limit is None or asked.latest or not asked.unique:
+        if asked.limit is None or asked.latest or (not asked.unique and asked.since is None):
             return self._batch(name, asked)
+        if not asked.unique:
+            return self._by_time(name, asked, asked.limit)
         found: list[Row] = []
         above, place = asked.above, list(asked.columns).index(asked.order)
         while len(found) < asked.limit:
             size = min(self.options.batch, asked.limit - len(found))
             batch = self._batch(name, Asked(asked.columns, asked.order, above, limit=size))
+            self._refuse_shared(
+                name, asked.order, [*([] if above is None else [above]), *(row[place] for row in batch)]
+            )
             found += batch
             if len(batch) < size:
                 break
             above = batch[-1][place]
             time.sleep(self.options.pause)
         return found
+
+    def least(self, name: str, wanted: str) -> Any:  # noqa: ANN401  whatever the column holds
+        """The least value of a column; with an index that is one look."""
+        at = self.places[name]
+        lowest: Select[Any] = select(func.min(column(wanted))).select_from(table(at.name, schema=at.schema))
+        with self.connected() as connection:
+            return connection.execute(lowest).scalar()
+
+    def _by_time(self, name: str, asked: Asked, limit: int) -> list[Row]:
+        """Rows of times from one on: the next question begins with the time that the one before ended in."""
+        found: list[Row] = []
+        since, size, place = asked.since, self.options.batch, list(asked.columns).index(asked.order)
+        while len(found) < limit:
+            batch = self._batch(name, replace(asked, since=since, limit=size))
+            if len(batch) < size:
+                return found + batch
+            last = batch[-1][place]
+            earlier = [row for row in batch if row[place] != last]
+            size = self.options.batch if earlier else 2 * size  # so many of one time
+            found += earlier
+            since = last
+            time.sleep(self.options.pause)
+        return found
+
+    def _refuse_shared(self, name: str, key: str, values: Sequence[object]) -> None:
+        """Refuse a column by which rows would be lost between two batches: one with nulls, texts, or equal numbers."""
+        for value in values:
+            if type(value) is not int or abs(value) > LARGEST:
+                raise self._no_key(name, key, f"has {visible(cut(repr(value), _SAID))}")
+        if twice := next((one for one, other in pairwise(values) if one == other), None):
+            raise self._no_key(name, key, f"has {twice} twice")
+
+    def _no_key(self, name: str, key: str, why: str) -> ReadError:
+        return ReadError(
+            f"{self.name}: {visible(name)}.{visible(key)} {why}, and rows are read by a whole number that each has "
+            "alone; name such a column as key of the mapping, or none: then they are read by their time"
+        )
 
     def _in_ranges(self, name: str, asked: Asked) -> list[Row]:
         found: list[Row] = []
@@ -248,7 +331,11 @@ class Database:
         at = self.places[name]
         key: ColumnClause[Any] = column(asked.order)
         statement = select(*(self._selected(name, one) for one in asked.columns))
-        statement = statement.select_from(table(at.name, schema=at.schema))
+        place = table(at.name, schema=at.schema)
+        statement = statement.select_from(place)
+        if index := self._indexes(name).get(asked.order):
+            # Of a batch from the beginning on, MariaDB would rather read and sort all of the table.
+            statement = statement.with_hint(place, f"FORCE INDEX ({index})", self.engine.dialect.name)
         if asked.order:
             statement = statement.order_by(key.desc() if asked.latest else key)
         if asked.above is not None:
@@ -260,9 +347,10 @@ class Database:
         with self.connected() as connection:
             return [tuple(row) for row in connection.execute(statement.limit(asked.limit))]
 
-    def _moment(self, since: str | int) -> str | int | datetime:
+    def _moment(self, since: str | int | datetime) -> str | int | datetime:
         """A time as the database compares it; SQLite keeps times as texts."""
-        return since if isinstance(since, int) or self.backend == "sqlite" else datetime.fromisoformat(since)
+        written = isinstance(since, str) and self.backend != "sqlite"
+        return datetime.fromisoformat(str(since)) if written else since
 
     def _selected(self, name: str, wanted: str) -> Any:  # noqa: ANN401  an expression of SQLAlchemy's
         """A column; texts as bytes where somebody said in which letters they were written."""
@@ -315,6 +403,10 @@ class Database:
         """Let it go."""
         if "engine" in self.__dict__:
             self.engine.dispose()
+
+
+def _quoted(index: str) -> str:
+    return "`" + index.replace("`", "``").replace("%", "%%") + "`"
 
 
 def _type(kind: Any, connection: Connection) -> str:  # noqa: ANN401  a type of SQLAlchemy's

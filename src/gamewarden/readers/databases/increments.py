@@ -1,7 +1,7 @@
 """What came into the tables of a game since they were last read, piece by piece, each with how far it reaches."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,7 +15,7 @@ from gamewarden.core.durations import to_micros
 from gamewarden.core.outside import visible
 from gamewarden.core.text import counted
 from gamewarden.errors import ReadError
-from gamewarden.readers.databases.cursors import Reached
+from gamewarden.readers.databases.cursors import KeyReached, Reached
 from gamewarden.readers.databases.database import Asked, Database
 from gamewarden.readers.databases.keyed import KeyedTable
 from gamewarden.readers.databases.sessions import with_own_sessions, with_sessions
@@ -54,6 +54,7 @@ class Increments:
     max_bad_share: float
     remembered: Remembered
     _limits: dict[str, int] = field(default_factory=dict)
+    _held: dict[str, tuple[object, TableRows]] = field(default_factory=dict)  # by where reading stood
     _left: Counter[str] = field(default_factory=Counter)  # rows of all pieces so far that are no events, by why
 
     def pieces(self, reached: str) -> Iterator[Piece]:
@@ -96,10 +97,12 @@ class Increments:
 
     def _piece(self, before: str, state: Reached) -> tuple[Piece, Reached, bool]:
         now = to_micros(self.database.now().utc)
-        read = [self._read(one, state) for one in self._followed]
+        read = [self._held_or_read(one, state, now) for one in self._followed]
         settled = FOR_EVER if self.database.options.offline else now - self.database.options.wait
-        frontier = min([settled, *(one.last - one.table.reach for one in read if not one.raw.ended)])
-        self._widen(read, frontier)
+        frontier = min([settled, *(one.whole for one in read if not one.raw.ended and one.readable.any())])
+        stuck = [one for one in read if one.is_stuck(frontier) and one.whole < settled]  # else nothing is old enough
+        self._widen(stuck)
+        self._count(read, frontier)
         events = self._events(read, frontier)
         events, actors = self._in_sessions(events, state, min(frontier, max(one.last for one in read)))
         after = replace(state, actors=actors, rows=state.rows + events.height)
@@ -110,37 +113,62 @@ class Increments:
         numbered = events.with_columns(seq=pl.int_range(state.rows, after.rows, dtype=pl.Int64))
         rows = sum(int(one.taken(frontier).sum()) for one in read)
         notes = (*self._tally.report().sentences()[1:], *_sentences(self._left))
-        return Piece(numbered, before, str(after), notes, rows), after, all(one.raw.ended for one in read)
+        done = not stuck and all(one.raw.ended or not one.leads_on(frontier) for one in read)
+        return Piece(numbered, before, str(after), notes, rows), after, done
 
-    def _read(self, followed: KeyedTable | TimedTable, state: Reached) -> TableRows:
+    def _held_or_read(self, followed: KeyedTable | TimedTable, state: Reached, now: int) -> TableRows:
+        """What is there of a table; what was read of one and has to wait for the others is not asked for again."""
+        name = followed.table.name
+        where = state.keys.get(name), state.times.get(name), self._limits.get(name)
+        if name not in self._held or self._held[name][0] != where or self._held[name][1].raw.ended:
+            self._held[name] = where, self._read(followed, state, now)
+        return self._held[name][1]
+
+    def _read(self, followed: KeyedTable | TimedTable, state: Reached, now: int) -> TableRows:
         table = followed.table
         raw = followed.read(state, self._limits.get(table.name, self.database.options.piece))
         frame = self.database.framed(raw.columns, raw.rows)
         keys = frame[table.key].cast(pl.Int64) if table.key else pl.Series(range(len(raw.rows)), dtype=pl.Int64)
-        at = self._moments(table, frame[table.time], raw.new)
-        return TableRows(table, raw, frame.with_columns(keys.alias(KEY), at.alias("at")))
+        moments = TimeReader(table.format, self.time_zone).read(frame[table.time])
+        missing = {"time is missing": frame[table.time].is_null().to_numpy()}
+        faults = {**missing, **moments.faults, **self.plausible.faults(moments.at)}
+        at = _without(moments.at, faults)
+        if table.key and (ahead := self._ahead(at, now)).any():
+            faults["time is far ahead of the database's clock, and rows after it are not"] = ahead
+            at = _without(at, faults)
+        return TableRows(table, raw, frame.with_columns(keys.alias(KEY), at.alias("at")), faults, moments.notes)
 
-    def _moments(self, table: LogTable, written: pl.Series, new: Mask) -> pl.Series:
-        """When each row was written; one whose time cannot be read is bad, and has none."""
-        moments = TimeReader(table.format, self.time_zone).read(written)
-        self._tally.rows += int(new.sum())
-        unfit = np.zeros(len(written), np.bool_)
-        missing = {"time is missing": written.is_null().to_numpy()}
-        for reason, mask in {**missing, **moments.faults, **self.plausible.faults(moments.at)}.items():
-            if count := int((mask & new & ~unfit).sum()):
-                first = int(np.argmax(mask))
-                self._tally.add("bad", f"{table.name}: {reason}", count, first + 1, str(written[first]))
-            unfit |= mask
-        for reason, mask in moments.notes.items():
-            self._tally.add("notes", f"{table.name}: {reason}", int((mask & new).sum()), int(np.argmax(mask)) + 1, None)
-        return moments.at.zip_with(pl.Series(~unfit), pl.Series([None], dtype=moments.at.dtype))
+    def _ahead(self, at: pl.Series, now: int) -> Mask:
+        """Rows that would hold back all after them until their time has come.
 
-    def _widen(self, read: Sequence[TableRows], frontier: int) -> None:
+        They are waited for as long as clocks go back, and where no row after them is of now: then it is the zone that
+        is wrong, or the clock.
+        """
+        moments = at.to_physical().fill_null(FOR_EVER).to_numpy()
+        settled = np.flatnonzero(moments <= now - self.database.options.wait)
+        early = np.arange(len(moments)) < (settled[-1] if len(settled) else 0)
+        return early & (moments > now + self.database.options.overlap) & at.is_not_null().to_numpy()
+
+    def _count(self, read: Sequence[TableRows], frontier: int) -> None:
+        """Count what is wrong with the rows that are taken in now."""
+        for one in read:
+            taken, name = one.taken(frontier), one.table.name
+            self._tally.rows += int(taken.sum())
+            for reason, mask in one.faults.items():
+                bad, taken = taken & mask, taken & ~mask
+                if bad.any():
+                    first = int(np.argmax(bad))
+                    written = str(one.frame[one.table.time][first])
+                    self._tally.add("bad", f"{name}: {reason}", int(bad.sum()), first + 1, written)
+            for reason, mask in one.notes.items():
+                chosen = int((mask & taken).sum())
+                self._tally.add("notes", f"{name}: {reason}", chosen, int(np.argmax(mask & taken)) + 1, None)
+
+    def _widen(self, read: Sequence[TableRows]) -> None:
         """Where a full reading gave nothing, since so many rows belong together, the next ones are longer."""
         for one in read:
-            if not one.raw.ended and not one.taken(frontier).any():
-                name = one.table.name
-                self._limits[name] = 2 * self._limits.get(name, self.database.options.piece)
+            name = one.table.name
+            self._limits[name] = 2 * self._limits.get(name, self.database.options.piece)
 
     def _events(self, read: Sequence[TableRows], frontier: int) -> pl.DataFrame:
         """What the rows mean that are taken in now, in the order of time."""
@@ -181,7 +209,7 @@ class Increments:
 
     def _in_sessions(
         self, events: pl.DataFrame, state: Reached, until: int
-    ) -> tuple[pl.DataFrame, dict[str, tuple[object, ...]]]:
+    ) -> tuple[pl.DataFrame, dict[str, tuple[str, int]]]:
         """The events with sessions, where no collector says when somebody left."""
         if self.preset.sessions is None:
             return events, {}
@@ -199,10 +227,30 @@ class Increments:
         """Without what is known of tables whose numbers began anew."""
         for one in self._followed:
             reached = state.keys.get(one.table.name)
-            if isinstance(one, KeyedTable) and reached is not None and one.begun_anew(reached):
+            if isinstance(one, KeyedTable) and reached is not None and self._is_another(one, reached):
                 left = {name: known for name, known in state.keys.items() if name != one.table.name}
                 state = replace(state, keys=left)
         return state
+
+    def _is_another(self, followed: KeyedTable, reached: KeyReached) -> bool:
+        """Whether rows that should be known are all later than any that is: their numbers were given before.
+
+        A row may change or vanish, and be the only one: lowest and highest have to agree.
+        """
+        if reached.latest is None:
+            return False
+        table, ends = followed.table, followed.ends(reached)
+        times = self.database.framed((followed.key, table.time), ends)[table.time]
+        moments = TimeReader(table.format, self.time_zone).read(times).at.to_physical()
+        return bool(ends) and bool((moments > reached.latest).fill_null(value=False).all())
+
+
+def _without(at: pl.Series, faults: Mapping[str, Mask]) -> pl.Series:
+    """Moments without those of rows that are at fault."""
+    unfit = np.zeros(len(at), np.bool_)
+    for mask in faults.values():
+        unfit |= mask
+    return at.zip_with(pl.Series(~unfit), pl.Series([None], dtype=at.dtype))
 
 
 def _as_events(frame: pl.DataFrame) -> pl.DataFrame:

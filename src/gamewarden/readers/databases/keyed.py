@@ -10,11 +10,10 @@ from gamewarden.readers.databases.cursors import (
     Gap,
     KeyReached,
     Reached,
-    digest_of,
     gaps_between,
     without,
 )
-from gamewarden.readers.databases.database import Asked, Database
+from gamewarden.readers.databases.database import Asked, Database, Row
 from gamewarden.readers.databases.table_rows import FOR_EVER, Mask, RawRows, TableRows, columns_of
 from gamewarden.readers.servers.preset import KEY, LogTable
 
@@ -56,19 +55,17 @@ class KeyedTable:
         if not self.database.options.offline:
             gaps += self._noticed(read, sorted(keys), reached, now)
         after = max([*keys, *([] if reached is None else [reached.after])])
-        told = KeyReached(after, self._context(read, before, reached), self._anchor(read, after, reached))
+        told = KeyReached(after, self._context(read, before, reached), self._latest(read, before, reached))
         return state.with_key(self.table.name, replace(told, gaps=tuple(gaps[-MOST_GAPS:])))
 
-    def begun_anew(self, reached: KeyReached) -> bool:
-        """Whether the numbers began anew, as after TRUNCATE: another row has the highest one, or all are lower."""
-        if not reached.anchor:
-            return False
-        columns = columns_of(self.table, self.database)
-        at, name = (reached.after, reached.after), self.table.name
-        if here := self.database.rows(name, Asked(columns, self.key, ranges=[at])):
-            return digest_of(here[0]) != reached.anchor
-        higher = self.database.rows(name, Asked((self.key,), self.key, reached.after, limit=1))
-        return not higher and bool(self.database.rows(name, Asked((self.key,), self.key, limit=1)))
+    def ends(self, reached: KeyReached) -> list[Row]:
+        """Key and time of the lowest row and of the highest that should be known; none where all should be new."""
+        name, columns = self.table.name, (self.key, self.table.time)
+        lowest = self.database.rows(name, Asked(columns, self.key, limit=1))
+        if not lowest or lowest[0][0] > reached.after:
+            return []
+        known = [(lowest[0][0], reached.after)]
+        return lowest + self.database.rows(name, Asked(columns, self.key, ranges=known, limit=1, latest=True))
 
     def _context(self, read: TableRows, before: Mask, reached: KeyReached | None) -> int:
         """Up to which key no row belongs together with one that is still to come."""
@@ -78,11 +75,10 @@ class KeyedTable:
         found = int(early.max()) if len(early) else int(keys[before].min()) - 1
         return found if reached is None else max(found, reached.context)
 
-    def _anchor(self, read: TableRows, after: int, reached: KeyReached | None) -> str:
-        place = np.flatnonzero(read.frame[KEY].to_numpy() == after)
-        if len(place):
-            return digest_of(read.raw.rows[int(place[0])])
-        return "" if reached is None else reached.anchor
+    def _latest(self, read: TableRows, before: Mask, reached: KeyReached | None) -> int | None:
+        known = [] if reached is None or reached.latest is None else [reached.latest]
+        moments = read.at[before & read.readable]
+        return max([*known, *moments.tolist()], default=None)
 
     def _noticed(self, read: TableRows, keys: Sequence[int], reached: KeyReached | None, now: int) -> list[Gap]:
         """Numbers that were left out just now; what was left out long ago was removed, and does not come any more."""
@@ -91,4 +87,4 @@ class KeyedTable:
             return []
         above = [key for key in keys if reached is None or key > reached.after]
         found = gaps_between(above, None if reached is None else reached.after, now)
-        return [gap for gap in found if gap.last >= recent.min()]
+        return [gap for gap in found if gap.last + 1 >= recent.min()]  # the row after it is one of them

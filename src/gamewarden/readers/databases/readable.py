@@ -37,7 +37,12 @@ def _problem(database: Database, table: LogTable) -> Refused | None:
     missing = [name for name in table.read if name not in have]
     if missing:
         return Refused(table.name, f"it lacks the column {missing[0]}", "is it of another server? name it with --map")
-    if database.options.offline or database.backend == "sqlite":
+    if database.backend == "sqlite":
+        return None
+    if table.key and not database.tells_apart(table.name, table.key):
+        remedy = "name another column as key of the mapping, or none: then it is read by its time"
+        return Refused(table.name, f"rows may share their {table.key}, and some would be lost", remedy)
+    if database.options.offline:
         return None
     by = table.key or table.time
     if by in database.indexed(table.name):

@@ -8,7 +8,6 @@ A log that says itself who left is taken at its word, however long somebody was 
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
@@ -22,8 +21,8 @@ _SETTLING = 5 * MINUTE  # between log-in and choosing a character
 
 
 def with_sessions(
-    events: pl.DataFrame, playing: Mapping[str, tuple[Any, ...]], until: int
-) -> tuple[pl.DataFrame, dict[str, tuple[Any, ...]]]:
+    events: pl.DataFrame, playing: Mapping[str, tuple[str, int]], until: int
+) -> tuple[pl.DataFrame, dict[str, tuple[str, int]]]:
     """Events in the order of time with the session of each, and the log-ins and log-outs that nobody wrote down.
 
     `playing` says who is in a session: its name and the moment of its last event. The new state comes with the events:
@@ -66,8 +65,8 @@ def with_sessions(
 
 
 def with_own_sessions(
-    events: pl.DataFrame, playing: Mapping[str, tuple[Any, ...]]
-) -> tuple[pl.DataFrame, dict[str, tuple[Any, ...]]]:
+    events: pl.DataFrame, playing: Mapping[str, tuple[str, int]]
+) -> tuple[pl.DataFrame, dict[str, tuple[str, int]]]:
     """Events in the order of time with the session of each, from a log-in to the log-out that the log has.
 
     What comes outside of them is in none. Who logs in again without having left was lost with the server: a log-out
@@ -99,7 +98,7 @@ def _within_own(events: pl.DataFrame, state: pl.DataFrame) -> pl.DataFrame:
     return ordered.with_columns(session=pl.when(session != "").then(session)).drop("_open", "_last")
 
 
-def _state(playing: Mapping[str, tuple[Any, ...]]) -> pl.DataFrame:
+def _state(playing: Mapping[str, tuple[str, int]]) -> pl.DataFrame:
     rows = [(actor, str(session), int(last)) for actor, (session, last) in playing.items()]
     frame = pl.DataFrame(rows, schema={"actor": pl.String, "_open": pl.String, "_last": pl.Int64}, orient="row")
     return frame.with_columns(

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -22,7 +23,7 @@ from gamewarden.contracts import (
 )
 from gamewarden.core.coverage import Coverage, Pulse
 from gamewarden.core.outside import visible
-from gamewarden.errors import ReadError
+from gamewarden.errors import ConfigError, ReadError
 from gamewarden.readers import Locator, servers
 from gamewarden.readers.compression import Content as FileContent
 from gamewarden.readers.databases.addresses import Address
@@ -64,7 +65,15 @@ class DatabaseSource(PlainSource):
             ConfigError: there is no such mapping.
         """
         named = self.options.logs.mapping
-        return None if named is None or named in servers.NAMES else load_mapping(named)
+        if named is None or named in servers.NAMES:
+            return None
+        try:
+            return load_mapping(named)
+        except ConfigError as error:
+            if Path(named).exists():
+                raise
+            known = ", ".join(sorted(servers.NAMES))
+            raise ConfigError(f"{visible(named)}: is neither a server ({known}) nor a mapping file") from error
 
     @cached_property
     def database(self) -> Database:

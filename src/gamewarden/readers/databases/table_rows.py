@@ -1,6 +1,7 @@
 """Rows of one table as they were read, before anybody says what they mean."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -36,6 +37,14 @@ class TableRows:
     table: LogTable
     raw: RawRows
     frame: pl.DataFrame
+    faults: Mapping[str, Mask] = field(default_factory=dict)  # rows whose time cannot be told, by why
+    notes: Mapping[str, Mask] = field(default_factory=dict)  # rows for whose time a choice was made
+
+    @property
+    def readable(self) -> Mask:
+        """Which rows have a time."""
+        there: Mask = self.frame["at"].is_not_null().to_numpy()
+        return there
 
     @property
     def at(self) -> NDArray[np.int64]:
@@ -48,6 +57,11 @@ class TableRows:
         """The moment of the latest."""
         return int(self.at.max(initial=-FOR_EVER))
 
+    @property
+    def whole(self) -> int:
+        """Up to which moment all that belongs together was read, where more rows follow."""
+        return self.last - self.table.reach
+
     def before(self, frontier: int) -> Mask:
         """Which rows come before the first one from a moment on."""
         later = np.flatnonzero(self.at >= frontier)
@@ -56,6 +70,15 @@ class TableRows:
     def taken(self, frontier: int) -> Mask:
         """Which of those are new."""
         return self.before(frontier) & self.raw.new
+
+    def leads_on(self, frontier: int) -> bool:
+        """Whether the next reading begins further on, once those are in."""
+        taken = self.taken(frontier)
+        return bool((taken if self.table.key else taken & self.readable).any())
+
+    def is_stuck(self, frontier: int) -> bool:
+        """Whether it is this table that keeps all from going on: a full reading of it, and nothing can be taken."""
+        return not self.raw.ended and self.whole <= frontier and not self.leads_on(frontier)
 
 
 def columns_of(table: LogTable, database: Database) -> tuple[str, ...]:

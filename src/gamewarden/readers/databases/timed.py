@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 
@@ -26,35 +27,45 @@ class TimedTable:
     def read(self, state: Reached, limit: int) -> RawRows:
         """The rows of the latest time and after it, and those of some time before."""
         columns, reached = columns_of(self.table, self.database), state.times.get(self.table.name)
-        since = None if reached is None else self._earlier(reached.since)
+        since = self._first() if reached is None else self._earlier(reached.since)
         seen: Mapping[str, int] = {} if reached is None else reached.seen
         most = None if self.database.options.offline else limit + sum(seen.values())
         asked = Asked(columns, self.table.time, since=since, limit=most, unique=False)
         rows = self.database.rows(self.table.name, asked)
         return RawRows(columns, rows, np.array(fresh(rows, seen), np.bool_), most is None or len(rows) < most)
 
+    def _first(self) -> str | int | None:
+        """The time to begin with; None where all of the table is asked for at once."""
+        if self.database.options.offline:
+            return None
+        least = _comparable(self.database.least(self.table.name, self.table.time))
+        # PyMySQL gives times that are none, such as zeros, as texts.
+        return least if isinstance(least, int) else str(least) if isinstance(least, datetime) else None
+
     def further(self, state: Reached, read: TableRows, before: Mask, now: int) -> Reached:
         """How far the table was read, once the new ones of these rows are in."""
         del now
-        times = [_written(value) for value in read.raw.values(self.table.time)]
-        taken = [place for place in np.flatnonzero(before).tolist() if times[place] is not None]
-        if not taken or not (before & read.raw.new).any():
+        known = before & read.readable
+        if not (known & read.raw.new).any():
             return state
-        if len({type(times[place]) for place in taken}) > 1:
-            raise ReadError(
-                f"{self.database.name}: {self.table.name}.{self.table.time} holds numbers and texts; it must be one"
-            )
-        since = max(times[place] for place in taken)  # type: ignore[type-var]
-        again = self._earlier(since)  # type: ignore[arg-type]
-        kept = Counter(digest_of(read.raw.rows[place]) for place in taken if times[place] >= again)  # type: ignore[operator]
-        return state.with_time(self.table.name, TimeReached(since, dict(sorted(kept.items()))))  # type: ignore[arg-type]
+        times, taken = read.raw.values(self.table.time), np.flatnonzero(known).tolist()
+        written = {place: _comparable(times[place]) for place in taken}
+        if len({type(value) for value in written.values()}) > 1:
+            raise ReadError(f"{self.database.name}: {self.table.name}.{self.table.time} mixes numbers and texts")
+        since = max(written.values())
+        again = self._earlier(since)
+        kept = Counter(digest_of(read.raw.rows[place]) for place in taken if written[place] >= again)
+        reached = TimeReached(since if isinstance(since, int) else str(since), dict(sorted(kept.items())))
+        return state.with_time(self.table.name, reached)
 
-    def _earlier(self, since: str | int) -> str | int:
+    def _earlier(self, since: Any) -> Any:  # noqa: ANN401  a number, a text or a moment, and so is the answer
         """A time of the table so much earlier, as the table writes it."""
         overlap = self.database.options.overlap
         if isinstance(since, int):
             return since - overlap // _UNITS.get(self.table.format, 1_000_000)
         try:
+            if isinstance(since, datetime):
+                return since - timedelta(microseconds=overlap)
             return str(datetime.fromisoformat(since) - timedelta(microseconds=overlap))
         except (ValueError, OverflowError) as error:
             raise ReadError(
@@ -62,5 +73,8 @@ class TimedTable:
             ) from error
 
 
-def _written(value: object) -> str | int | None:
-    return value if value is None or isinstance(value, int) else str(value)
+def _comparable(value: object) -> Any:  # noqa: ANN401  as above
+    """A time as the database compares it; Python compares moments of one zone by what a clock there shows."""
+    if isinstance(value, datetime):
+        return value if value.tzinfo is None else value.astimezone(UTC)
+    return value if isinstance(value, int) else str(value)

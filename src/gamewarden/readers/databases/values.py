@@ -7,14 +7,14 @@ from typing import Any
 
 import polars as pl
 
-_LARGEST = (1 << 63) - 1
+LARGEST = (1 << 63) - 1  # whole number of a column
 
 
 def series_of(name: str, values: Sequence[Any], encoding: str = "") -> pl.Series:
     """A column: whole numbers, numbers, moments without a zone, or text."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, bool}:
-        if all(value is None or -_LARGEST <= value <= _LARGEST for value in values):
+        if all(value is None or -LARGEST <= value <= LARGEST for value in values):
             return pl.Series(name, [None if value is None else int(value) for value in values], dtype=pl.Int64)
     elif kinds <= {int, bool, float, Decimal}:
         return pl.Series(name, [None if value is None else float(value) for value in values], dtype=pl.Float64)
