@@ -313,7 +313,7 @@ def test_two_who_read_at_once_do_not_both_bring_the_same_rows(rig, tmp_path):
     assert pipeline.read(readers.open(rig, OFFLINE), tmp_path / "lake").frame["new"].item() == 0
 
 
-def test_forgetting_somebody_leaves_nothing_of_them_in_what_was_reached(rig, tmp_path):
+def test_forgetting_somebody_leaves_nothing_of_them_in_what_was_reached(rig, mariadb_server, tmp_path):
     read(rig, tmp_path / "lake", OFFLINE)
     lake = Lake(tmp_path / "lake")
     source = readers.open(rig, OFFLINE).name
@@ -324,6 +324,16 @@ def test_forgetting_somebody_leaves_nothing_of_them_in_what_was_reached(rig, tmp
 
     assert "2000002" not in lake.reached(source)
     assert read(rig, tmp_path / "lake", OFFLINE).frame["new"].item() == 0
+
+    last = mariadb_server.execute("SELECT MAX(time) FROM picklog", database_of(rig))[0][0]
+    for number in range(300):  # who plays on, in more pieces than one
+        values = (last, 150002 if number % 2 else 150003, number)
+        mariadb_server.execute(_PICK, database_of(rig), values)
+    small = SourceOptions(OFFLINE.logs, databases=DatabaseOptions(offline=True, piece=100, pause=0.0))
+    played = read(rig, tmp_path / "lake", small).frame["new"].item()
+
+    assert played == 150
+    assert "2000002" not in (tmp_path / "lake" / "lake.json").read_text()
 
 
 def test_a_password_stands_in_no_message_and_in_no_lake(rig, mariadb_server, tmp_path, monkeypatch):

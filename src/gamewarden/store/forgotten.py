@@ -1,10 +1,12 @@
 """Actors that a lake has forgotten: it knows them by digests alone, and lets no log bring them back."""
 
+import json
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import pyarrow as pa
 
+from gamewarden.contracts import canonical_json
 from gamewarden.store.lake_parts import without_unused
 
 _NAMING = ("other", "target")  # columns in which rows of others may name an actor
@@ -37,6 +39,14 @@ class Forgotten:
         # What nobody uses any more would still be written into the dictionaries of a file.
         columns = [_tight(unnamed.get(name, kept.column(name))) for name in kept.schema.names]
         return pa.RecordBatch.from_arrays(columns, schema=kept.schema)
+
+    def left_out_of(self, reached: str) -> str:
+        """Where the reading of a source without end stands, without what it says of them."""
+        if not reached or not self.digests:
+            return reached
+        values = json.loads(reached)
+        known = {name: one for name, one in values.get("actors", {}).items() if not self.names(name)}
+        return canonical_json({**values, "actors": known}) if "actors" in values else reached
 
     def _unnamed(self, column: pa.DictionaryArray) -> pa.DictionaryArray:
         theirs = self._are(column.dictionary)

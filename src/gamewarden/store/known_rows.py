@@ -74,7 +74,7 @@ class Plan:
             if self.place is None or source.stretch is not None
             else (*known.sources[self.place].earlier, known.sources[self.place].digest),
             kinds=kinds,
-            reached="" if source.stretch is None else source.stretch.after,
+            reached="" if source.stretch is None else _remembered(known, source.stretch.after),
         )
         if self.place is None or self.replaces:
             return known.with_source(entry, parts, instead_of=self.place)
@@ -105,12 +105,17 @@ def plan_for(known: Manifest, source: LogSource, content: Content) -> Plan:
     return Plan(content, note=note)
 
 
+def _remembered(known: Manifest, reached: str) -> str:
+    """Where reading stands, as a lake may keep it."""
+    return Forgotten(known.salt, frozenset(known.forgotten)).left_out_of(reached)
+
+
 def _further(known: Manifest, source: LogSource, stretch: Stretch, content: Content) -> Plan:
     """What comes after where the reading of a source without end stands."""
     place = next((at for at, one in enumerate(known.sources) if one.name == source.name and one.reached), None)
     if place is not None and known.sources[place].recipe != source.recipe:
         raise _other_recipe(source)
-    if known.reached_of(source.name) != stretch.before:
+    if known.reached_of(source.name) != _remembered(known, stretch.before):
         raise ReadError(f"{source.name}: somebody else has read it into this lake meanwhile; read it again")
     return Plan(content, place)
 

@@ -256,8 +256,11 @@ class Lake:
             named = [part for part in known.parts if self._names(part, one)]
             done = [rewritten(self.directory, part, one.left_out, self._draft(part), digest) for part in named]
             removed = sum((part.removed for part in done), Counter())
-            left = known.with_parts(self._published(done), instead_of=named).without_rows(removed).without_actor(actor)
-            self._replace(replace(left, salt=salt, forgotten=tuple(sorted({*known.forgotten, digest}))))
+            left = known.with_parts(self._published(done), instead_of=named).without_rows(removed)
+            sources = tuple(replace(source, reached=one.left_out_of(source.reached)) for source in left.sources)
+            self._replace(
+                replace(left, sources=sources, salt=salt, forgotten=tuple(sorted({*known.forgotten, digest})))
+            )
         return Dropped(removed.total(), len({part.day for part in named}))
 
     def _names(self, part: Part, forgotten: Forgotten) -> bool:

@@ -146,12 +146,6 @@ class Manifest:
         """Where the reading of a source without end stands; empty where nothing of it was read."""
         return next((one.reached for one in self.sources if one.name == name and one.reached), "")
 
-    def without_actor(self, actor: str) -> "Manifest":
-        """The manifest when nothing is remembered of an actor beside its rows."""
-        return replace(
-            self, sources=tuple(replace(one, reached=_without_actor(one.reached, actor)) for one in self.sources)
-        )
-
     def without_rows(self, removed: Mapping[tuple[int, str], int]) -> "Manifest":
         """The manifest when so many rows of sources and kinds are gone; a kind that was seen stays one to be seen."""
         gone: dict[int, dict[str, int]] = {}
@@ -178,14 +172,6 @@ class Manifest:
         grown = replace(known, rows=known.rows + before.rows, kinds=_together(known.kinds, before.kinds))
         sources = (*self.sources[:place], grown, *self.sources[place + 1 :])
         return replace(self, sources=sources, parts=(*self.parts, *parts))
-
-
-def _without_actor(reached: str, actor: str) -> str:
-    if not reached:
-        return reached
-    values = json.loads(reached)
-    left = {name: value for name, value in values.get("actors", {}).items() if name != actor}
-    return json.dumps({**values, "actors": left}, sort_keys=True, ensure_ascii=False) if "actors" in values else reached
 
 
 def _together(some: Mapping[str, int] | None, more: Mapping[str, int] | None) -> Mapping[str, int] | None:
