@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import sqlite3
 import sys
 import unicodedata
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -82,6 +84,25 @@ def write(frame, path):
         frame.write_parquet(file) if path.suffix == ".parquet" else frame.write_csv(file)
 
 
+def game_at(place):
+    """A game server's database whose players and tables were named to do harm."""
+    path = place / f"game{NASTY_FILE}.db"
+    if not path.exists():
+        with closing(sqlite3.connect(path)) as game, game:
+            game.execute("CREATE TABLE login (account_id INTEGER PRIMARY KEY, userid TEXT, sex TEXT)")
+            game.execute("CREATE TABLE char (char_id INTEGER PRIMARY KEY, account_id INTEGER, name TEXT)")
+            columns = (
+                "id INTEGER PRIMARY KEY, time TEXT, char_id INTEGER, type TEXT, nameid TEXT, amount INTEGER, map TEXT"
+            )
+            game.execute(f"CREATE TABLE picklog ({columns})")
+            game.execute(f'CREATE TABLE "odd{NASTY_FILE}" (x)')
+            game.execute("INSERT INTO login VALUES (1, ?, 'M')", (NASTY,))
+            game.execute("INSERT INTO char VALUES (5, 1, ?)", (NASTY,))
+            game.execute("INSERT INTO picklog VALUES (1, ?, 5, 'P', ?, 1, ?)", (NASTY, NASTY, NASTY))
+            game.execute("INSERT INTO picklog VALUES (2, '2026-03-01 12:00:00', 5, ?, ?, 1, ?)", (NASTY, NASTY, NASTY))
+    return f"sqlite:///{path}"
+
+
 def cases(place):
     """Every command with words that make it speak of what was named to do harm."""
     lake, models, labels = place / f"lake{NASTY_FILE}", place / f"models{NASTY_FILE}", place / "labels.csv"
@@ -119,6 +140,7 @@ def cases(place):
         "config": [("--config-is-not-an-option" + NASTY,)],
         "delta": [(lake,), (nowhere,)],
         "demo": [("--to", labels / NASTY_FILE)],
+        "doctor": [(game_at(place),), (game_at(place), "--json"), (f"mysql://{NASTY}",), (nowhere,), (log,)],
         "evaluate": [(lake, *known)],
         "explain": [
             (actor, lake, "--models", models),
@@ -142,6 +164,7 @@ def cases(place):
         "judge": [(lake, "--models", models)],
         "label": [(NASTY, "bot", "--by", NASTY)],
         "lint": [(log,), (labels,), (nowhere,)],
+        "map init": [(log,), (labels,), (nowhere,)],
         "maintain": [("--lake", lake, "--models", models, *known), ("--lake", nowhere, "--models", models)],
         "measure self-similarity": [(lake,), (lake, "--by", "character"), (lake, *refused)],
         "measure activity": [(lake,)],

@@ -15,9 +15,9 @@ from gamewarden.cli.home import at_rest, from_workspace
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation
 from gamewarden.config import moment_of
+from gamewarden.core.database_urls import PASSWORD_FROM, Address, address_of, is_database
 from gamewarden.core.durations import parse_span, parse_zone
 from gamewarden.errors import ConfigError, Remark
-from gamewarden.readers.databases.addresses import PASSWORD_FROM, Address, address_of, is_database
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Progress, Source

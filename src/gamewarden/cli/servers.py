@@ -10,8 +10,8 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.home import here
 from gamewarden.cli.show import hand_over, tell
+from gamewarden.core.database_urls import address_of, is_database
 from gamewarden.errors import ConfigError
-from gamewarden.readers.databases.addresses import address_of, is_database
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Source

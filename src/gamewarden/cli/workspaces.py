@@ -11,10 +11,10 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.home import here
 from gamewarden.cli.show import complain, hand_over, lay_out, progress, say, tell
+from gamewarden.core.database_urls import Address
 from gamewarden.core.extras import need
 from gamewarden.core.outside import visible
 from gamewarden.errors import ReadError
-from gamewarden.readers.databases.addresses import Address
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gamewarden.contracts import Source
+from gamewarden.core.database_urls import Address, address_of, is_database
 from gamewarden.core.registry import Registry
 from gamewarden.errors import ConfigError, ReadError, Remark, short
 from gamewarden.readers import servers
-from gamewarden.readers.databases.addresses import Address, address_of, is_database
 from gamewarden.readers.places import File, Place, located
 
 if TYPE_CHECKING:

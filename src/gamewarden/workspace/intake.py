@@ -7,12 +7,12 @@ from datetime import datetime
 
 from gamewarden.config import SourceSettings
 from gamewarden.contracts import Growing, Progress, Source, no_progress
+from gamewarden.core.database_urls import Address, address_of, is_database
 from gamewarden.core.durations import parse_span, to_micros
 from gamewarden.core.text import counted
 from gamewarden.errors import EmptyError, GamewardenError
 from gamewarden.pipeline.measuring import NO_ROWS, read, write_profiles
 from gamewarden.readers.arrivals import TO_READ, Arrival, arrivals
-from gamewarden.readers.databases.addresses import Address, address_of, is_database
 from gamewarden.readers.places import Place, places
 from gamewarden.workspace.parts import FilePart, SourceState
 from gamewarden.workspace.place import Workspace

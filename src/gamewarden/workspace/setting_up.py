@@ -8,11 +8,11 @@ import polars as pl
 
 from gamewarden.config import FILE_NAME
 from gamewarden.contracts import Progress, no_progress
+from gamewarden.core.database_urls import Address
 from gamewarden.core.files import make_directory, unwritable, write_text
 from gamewarden.errors import ConfigError, WriteError
 from gamewarden.policy import ADAPTER_KINDS
 from gamewarden.readers import servers
-from gamewarden.readers.databases.addresses import Address
 from gamewarden.readers.databases.source import DatabaseSource
 from gamewarden.readers.logs.mapping import presets
 from gamewarden.readers.options import SourceOptions

@@ -34,10 +34,10 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
+from gamewarden.core.database_urls import Address, password_for
 from gamewarden.core.extras import need
 from gamewarden.core.outside import cut, visible
 from gamewarden.errors import ReadError
-from gamewarden.readers.databases.addresses import Address, password_for
 from gamewarden.readers.databases.options import DatabaseOptions
 from gamewarden.readers.databases.values import LARGEST, series_of
 

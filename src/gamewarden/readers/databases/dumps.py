@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Protocol
 
 from gamewarden.contracts import Fingerprint
+from gamewarden.core.database_urls import Address
 from gamewarden.core.outside import cut, visible
 from gamewarden.errors import ReadError
 from gamewarden.readers import Locator
 from gamewarden.readers.compression import EndsEarly, Unpacked
 from gamewarden.readers.databases import dump_values
-from gamewarden.readers.databases.addresses import Address
 from gamewarden.readers.databases.dump_tables import NAME, Column, columns_in, names_in, plain_name
 from gamewarden.readers.databases.dump_text import DumpText
 from gamewarden.readers.databases.dump_values import VALUES, Convert, Plain, Value, converter, letters_of

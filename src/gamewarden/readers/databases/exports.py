@@ -12,11 +12,11 @@ from functools import cached_property
 from pathlib import Path
 
 from gamewarden.contracts import Fingerprint, canonical_json
+from gamewarden.core.database_urls import Address
 from gamewarden.core.outside import visible
 from gamewarden.errors import ReadError
 from gamewarden.readers import Locator
 from gamewarden.readers.compression import Readable, Unpacked
-from gamewarden.readers.databases.addresses import Address
 from gamewarden.readers.databases.dump_tables import MOST_COLUMNS, Column
 from gamewarden.readers.databases.dump_text import DumpText
 from gamewarden.readers.databases.dump_values import (

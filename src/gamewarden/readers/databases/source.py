@@ -22,11 +22,11 @@ from gamewarden.contracts import (
     nobody_remembered,
 )
 from gamewarden.core.coverage import Coverage, Pulse
+from gamewarden.core.database_urls import Address
 from gamewarden.core.outside import visible
 from gamewarden.errors import ConfigError, ReadError
 from gamewarden.readers import Locator, servers
 from gamewarden.readers.compression import Content as FileContent
-from gamewarden.readers.databases.addresses import Address
 from gamewarden.readers.databases.cursors import KeyReached, Reached
 from gamewarden.readers.databases.database import Asked, Database
 from gamewarden.readers.databases.increments import Increments, Piece

@@ -5,7 +5,7 @@ import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from gamewarden.core.outside import visible
 from gamewarden.errors import ConfigError, ReadError
@@ -102,7 +102,7 @@ def _in_file(file: Path) -> str:
     return content.decode(errors="replace").partition("\n")[0].strip("\r")
 
 
-def _split(url: str):  # type: ignore[no-untyped-def]  # noqa: ANN202  urllib's own type
+def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         _ = parts.port
