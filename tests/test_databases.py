@@ -201,6 +201,41 @@ def test_a_killed_reader_of_mariadb_neither_loses_nor_doubles_a_row(mariadb, mar
     assert_every_row_once(tmp_path / "lake", picked, logins)
 
 
+def arriving(server, name, seconds):
+    """The rig's rows in the order in which its server wrote them, over some seconds."""
+    logs = ("picklog", "zenylog", "chatlog", "loginlog", "charlog")
+    times = {table: ragnarok.rows_of(table)[0].index("time") for table in logs}
+    rows = sorted(((row[times[table]], table, row) for table in logs for row in ragnarok.rows_of(table)[1]), key=str)
+    step = len(rows) // 40
+    for start in range(0, len(rows), step):
+        for table in logs:
+            some = [row for _, one, row in rows[start : start + step] if one == table]
+            if some:
+                ragnarok.load(server, name, table, some)
+        time.sleep(seconds / 40)
+
+
+def test_the_rigs_own_rows_come_while_its_reader_is_killed(mariadb, mariadb_server, tmp_path):
+    name = database_of(mariadb)
+    ragnarok.make_tables(mariadb_server, name)  # MyISAM, as the server has them
+    mariadb_server.execute("ALTER TABLE loginlog ADD INDEX (time)", name)
+    for table in ("login", "char"):
+        ragnarok.load(mariadb_server, name, table)
+    writer = threading.Thread(target=arriving, args=(mariadb_server, name, 9))
+    writer.start()
+    kills = killed_while(mariadb, tmp_path / "lake", 10, seed=9)
+    writer.join()
+    read(mariadb, tmp_path / "lake", GENTLE)
+    read(mariadb, tmp_path / "whole", OFFLINE)
+
+    # Sessions are told anew at each reading of rows that are days old; all that was written down is the same.
+    written = (pl.col("ip").is_not_null()) | ~pl.col("kind").str.starts_with("session.")
+    lakes = [events_in(tmp_path / one).filter(written).drop("seq", "session") for one in ("lake", "whole")]
+    assert kills >= 3
+    assert lakes[1].height > 5000
+    assert sorted(lakes[0].rows(), key=str) == sorted(lakes[1].rows(), key=str)
+
+
 _POSTGRES = """
 CREATE TABLE login (account_id serial PRIMARY KEY, userid varchar(23), sex char(1), group_id smallint DEFAULT 0);
 CREATE TABLE "char" (char_id serial PRIMARY KEY, account_id int, name varchar(30), base_level int DEFAULT 1);

@@ -4,10 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import ragnarok_database as ragnarok
 from databases_killed import read
 from gamewarden import readers
+from gamewarden.cli import root
 from gamewarden.readers import servers
 from gamewarden.readers.databases.options import DatabaseOptions
 from gamewarden.readers.options import LogOptions, SourceOptions
@@ -181,6 +183,9 @@ def test_names_that_a_server_wrote_in_other_letters_are_read_in_them(mariadb_ser
     mariadb_server.execute(added, database_of(url), ("전사".encode("cp949"),))
     written = SourceOptions(LogOptions(time_zone="UTC"), databases=DatabaseOptions(encoding="cp949"))
 
+    found = CliRunner().invoke(root, ["doctor", url])
+
+    assert "its texts are kept as latin1" in found.output.lower()
     assert readers.open(url, written).profiles()["name"].to_list() == ["전사"]
     assert readers.open(url, OFFLINE).profiles()["name"].to_list() != ["전사"]
     mariadb_server.drop(url)

@@ -60,7 +60,7 @@ def diagnose(source: "DatabaseSource", settings: Iterable[Path] = ()) -> Diagnos
         preset.seen,
         tables,
         preset.purges,
-        tuple(_clock(database, source.options.logs.time_zone)),
+        (*_clock(database, source.options.logs.time_zone), *_letters(database)),
         tuple(_rights(database)),
         tuple(compared(preset.advice(database), settings_in(settings))),
     )
@@ -118,6 +118,19 @@ def _clock(database: Database, said: str | None) -> list[str]:
     if said is None and hours:
         lines.append("its tables have local times: name the zone with --time-zone, such as Europe/Berlin")
     return lines
+
+
+def _letters(database: Database) -> list[str]:
+    """In which letters its texts are kept, where that may not be those in which they were written."""
+    if database.backend not in {"mysql", "mariadb"} or database.options.encoding:
+        return []
+    asked = (
+        "SELECT DISTINCT character_set_name FROM information_schema.columns WHERE table_schema = DATABASE()"
+        " AND character_set_name IS NOT NULL AND character_set_name NOT LIKE 'utf8%' AND character_set_name <> 'ascii'"
+    )
+    found = ", ".join(str(row[0]) for row in database.ask(asked))
+    advice = "where names look odd, say in which letters they were written: --encoding cp949"
+    return [f"its texts are kept as {found}; {advice}"] if found else []
 
 
 def _rights(database: Database) -> list[str]:
