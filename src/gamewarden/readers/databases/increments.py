@@ -1,7 +1,7 @@
 """What came into the tables of a game since they were last read, piece by piece, each with how far it reaches."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -55,6 +55,7 @@ class Increments:
     remembered: Remembered
     _limits: dict[str, int] = field(default_factory=dict)
     _held: dict[str, tuple[object, TableRows]] = field(default_factory=dict)  # by where reading stood
+    _asked_for: dict[str, str | None] = field(default_factory=dict)  # characters that are gone, and whose they were
     _left: Counter[str] = field(default_factory=Counter)  # rows of all pieces so far that are no events, by why
 
     def pieces(self, reached: str) -> Iterator[Piece]:
@@ -190,11 +191,17 @@ class Increments:
         rows = Rows(frame, self._who, self._collected)
         with self._of_its_server(table.name):
             made = table.events(rows)
-            if rows.unknown and (found := self.remembered(rows.unknown)):
-                rows = Rows(frame, self._who.with_characters(found), self._collected)
+            if gone := self._gone_since(rows.unknown):
+                rows = Rows(frame, self._who.with_characters(gone), self._collected)
                 made = table.events(rows)
         self._left.update({f"{table.name}: {why}": count for why, count in rows.left_out.items()})
         return made
+
+    def _gone_since(self, characters: Collection[str]) -> dict[str, str]:
+        """The accounts that had these characters; each is asked for once, since somebody has to look at everything."""
+        if asked := [one for one in characters if one not in self._asked_for]:
+            self._asked_for.update(dict.fromkeys(asked) | dict(self.remembered(asked)))
+        return {one: account for one in characters if (account := self._asked_for[one]) is not None}
 
     @contextmanager
     def _of_its_server(self, table: str) -> Iterator[None]:

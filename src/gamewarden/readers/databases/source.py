@@ -188,8 +188,9 @@ class DatabaseSource(PlainSource):
             ReadError: the database does not answer, or a time zone has to be named.
         """
         logs = self.options.logs
+        who = remembered if reached else nobody_remembered  # of a game that was never read nobody remembers anything
         increments = Increments(
-            self.database, self.preset, self.tables, self.time_zone, logs.plausible, logs.max_bad_share, remembered
+            self.database, self.preset, self.tables, self.time_zone, logs.plausible, logs.max_bad_share, who
         )
         try:
             for piece in increments.pieces(reached):
