@@ -70,7 +70,7 @@ def fill_landsandboat(server, url, seed=7):
     )
 
     def moment():
-        return f"2026-11-{1 + dice.randrange(28):02} {dice.randrange(24):02}:{dice.randrange(60):02}:{dice.randrange(60):02}"
+        return f"2026-03-{1 + dice.randrange(28):02} {dice.randrange(24):02}:{dice.randrange(60):02}:{dice.randrange(60):02}"
 
     # Characters 1 and 2 are one account's.
     put(

@@ -143,8 +143,10 @@ class Increments:
         """Rows that would hold back all after them until their time has come.
 
         They are waited for as long as clocks go back, and where no row after them is of now: then it is the zone that
-        is wrong, or the clock.
+        is wrong, or the clock. Of a copy nothing is held back.
         """
+        if self.database.options.offline:
+            return np.zeros(len(at), np.bool_)
         moments = at.to_physical().fill_null(FOR_EVER).to_numpy()
         settled = np.flatnonzero(moments <= now - self.database.options.wait)
         early = np.arange(len(moments)) < (settled[-1] if len(settled) else 0)
