@@ -354,6 +354,8 @@ def in_postgresql(server, url, maria, name):
             places = ", ".join(["%s"] * len(columns))
             with connection.cursor() as cursor:
                 cursor.executemany(f'INSERT INTO "{table}" VALUES ({places})', rows)
+            if table != "loginlog":
+                connection.execute(f'ALTER TABLE "{table}" ADD PRIMARY KEY ("{columns[0][0]}")')
         connection.execute("CREATE FUNCTION f() RETURNS int LANGUAGE sql AS $q$ SELECT 1; -- it's ; \n $q$")
 
 

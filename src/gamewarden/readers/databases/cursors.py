@@ -38,6 +38,7 @@ class KeyReached:
     context: int  # from which key on rows are looked at once more: some belong together with later ones
     latest: int | None = None  # microseconds: where even the lowest row is later, the numbers began anew
     gaps: tuple[Gap, ...] = ()
+    ends: tuple[str, ...] = ()  # key:digest of the lowest row and of the highest, by which another table is noticed
 
     def is_new(self, key: int) -> bool:
         """Whether a row of this key has not been taken in."""
@@ -99,7 +100,8 @@ class Reached:
 
 
 def _key_reached(values: Mapping[str, Any]) -> KeyReached:
-    return KeyReached(**{**values, "gaps": tuple(Gap(**gap) for gap in values.get("gaps", ()))})
+    gaps = tuple(Gap(**gap) for gap in values.get("gaps", ()))
+    return KeyReached(**{**values, "gaps": gaps, "ends": tuple(values.get("ends", ()))})
 
 
 def _damaged(where: str, why: str) -> ReadError:

@@ -242,12 +242,15 @@ class Increments:
         return state
 
     def _is_another(self, followed: KeyedTable, reached: KeyReached) -> bool:
-        """Whether rows that should be known are all later than any that is: their numbers were given before.
+        """Whether rows that should be known are all later than any that is, or are other ones at both ends.
 
-        A row may change or vanish, and be the only one: lowest and highest have to agree.
+        Then their numbers were given before, or it is the table of another server. A row may change or vanish, and be
+        the only one: lowest and highest have to agree.
         """
         if reached.latest is None:
             return False
+        if followed.is_of_another(reached):
+            return True
         table, ends = followed.table, followed.ends(reached)
         times = self.database.framed((followed.key, table.time), ends)[table.time]
         moments = TimeReader(table.format, self.time_zone).read(times).at.to_physical()

@@ -1,6 +1,6 @@
 """A table with a growing key, read by it: a question costs what it gives, however long the table is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,12 +10,15 @@ from gamewarden.readers.databases.cursors import (
     Gap,
     KeyReached,
     Reached,
+    digest_of,
     gaps_between,
     without,
 )
 from gamewarden.readers.databases.database import Asked, Database, Row
 from gamewarden.readers.databases.table_rows import FOR_EVER, Mask, RawRows, TableRows, columns_of
 from gamewarden.readers.servers.preset import KEY, LogTable
+
+_BOTH = 2  # ends
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,26 @@ class KeyedTable:
             gaps += self._noticed(read, sorted(keys), reached, now)
         after = max([*keys, *([] if reached is None else [reached.after])])
         told = KeyReached(after, self._context(read, before, reached), self._latest(read, before, reached))
-        return state.with_key(self.table.name, replace(told, gaps=tuple(gaps[-MOST_GAPS:])))
+        ends = self._ends(read, min(keys), after, reached)
+        return state.with_key(self.table.name, replace(told, gaps=tuple(gaps[-MOST_GAPS:]), ends=ends))
+
+    def is_of_another(self, reached: KeyReached) -> bool:
+        """Whether both ends of what was taken in are other rows now, as in a table of another server."""
+        known = [end.partition(":") for end in reached.ends]
+        if len({key for key, _, _ in known}) < _BOTH or not all(key.lstrip("-").isdecimal() for key, _, _ in known):
+            return False
+        columns = columns_of(self.table, self.database)
+        asked = (Asked(columns, self.key, ranges=[(int(key), int(key))]) for key, _, _ in known)
+        found = [self.database.rows(self.table.name, one) for one in asked]
+        return all(rows and digest_of(rows[0]) != end[2] for rows, end in zip(found, known, strict=True))
+
+    def _ends(self, read: TableRows, lowest: int, highest: int, reached: KeyReached | None) -> tuple[str, ...]:
+        """The lowest row that was ever taken in, and the highest, each as it was."""
+        places = {key: place for place, key in enumerate(read.frame[KEY].to_list())}
+        first = reached.ends[:1] if reached is not None and reached.ends else (_end(read, places, lowest),)
+        if highest in places:
+            return (*first, _end(read, places, highest))
+        return first if reached is None else reached.ends
 
     def ends(self, reached: KeyReached) -> list[Row]:
         """Key and time of the lowest row and of the highest that should be known; none where all should be new."""
@@ -88,3 +110,7 @@ class KeyedTable:
         above = [key for key in keys if reached is None or key > reached.after]
         found = gaps_between(above, None if reached is None else reached.after, now)
         return [gap for gap in found if gap.last + 1 >= recent.min()]  # the row after it is one of them
+
+
+def _end(read: TableRows, places: Mapping[int, int], key: int) -> str:
+    return f"{key}:{digest_of(read.raw.rows[places[key]])}"
