@@ -320,7 +320,9 @@ def _handed_on(told: pl.DataFrame) -> pl.DataFrame:
     taken = rows.filter(pl.col("event_type_id") == _PICKED_UP).select(*here, "at", KEY, "actor", "_x", "_y")
     if not dropped.height or not taken.height:
         return pl.DataFrame(schema={KEY: pl.Int64, "item": pl.String, "_floor": pl.String})
-    found = taken.sort("at").join_asof(dropped.sort("at"), on="at", by=here, tolerance=f"{FLOOR}us")
+    found = taken.sort("at").join_asof(
+        dropped.sort("at"), on="at", by=here, tolerance=f"{FLOOR}us", check_sortedness=False
+    )
     apart = (pl.col("_x") - pl.col("_u")) ** 2 + (pl.col("_y") - pl.col("_v")) ** 2
     once = found.filter((pl.col("_from") != pl.col("actor")) & (apart <= _NEAR**2))
     once = once.unique("_drop", keep="first", maintain_order=True)

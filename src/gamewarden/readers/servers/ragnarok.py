@@ -135,14 +135,15 @@ def _floor_trades(frame: pl.DataFrame, who: Directory) -> pl.DataFrame:
     takes = mine.filter(number("amount") > 0).select(*here, "_when", "at", KEY, "_actor")
     if not drops.height or not takes.height:
         return pl.DataFrame(schema={KEY: pl.Int64, "_floor": pl.String})
+    # Polars would warn that it cannot check within groups what is sorted right here.
     found = takes.sort("_when").join_asof(
-        drops.sort("_when"), on="_when", by=here, tolerance=f"{FLOOR}us", strategy="backward"
+        drops.sort("_when"), on="_when", by=here, tolerance=f"{FLOOR}us", check_sortedness=False
     )
     other = found.filter(pl.col("_from").is_not_null() & (pl.col("_from") != pl.col("_actor")))
     loot = rows.filter(pl.col("type").is_in(["M", "L"]) & (number("amount") < 0))
     loot = loot.select("nameid", "map", "_when", _loot=KEY).sort("_when")
     sure = other.sort("_when").join_asof(
-        loot, on="_when", by=["nameid", "map"], tolerance=f"{FLOOR}us", strategy="backward"
+        loot, on="_when", by=["nameid", "map"], tolerance=f"{FLOOR}us", check_sortedness=False
     )
     once = sure.filter((pl.col("_unique") != "") | pl.col("_loot").is_null()).unique(
         "_drop", keep="first", maintain_order=True
