@@ -51,7 +51,7 @@ class Server:
             shutil.chown(directory, "nobody", "nogroup")
         made = subprocess.run(
             [maker, "--no-defaults", f"--datadir={self._data}", "--auth-root-authentication-method=normal",
-             "--skip-test-db", "--innodb-log-file-size=8M"],
+             "--skip-test-db", "--innodb-log-file-size=8M", f"--tmpdir={directory}"],
             capture_output=True, text=True, check=False, cwd=directory, **self._as,
         )  # fmt: skip
         assert made.returncode == 0, made.stdout + made.stderr
