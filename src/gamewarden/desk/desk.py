@@ -1,8 +1,9 @@
 """The desk: a workspace as people look at it, and what is remembered between two looks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from gamewarden.desk.memory import Memory
 from gamewarden.notices import now
 from gamewarden.workspace.place import Workspace
 
@@ -12,6 +13,7 @@ class Desk:
     """A workspace that is looked at, by several people at once."""
 
     workspace: Workspace
+    memory: Memory = field(default_factory=Memory, repr=False, compare=False)
 
     def now(self) -> datetime:
         """The clock on the wall."""
