@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import gamewarden.cases
+import gamewarden.desk_records
 from gamewarden.cases import Action, AuditLine, Decision, Observation, Suspicion
 from gamewarden.errors import LedgerError
 from gamewarden.store.ledger.ledger import Ledger
@@ -27,10 +28,9 @@ def lines(ledger):
     return [(one.who, one.what, one.subject) for one in ledger.find(AuditLine)]
 
 
-def test_there_is_a_table_for_every_record_of_a_case():
-    kinds = {
-        one for one in vars(gamewarden.cases).values() if isinstance(one, type) and one.__module__.endswith("cases")
-    }
+def test_there_is_a_table_for_every_record_of_a_case_and_of_the_desk():
+    rooms = (gamewarden.cases, gamewarden.desk_records)
+    kinds = {one for room in rooms for one in vars(room).values() if getattr(one, "__module__", "") == room.__name__}
 
     assert kinds == set(TABLES)
 

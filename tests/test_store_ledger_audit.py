@@ -1,9 +1,13 @@
 """An audit in which anything was changed, added or removed says so."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 from sqlalchemy import text, update
 
 from gamewarden.cases import AuditLine
+from gamewarden.desk_records import LoginFailure, LoginSession, Token, User
 from gamewarden.errors import LedgerError
 from gamewarden.store.ledger.audit import Deed, Head, bound
 from gamewarden.store.ledger.schema import AUDIT
@@ -158,3 +162,28 @@ def test_a_head_that_was_changed_by_hand_is_told(written, head):
 
 def test_a_head_is_read_as_it_was_noted(written):
     assert Head.of(f" {written.head}\n") == written.head
+
+
+def test_no_secret_of_the_desk_is_in_the_audit(ledger):
+    user = User("anna", "admin", "hash-one", must_change=True, disabled=False, created=AT)
+    later = AT + timedelta(hours=8)
+    with ledger.writing("anna", AT) as work:
+        work.add([user])
+        work.add([Token("t1", "nightly", "digest-one", ("read",), "anna", AT)])
+        work.add([LoginSession("cookie-one", "anna", "csrf-one", AT, AT, later, "127.0.0.1")])
+        work.add([LoginFailure("failure-one", 1, AT)])
+        work.change(user, replace(user, password="hash-two", must_change=False))  # noqa: S106
+        work.remove(Token("t1", "nightly", "digest-one", ("read",), "anna", AT))
+
+    lines = ledger.find(AuditLine)
+    assert [(one.what, one.subject) for one in lines] == [
+        ("add users", "user anna"),
+        ("add tokens", "t1"),
+        ("change users", "user anna"),
+        ("remove tokens", "t1"),
+    ]
+    assert (lines[2].old, lines[2].new) == (
+        {"password": "…", "must_change": True},
+        {"password": "…", "must_change": False},
+    )
+    assert not any(secret in str(lines) for secret in ("hash-", "digest-", "cookie-", "csrf-", "failure-"))

@@ -20,6 +20,7 @@ from gamewarden.cases import (
     Protected,
     Suspicion,
 )
+from gamewarden.desk_records import ActBatch, Mark, Note, Review, SavedView, User
 from gamewarden.store.ledger.forgetting import Persons, forget, records_about, standing
 from ledgers_made_up import AT, action, appeal, challenge, decision, observation, rows_in
 
@@ -43,7 +44,12 @@ def told(ledger):
             work.add([Protected(actor, LATER, "gm", f"{actor} is a friend", AT)])
             work.add([Label(actor, False, "appeal", AT, "gm", because=f"{actor} told us", votes={"gm": False})])
             work.add([Exonerated(actor, None, None, ("v1",), f"p{number}", AT)])
+            work.add([Review(f"r{number}", actor, "gm", AT, "bot", score_seen=True, note=f"{actor} never sleeps")])
+            work.add([Note(f"n{number}", actor, "gm", AT, f"{actor} wrote to us")])
             work.add([IndexedVerdict(f"v{number}", actor, AT, LATER, "2026-03-01", "b1", 0.9, 0.01, None)])
+        work.add([ActBatch("b1", "gm", AT, "watch", f"like {NAME}", 2, ("d1", "d2"), LATER, query=f"q={NAME}")])
+        work.add([SavedView("s1", "gm", f"around {NAME}", f"/accounts/{NAME}", f"q={NAME}", True, AT)])
+        work.add([Mark("m1", AT, "other", f"{NAME} was on television", "gm", AT)])
         work.add([observation(3, OTHER, because_of=NAME, far=f"beside {NAME}")])
         work.add([decision(3, OTHER, because=(f"trades with {NAME} and (Annabell), not Annabella",))])
         work.add([NotTaken(OTHER, AT, "ban", f"only because of {NAME}", "ladder")])
@@ -111,7 +117,7 @@ def test_the_audit_holds_after_forgetting_and_says_so(told):
 def test_evidence_goes_and_deeds_stay_under_the_stub(told):
     forget(told, PERSONS, LATER)
 
-    for kind in (Observation, Suspicion, NotTaken, Protected, Label):
+    for kind in (Observation, Suspicion, NotTaken, Protected, Label, Review, Note):
         assert about(told, kind, STUB) == []
     [kept] = about(told, Decision, STUB)
     assert (kept.id, kept.step, kept.because, kept.by) == ("d1", "watch", (), cases.LADDER)
@@ -139,7 +145,7 @@ def test_what_was_done_can_still_be_read_in_the_audit(told):
 
 
 def test_everybody_else_keeps_all_that_does_not_name_the_forgotten(told):
-    kinds = (Suspicion, Action, Challenge, Appeal, Exonerated, Protected, Label, IndexedVerdict)
+    kinds = (Suspicion, Action, Challenge, Appeal, Exonerated, Protected, Label, IndexedVerdict, Review, Note)
     before = {kind: about(told, kind, OTHER) for kind in kinds}
     lines = {one.number: one for one in told.find(AuditLine) if one.new and one.new.get("actor") == OTHER}
 
@@ -159,6 +165,29 @@ def test_everybody_else_keeps_all_that_does_not_name_the_forgotten(told):
     assert [number for number, line in lines.items() if after[number] != line] == [
         number for number, line in lines.items() if line.subject == "d3"
     ]
+
+
+def test_what_the_desk_wrote_about_many_stays_without_the_name(told):
+    forget(told, PERSONS, LATER)
+
+    [batch], [view], [mark] = (told.find(kind) for kind in (ActBatch, SavedView, Mark))
+    assert (batch.because, batch.query, batch.decisions) == (f"like {STUB}", f"q={STUB}", ("d1", "d2"))
+    assert (view.name, view.path, view.query) == (f"around {STUB}", f"/accounts/{STUB}", f"q={STUB}")
+    assert mark.text == f"{STUB} was on television"
+
+
+def test_a_person_of_the_desk_who_is_called_as_a_player_is_not_forgotten_with_them(ledger):
+    user = User("anna", "admin", "argon", must_change=False, disabled=False, created=AT)
+    with ledger.writing("anna", AT) as work:
+        work.add([user])
+        work.audit("log in", "user anna", None, {"address": "127.0.0.1"})
+        work.add([decision(1, "anna", by="gm")])
+    lines = ledger.find(AuditLine)
+
+    forget(ledger, Persons({"anna": STUB}), LATER)
+
+    assert ledger.find(User) == [user]
+    assert ledger.find(AuditLine)[:2] == lines[:2]
 
 
 def test_a_line_that_was_written_anew_cannot_be_changed_afterwards(told):

@@ -1,14 +1,18 @@
 """The tables that migrations make are those that the code knows, on both databases."""
 
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 
-from gamewarden.store.ledger.engines import engine_of
+from gamewarden.cases import Decision
+from gamewarden.desk_records import Review, User
+from gamewarden.store.ledger.engines import WRITES, engine_of
 from gamewarden.store.ledger.ledger import Ledger
 from gamewarden.store.ledger.schema import METADATA
 from gamewarden.store.ledger.versions import NEWEST, VERSIONS, alembic_config, migrate
+from ledgers_made_up import AT, decision
 
 
 def test_a_migrated_database_has_the_tables_that_the_code_knows(ledger):
@@ -42,3 +46,19 @@ def test_opening_a_ledger_again_changes_nothing(place):
 
     assert ledger.head == (0, "")
     ledger.close()
+
+
+def test_a_ledger_of_the_first_version_gets_the_tables_of_the_desk_and_keeps_its_records(place):
+    engine = engine_of(place)
+    with engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
+        command.upgrade(alembic_config(connection), "001")
+    with Ledger(engine, "ledger").writing("gm", AT) as work:
+        work.add([decision(1)])
+
+    assert migrate(engine, "ledger") is True
+    ledger = Ledger.at(place)
+    assert ledger.find(Decision) == [decision(1)]
+    assert ledger.find(User) == ledger.find(Review) == []
+    assert list(ledger.audit_faults()) == []
+    ledger.close()
+    engine.dispose()

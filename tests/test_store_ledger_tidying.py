@@ -20,6 +20,7 @@ from gamewarden.cases import (
     Protected,
     Suspicion,
 )
+from gamewarden.desk_records import ActBatch, LoginFailure, LoginSession, Note, Review
 from gamewarden.store.ledger.ledger import Ledger
 from gamewarden.store.ledger.tidying import tidy
 from ledgers_made_up import AT, action, appeal, challenge, decision, observation, rows_in
@@ -73,6 +74,25 @@ def test_where_nothing_is_old_nothing_is_written(old):
 
     assert tidy(old, AT - timedelta(days=1), NOW) == {}
     assert old.head == head
+
+
+def test_what_the_desk_no_longer_needs_goes_and_votes_stay(ledger):
+    review = Review("r1", "anna", "gm", AT, "bot", score_seen=False)
+    add(
+        ledger,
+        review,
+        Note("n1", "anna", "gm", LONG_AGO, "looks tired"),
+        Note("n2", "anna", "gm", RECENT, "is back"),
+        ActBatch("b1", "gm", LONG_AGO, "watch", "all of one farm", 1, ("d1",), LONG_AGO),
+        LoginSession("s1", "gm", "csrf", LONG_AGO, LONG_AGO, LONG_AGO, "127.0.0.1"),
+        LoginSession("s2", "gm", "csrf", LONG_AGO, LONG_AGO, TO_COME, "127.0.0.1"),
+        LoginFailure("f1", 3, LONG_AGO),
+    )
+
+    assert tidy(ledger, BEFORE, NOW) == {"notes": 1, "act_batches": 1, "login_sessions": 1, "login_failures": 1}
+    assert ledger.find(Review) == [review]
+    assert [one.id for one in ledger.find(Note)] == ["n2"]
+    assert [one.id for one in ledger.find(LoginSession)] == ["s2"]
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ from gamewarden.cases import (
     Suspicion,
 )
 from gamewarden.contracts import canonical_json
+from gamewarden.desk_records import ActBatch, Mark, Note, Review, SavedView, Token, User
 from gamewarden.errors import LedgerError
 from gamewarden.store.ledger.asking import is_the, records_of
 from gamewarden.store.ledger.audit import FORGET, every_line, seal_of
@@ -50,6 +51,8 @@ _GONE: tuple[type[Any], ...] = (
     NotTaken,
     Protected,
     Label,
+    Review,
+    Note,
 )  # evidence and what only a name gives sense to
 _STAY: tuple[type[Any], ...] = (Decision, Action, Challenge, Appeal, Exonerated, IndexedVerdict)  # deeds: under a stub
 # Where sentences about anybody may stand.
@@ -61,10 +64,15 @@ _TEXTS: Mapping[type[Any], tuple[str, ...]] = {
     Appeal: ("text", "because"),
     Protected: ("because",),
     Label: ("because",),
+    Review: ("note",),
+    Note: ("text",),
+    ActBatch: ("because", "query"),
+    SavedView: ("name", "path", "query"),
+    Mark: ("text",),
 }
 # What in a line about the person itself goes, whether it names them or not.
 _PERSONAL = frozenset(
-    {"because", "text", "undone_because", "error", "before", "receipt", "session", "answer", "far", "votes"}
+    {"because", "text", "undone_because", "error", "before", "receipt", "session", "answer", "far", "votes", "note"}
 )
 _SIGNED = frozenset({"by", "approved_by", "undone_by", "opened_by", "decided_by"})
 # What never names anybody, though an account may be called "watch": ids, times, words of our own.
@@ -74,6 +82,10 @@ _OURS = frozenset(column.name for table in TABLES.values() for column in table.c
     *_SIGNED,
     *(name for names in _TEXTS.values() for name in names),
 }
+# Lines about people of the desk: a player of the same name is somebody else.
+_OF_THE_DESK = frozenset(
+    f"{deed} {TABLES[kind].name}" for deed in ("add", "change", "remove") for kind in (User, Token)
+)
 
 
 @dataclass(frozen=True)
@@ -186,7 +198,7 @@ class _Forgetting:
     def _subjects(self) -> dict[str, str]:
         """What the audit calls their records, and whose each is."""
         found = {name: name for name in self.persons.stubs}
-        for kind in (Decision, Action, Challenge, Appeal):
+        for kind in (Decision, Action, Challenge, Appeal, Review, Note):
             table = TABLES[kind]
             asked = select(table.c.id, table.c.actor).where(table.c.actor.in_(self.persons.stubs))
             found |= {row.id: row.actor for row in self._connection.execute(asked)}
@@ -229,6 +241,8 @@ class _Forgetting:
 
     def _lines_without(self, subjects: dict[str, str]) -> Iterator[tuple[Any, dict[str, Any]]]:
         for row in self._connection.execute(every_line()):
+            if row.what in _OF_THE_DESK:
+                continue
             person = self._person_of(row, subjects)
             if person is not None or any(map(self.persons.may_be_in, (row.old, row.new))):
                 values = self._line_without(row, person)

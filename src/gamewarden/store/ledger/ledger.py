@@ -13,12 +13,13 @@ from sqlalchemy import Connection, Engine, Row, Table, insert, select, tuple_, u
 from gamewarden.cases import AuditLine
 from gamewarden.core.files import sync_name
 from gamewarden.core.outside import visible
+from gamewarden.desk_records import User
 from gamewarden.errors import LedgerError
 from gamewarden.store.ledger.asking import MANY, Asked, Times, is_the, key_of, records_of
 from gamewarden.store.ledger.audit import HEAD, Deed, Head, bound, faults, head_of, subjects_of
 from gamewarden.store.ledger.engines import PATIENCE, WRITES, engine_of, file_of, one_moment, shown
 from gamewarden.store.ledger.failures import in_a_line
-from gamewarden.store.ledger.schema import AUDIT, FACTS, TABLES, UNAUDITED
+from gamewarden.store.ledger.schema import AUDIT, FACTS, TABLES, UNAUDITED, secrets_in
 from gamewarden.store.ledger.values import is_writable, refuse_unwritable, row_of, told
 from gamewarden.store.ledger.versions import migrate
 
@@ -165,7 +166,7 @@ class Writing:
         if new:
             self.connection.execute(insert(table), [row_of(one) for one in new])
         if type(records[0]) not in UNAUDITED:
-            self._deeds += (Deed(f"add {table.name}", _subject(one), None, told(one)) for one in new)
+            self._deeds += (Deed(f"add {table.name}", _subject(one), None, _told(one)) for one in new)
         return new
 
     def put(self, records: Sequence[Any]) -> None:
@@ -203,7 +204,7 @@ class Writing:
         table = TABLES[type(record)]
         gone = self.connection.execute(table.delete().where(is_the(table, record))).rowcount
         if gone and type(record) not in UNAUDITED:
-            self._deeds.append(Deed(f"remove {table.name}", _subject(record), told(record), None))
+            self._deeds.append(Deed(f"remove {table.name}", _subject(record), _told(record), None))
 
     def fact(self, name: str) -> str | None:
         """What the ledger remembers under a name."""
@@ -251,12 +252,25 @@ class Writing:
         if type(old) not in UNAUDITED:
             before, after = told(old), told(new)
             changed = [name for name, value in after.items() if before[name] != value]
-            parts = ({name: one[name] for name in changed} for one in (before, after))
+            parts = ({name: one[name] for name in changed} for one in map(_told, (old, new)))
             self._deeds.append(Deed(f"change {table.name}", _subject(old), *parts))
+
+
+def subject_of_user(name: str) -> str:
+    """What the audit calls a person of the desk: a player may have the same name."""
+    return f"user {name}"
+
+
+def _told(record: Any) -> dict[str, Any]:  # noqa: ANN401  a record of any kind
+    """A record as the audit says it: of a secret only that there is one."""
+    secrets = secrets_in(TABLES[type(record)])
+    return {name: "…" if name in secrets and value is not None else value for name, value in told(record).items()}
 
 
 def _subject(record: Any) -> str:  # noqa: ANN401  a record of any kind
     """What the audit calls a record: by its id, or by its actor."""
+    if isinstance(record, User):
+        return subject_of_user(record.name)
     return str(getattr(record, "id", None) or getattr(record, "actor", None) or getattr(record, "verdict", ""))
 
 

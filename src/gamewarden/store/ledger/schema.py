@@ -34,6 +34,17 @@ from gamewarden.cases import (
 )
 from gamewarden.contracts import canonical_json
 from gamewarden.core.durations import to_micros
+from gamewarden.desk_records import (
+    ActBatch,
+    LoginFailure,
+    LoginSession,
+    Mark,
+    Note,
+    Review,
+    SavedView,
+    Token,
+    User,
+)
 from gamewarden.store.ledger.values import JsonText, flag_of, json_value, moment_of
 
 
@@ -79,6 +90,7 @@ class Json(TypeDecorator[Any]):
 
 
 METADATA = MetaData()
+_HIDDEN = "hidden"  # of a column: no line of the audit has its value
 
 
 def _table(name: str, *columns: Column[Any], keys: tuple[str, ...] = ("actor",)) -> Table:
@@ -92,8 +104,8 @@ def _time(name: str, *, nullable: bool = False) -> Column[Any]:
     return Column(name, Moment, nullable=nullable)
 
 
-def _text(name: str, *, nullable: bool = False, key: bool = False) -> Column[Any]:
-    return Column(name, Text, nullable=nullable, primary_key=key)
+def _text(name: str, *, nullable: bool = False, key: bool = False, secret: bool = False) -> Column[Any]:
+    return Column(name, Text, nullable=nullable, primary_key=key, info={_HIDDEN: secret})
 
 
 OBSERVATIONS = _table(
@@ -247,6 +259,101 @@ VERDICTS = _table(
     _text("point", nullable=True),
     keys=("actor", "bundle"),
 )
+USERS = _table(
+    "users",
+    _text("name", key=True),
+    _text("role"),
+    _text("password", nullable=True, secret=True),
+    Column("must_change", Flag, nullable=False),
+    Column("disabled", Flag, nullable=False),
+    _time("created"),
+    _text("language"),
+    _text("theme"),
+    _text("subject", nullable=True),
+    _text("zone"),
+    Column("shortcuts", Flag, nullable=False),
+    _time("expires", nullable=True),
+    keys=("subject",),
+)
+LOGIN_SESSIONS = _table(
+    "login_sessions",
+    _text("id", key=True, secret=True),
+    _text("user"),
+    _text("csrf", secret=True),
+    _time("created"),
+    _time("seen"),
+    _time("expires"),
+    _text("address"),
+    keys=("user",),
+)
+TOKENS = _table(
+    "tokens",
+    _text("id", key=True),
+    _text("name"),
+    _text("digest", secret=True),
+    Column("scopes", Json, nullable=False),
+    _text("owner"),
+    _time("created"),
+    _time("expires", nullable=True),
+    _time("revoked", nullable=True),
+    keys=("owner",),
+)
+LOGIN_FAILURES = _table(
+    "login_failures",
+    _text("id", key=True),
+    Column("failures", Integer, nullable=False),
+    _time("at"),
+    keys=(),
+)
+SAVED_VIEWS = _table(
+    "saved_views",
+    _text("id", key=True),
+    _text("owner"),
+    _text("name"),
+    _text("path"),
+    _text("query"),
+    Column("shared", Flag, nullable=False),
+    _time("created"),
+    keys=("owner",),
+)
+REVIEWS = _table(
+    "reviews",
+    _text("id", key=True),
+    _text("actor"),
+    _text("rater"),
+    _time("at"),
+    _text("says"),
+    Column("score_seen", Flag, nullable=False),
+    _text("note", nullable=True),
+    _time("undone_at", nullable=True),
+    Column("milliseconds", Integer),
+    keys=("actor", "rater"),
+)
+ACT_BATCHES = _table(
+    "act_batches",
+    _text("id", key=True),
+    _text("by"),
+    _time("at"),
+    _text("step"),
+    _text("because"),
+    Column("actors", Integer, nullable=False),
+    Column("decisions", Json, nullable=False),
+    _time("undo_until"),
+    _time("undone_at", nullable=True),
+    _text("query", nullable=True),
+    keys=("at",),
+)
+NOTES = _table("notes", _text("id", key=True), _text("actor"), _text("by"), _time("at"), _text("text"))
+MARKS = _table(
+    "marks",
+    _text("id", key=True),
+    _time("at"),
+    _text("kind"),
+    _text("text"),
+    _text("by"),
+    _time("created"),
+    keys=(),
+)
 AUDIT = Table(
     "audit",
     METADATA,
@@ -277,7 +384,22 @@ TABLES: Mapping[type, Table] = {
     Protected: PROTECTED,
     Label: LABELS,
     IndexedVerdict: VERDICTS,
+    User: USERS,
+    LoginSession: LOGIN_SESSIONS,
+    Token: TOKENS,
+    LoginFailure: LOGIN_FAILURES,
+    SavedView: SAVED_VIEWS,
+    Review: REVIEWS,
+    ActBatch: ACT_BATCHES,
+    Note: NOTES,
+    Mark: MARKS,
     AuditLine: AUDIT,
 }
-# Evidence and what is computed from it come again from verdicts and challenges; all else is a deed that is audited.
-UNAUDITED = frozenset({Observation, Suspicion, NotTaken, IndexedVerdict, AuditLine})
+# Evidence and what is computed from it come again from verdicts and challenges, and who is logged in says nothing of
+# what they do; all else is a deed that is audited.
+UNAUDITED = frozenset({Observation, Suspicion, NotTaken, IndexedVerdict, AuditLine, LoginSession, LoginFailure})
+
+
+def secrets_in(table: Table) -> frozenset[str]:
+    """The columns whose values no line of the audit has."""
+    return frozenset(column.name for column in table.columns if column.info.get(_HIDDEN))

@@ -16,12 +16,16 @@ from gamewarden.cases import CANCELLED, CHALLENGE, DONE, OPEN, REHEARSED, UNDO, 
 from gamewarden.store.ledger.asking import MANY
 from gamewarden.store.ledger.ledger import Ledger
 from gamewarden.store.ledger.schema import (
+    ACT_BATCHES,
     ACTIONS,
     APPEALS,
     CHALLENGES,
     DECISIONS,
     EXONERATED,
+    LOGIN_FAILURES,
+    LOGIN_SESSIONS,
     NOT_TAKEN,
+    NOTES,
     OBSERVATIONS,
     PROTECTED,
     SUSPICIONS,
@@ -62,6 +66,10 @@ class _Tidying:
         yield VERDICTS.name, self._remove(VERDICTS, VERDICTS.c.verdict, self._old_verdicts())
         yield NOT_TAKEN.name, self._remove_of_free(NOT_TAKEN, NOT_TAKEN.c.at < self.before)
         yield SUSPICIONS.name, self._remove_of_free(SUSPICIONS, SUSPICIONS.c.as_of < self.before)
+        yield NOTES.name, self._remove_of_free(NOTES, NOTES.c.at < self.before)
+        yield ACT_BATCHES.name, self._remove_all(ACT_BATCHES, ACT_BATCHES.c.undo_until < self.before)
+        yield LOGIN_SESSIONS.name, self._remove_all(LOGIN_SESSIONS, LOGIN_SESSIONS.c.expires < self.before)
+        yield LOGIN_FAILURES.name, self._remove_all(LOGIN_FAILURES, LOGIN_FAILURES.c.at < self.before)
 
     @cached_property
     def _kept_accounts(self) -> frozenset[str]:
@@ -111,6 +119,9 @@ class _Tidying:
         return sum(
             self.connection.execute(delete(table).where(column.in_(some), *also)).rowcount for some in _parts(values)
         )
+
+    def _remove_all(self, table: Table, old: ColumnElement[bool]) -> int:
+        return self.connection.execute(delete(table).where(old)).rowcount
 
     def _all(self, column: ColumnElement[Any], *where: ColumnElement[bool]) -> Iterable[Any]:
         return self.connection.execute(select(column).where(*where)).scalars()

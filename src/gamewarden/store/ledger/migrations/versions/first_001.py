@@ -1,23 +1,12 @@
 """The first tables of the ledger."""
 
-from typing import Any
-
-import sqlalchemy as sa
 from alembic import op
+
+from gamewarden.store.ledger.migrations.making import make_tables
 
 revision = "001"
 down_revision: str | None = None
 
-_KINDS: dict[str, Any] = {
-    "text": sa.Text,
-    "time": sa.BigInteger,
-    "json": sa.Text,
-    "real": sa.Float,
-    "whole": sa.Integer,
-    "flag": sa.Boolean,
-    "number": sa.BigInteger().with_variant(sa.Integer, "sqlite"),
-}
-# A table per line: its columns as name and kind, ! for a part of the key, ? for what may be null; after | its indexes.
 _TABLES = """
 observations: id text!, actor text, at time, kind text, ref text, llr real, fpr real?, agree whole, covered real?,
     far text?, since time?, until time?, played real?, because_of text?, excluded text? | actor, because_of
@@ -45,17 +34,6 @@ facts: name text!, value text |
 
 def upgrade() -> None:
     """Make them."""
-    for line in _TABLES.strip().replace(",\n", ",").split("\n"):
-        name, _, rest = line.partition(":")
-        columns, _, indexes = rest.partition("|")
-        op.create_table(name, *map(_column, columns.split(",")))
-        for column in filter(None, map(str.strip, indexes.split(","))):
-            op.create_index(f"{name}_{column}", name, [column])
+    make_tables(_TABLES)
     # The head of the audit is there from the beginning: whoever writes holds this row.
     op.execute("INSERT INTO facts (name, value) VALUES ('audit', '0 ')")
-
-
-def _column(told: str) -> sa.Column[Any]:
-    name, kind = told.split()
-    key, null = kind.endswith("!"), kind.endswith("?")
-    return sa.Column(name, _KINDS[kind.rstrip("!?")], primary_key=key, nullable=null, autoincrement=False)
