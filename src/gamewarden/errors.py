@@ -11,6 +11,7 @@ GamewardenError         anything we say on one line; the command line exits with
 ├── VerdictError        a stored verdict is missing, damaged or from another format
 ├── LedgerError         the ledger is missing, damaged, changed by hand or of another version
 ├── ResponseError       a decision, challenge or appeal that may not be made so
+├── NotThereError       nobody and nothing of this name is here
 ├── WriteError          a file or directory cannot be written
 └── InstallError        a library that this work needs is not installed
 
@@ -68,6 +69,10 @@ class LedgerError(GamewardenError):
 
 class ResponseError(GamewardenError):
     """A decision, challenge or appeal that may not be made so."""
+
+
+class NotThereError(GamewardenError):
+    """Nobody and nothing of this name is here."""
 
 
 class WriteError(GamewardenError):
