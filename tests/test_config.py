@@ -53,8 +53,7 @@ def test_every_setting_has_a_sentence():
         ),
         (
             {"desk": {"oidc_roles": "staff=viewer, wardens=king"}},
-            "here [desk] oidc_roles has 'wardens=king'; "
-            "write group=role with one of viewer, reviewer, moderator, operator, admin",
+            "here [desk] oidc_roles has 'wardens=king'; write group=role with one of " + ", ".join(config.DESK_ROLES),
         ),
         (
             {"desk": {"oidc_issuer": "https://id.example.org"}},
