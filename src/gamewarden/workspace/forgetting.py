@@ -15,11 +15,13 @@ from typing import Any
 import polars as pl
 
 from gamewarden.contracts import digest
+from gamewarden.core.durations import to_micros
 from gamewarden.core.files import make_directory, whole_file, write_text
 from gamewarden.core.text import counted
 from gamewarden.errors import GamewardenError, LedgerError, ReadError
 from gamewarden.learning.validation import misfit
 from gamewarden.pipeline.measuring import feature_of
+from gamewarden.readers.places import places
 from gamewarden.store import manifest as manifests
 from gamewarden.store.lake import Lake
 from gamewarden.store.maintenance_state import score_files
@@ -28,8 +30,11 @@ from gamewarden.store.verdict_days import Bundle, DaySeal
 from gamewarden.tables import write_parquet
 from gamewarden.workspace.beside import about, facts_of, verdicts_of
 from gamewarden.workspace.days import day_name
+from gamewarden.workspace.intake import take_in_pushed
+from gamewarden.workspace.parts import with_looks
 from gamewarden.workspace.place import Workspace
-from gamewarden.workspace.rest import DESK, Rest, recipe_of
+from gamewarden.workspace.pushed import PACKETS_NAME, packet_files, pending_rows, without_actors
+from gamewarden.workspace.rest import KINDS, Rest, recipe_of
 from gamewarden.workspace.retention import sweep, tables_at_rest
 
 STUB = "forgotten-"
@@ -111,12 +116,13 @@ def held(workspace: Workspace, actors: Sequence[str]) -> Held:
         ReadError: something that rests is damaged.
     """
     looking = _Looking(workspace, _names(workspace, actors))
-    rows = {"features": 0, "scores": 0, "desk": 0}
+    rows = {"features": 0, "scores": 0}
     for found in looking.at_rest():
         rows[found.table.directory.parent.name] += sum(found.parts.values())
     verdicts = sum(frame.height for _, frame in looking.verdicts())
     maintenance = sum(looking.rows(path) for path in score_files(workspace.models))
-    events, files = looking.events(), tuple(dict.fromkeys(looking.files()))
+    waiting = pending_rows(workspace.inbox, looking.names.all)
+    events, files = looking.events() + waiting, tuple(dict.fromkeys(looking.files()))
     counts = (events, rows["features"], rows["scores"], verdicts, maintenance, _in_ledger(workspace, actors))
     return Held(*counts, looking.names.characters, files)
 
@@ -132,9 +138,13 @@ def begin(workspace: Workspace, actors: Sequence[str], at: datetime) -> None:
 
     Raises:
         LedgerError: a decision about one of them is in force, or an appeal is open.
+        ReadError: what was pushed cannot be taken in.
         WriteError: the results cannot be written.
     """
     _refuse_if_standing(workspace, actors, at)
+    for taken in take_in_pushed(workspace, at):
+        if taken.failed:
+            raise ReadError(f"what was pushed cannot be taken in, and may name them: {taken.failed[0]}")
     before = begun(workspace)
     names, judged = _names(workspace, actors), _standing(workspace, at)
     if before is not None:
@@ -180,6 +190,7 @@ def finish(workspace: Workspace, at: datetime) -> Names | None:
     for path in score_files(workspace.models):
         cleaning.rewrite_scores(path)
     cleaning.rewrite_notes()
+    cleaning.rewrite_packets(at)
     sweep(workspace)
     _seal_again(cleaning, note.judged, at)
     _strike_out(workspace)
@@ -278,7 +289,7 @@ class _Looking:
         """The tables of results, and the partitions with rows of theirs."""
         by_account = self._by_account()
         for table in tables_at_rest(self.workspace.results):
-            if "actor" in table.schema.columns:
+            if table.schema is not KINDS:
                 names = self.names.actors if table.directory.name in by_account else self.names.all
                 rows = {one.name: self._count(table, one, names) for one in table.all().values()}
                 yield _Found(table, names, {name: n for name, n in rows.items() if n})
@@ -310,7 +321,7 @@ class _Looking:
         """Partitions without them; what they were made of is the same."""
         table = found.table
         for one in found.partitions():
-            rows = table.read(one).filter(~pl.any_horizontal(pl.col(_naming(table)).is_in(found.names)))
+            rows = table.read(one).filter(~pl.col("actor").is_in(found.names))
             told = self._nameless(one.about)
             table.put(one.name, rows, came_from=one.came_from, since=one.since, until=one.until, about=told)
 
@@ -329,11 +340,22 @@ class _Looking:
 
     def rewrite_notes(self) -> None:
         """What was wrong in files, without the lines that name them."""
-        for source in self.workspace.config.sources:
+        for source in self.workspace.sources:
             state = self.workspace.states.load(source.name)
             files = tuple(replace(one, notes=tuple(self._harmless(one.notes))) for one in state.files)
             if files != state.files:
                 self.workspace.states.save(source.name, replace(state, files=files))
+
+    def rewrite_packets(self, at: datetime) -> None:
+        """Pushed packets without theirs; the files are still those that were taken in."""
+        source = next((one for one in self.workspace.sources if one.name == PACKETS_NAME), None)
+        if source is None:
+            return
+        for path in packet_files(self.workspace.inbox):
+            without_actors(path, self.names.all)
+        state = self.workspace.states.load(PACKETS_NAME)
+        looks = {one.name: one for one in places(list(source.locator), self.workspace.root)}
+        self.workspace.states.save(PACKETS_NAME, with_looks(state, looks, to_micros(at)))
 
     def _harmless(self, lines: Sequence[str]) -> list[str]:
         return [line for line in lines if not self.names.are_in(str(line))]
@@ -341,9 +363,6 @@ class _Looking:
     def _count(self, table: Partitions, one: Partition, names: Collection[str]) -> int:
         if not (table.directory / one.file).is_file():
             return 0
-        if table.schema in DESK.values():
-            read = table.read(one, _naming(table), names if _naming(table) == ["actor"] else None)
-            return read.filter(pl.any_horizontal(pl.all().is_in(list(names)))).height
         notes = about(one, table).get("notes", ())
         return table.read(one, ["actor"], names).height or len(notes) - len(self._harmless(notes))
 
@@ -353,8 +372,7 @@ class _Looking:
         features = [one for one in self.workspace.features(models) if one.entity == "actor"]
         rest = Rest(self.workspace.results)
         found = {rest.features(recipe_of(one)).directory.name for one in features}
-        ours = {} if any(feature_of(one.feature).entity == "character" for one in models) else DESK
-        return found | {one.card.id for one in models if feature_of(one.feature).entity == "actor"} | {*ours}
+        return found | {one.card.id for one in models if feature_of(one.feature).entity == "actor"}
 
     def _logs(self) -> Iterator[str]:
         """The logs of the days on which they played."""
@@ -372,11 +390,6 @@ class _Looking:
             table = pl.read_parquet(path, glob=False).select(pl.selectors.string())
             return bool(table.select(pl.any_horizontal(pl.all().is_in(self.names.all)).any()).item())
         return self.names.are_in(path.read_text(encoding="utf-8", errors="replace"))
-
-
-def _naming(table: Partitions) -> list[str]:
-    """The columns of a table that name accounts."""
-    return [name for name in ("actor", "other") if name in table.schema.columns]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from math import inf
 
 from gamewarden.config import SourceSettings
 from gamewarden.contracts import Growing, Progress, Source, no_progress
@@ -16,8 +17,10 @@ from gamewarden.readers.arrivals import TO_READ, Arrival, arrivals
 from gamewarden.readers.places import Place, places
 from gamewarden.workspace.parts import FilePart, SourceState
 from gamewarden.workspace.place import Workspace
+from gamewarden.workspace.pushed import EVENTS_NAME, PACKETS_NAME, PushedEvents, gather_packets, pushed_sources
 
 _AT_ONCE_SETTLED = ("", "0s")
+_GATHERED = timedelta(hours=1)  # pushed packets that are younger wait, so that few files are made of them
 _AT_ONCE = 256  # files between two writings of what is known
 
 
@@ -58,6 +61,8 @@ class Taken:
 
 def take_in(workspace: Workspace, source: SourceSettings, at: datetime, progress: Progress = no_progress) -> Taken:
     """Read what is new of one source; a file that cannot be read is named, and the others are read."""
+    if source.name == PACKETS_NAME:
+        gather_packets(workspace.inbox / "packets", before=(at - _GATHERED).timestamp())
     databases = [one for one in source.locator if is_database(one)]
     files = [one for one in source.locator if not is_database(one)]
     try:
@@ -69,9 +74,18 @@ def take_in(workspace: Workspace, source: SourceSettings, at: datetime, progress
     try:
         intake.look_at(found)
         intake.look_into(databases)
+        if source.name == EVENTS_NAME:
+            intake.empty_inbox()
     finally:
         intake.save()
     return intake.taken()
+
+
+def take_in_pushed(workspace: Workspace, at: datetime) -> tuple[Taken, ...]:
+    """Take in all that was pushed, whatever its age."""
+    if (workspace.inbox / "packets").is_dir():
+        gather_packets(workspace.inbox / "packets", before=inf)
+    return tuple(take_in(workspace, one, at) for one in pushed_sources(workspace.inbox))
 
 
 class _Intake:
@@ -114,6 +128,14 @@ class _Intake:
                 self._follow(address)
             except GamewardenError as error:
                 self._fail(name, str(error))
+
+    def empty_inbox(self) -> None:
+        """Take in the events that were pushed."""
+        try:
+            if self._into_lake(EVENTS_NAME, PushedEvents(self._workspace.inbox / "events")):
+                self._files += 1
+        except GamewardenError as error:
+            self._fail(EVENTS_NAME, str(error))
 
     def _follow(self, address: Address) -> None:
         source = self._workspace.open(self._source, address)

@@ -14,7 +14,9 @@ from gamewarden.core.files import write_text
 from gamewarden.errors import ReadError
 from gamewarden.learning.validation import Count, Moment, misfit
 from gamewarden.pipeline.measuring import RunOptions, rows_to_judge
-from gamewarden.readers.arrivals import Known
+from gamewarden.readers.arrivals import Known, look
+from gamewarden.readers.compression import content_of
+from gamewarden.readers.places import Place
 from gamewarden.store.forgotten import Forgotten
 from gamewarden.store.partitions import Partition
 from gamewarden.workspace.kept import Kept
@@ -54,6 +56,27 @@ class SourceState:
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         return {"files": [asdict(one) for one in self.files], "known": self.known.as_json()}
+
+
+def with_looks(state: SourceState, places: Mapping[str, Place], at: int) -> SourceState:
+    """What is known of a source whose files we have rewritten ourselves: they are the ones that were taken in.
+
+    Raises:
+        ReadError: one of them cannot be read.
+    """
+    rewritten = [one for one in state.files if one.name in places and one.size != places[one.name].size]
+    contents = {found.digest: found.size for one in rewritten for found in (content_of(places[one.name].file),)}
+    files = tuple(
+        replace(one, size=places[one.name].size or 0, changed=places[one.name].mtime or 0)
+        if one.name in places
+        else one
+        for one in state.files
+    )
+    notes = {
+        name: replace(look(places[name], None, at), taken=note.taken) if name in places else note
+        for name, note in state.known.notes.items()
+    }
+    return SourceState(files, Known(notes, {**state.known.contents, **contents}))
 
 
 class SourceStates:

@@ -33,6 +33,7 @@ from gamewarden.workspace.days import LakeDays, Window
 from gamewarden.workspace.judged import JudgedDays
 from gamewarden.workspace.kept import Kept, Memory
 from gamewarden.workspace.parts import FilePart, GoneError, Part, Parts, SourceStates, validities
+from gamewarden.workspace.pushed import pushed_sources
 from gamewarden.workspace.rest import Rest
 from gamewarden.workspace.scored import Scored
 
@@ -147,6 +148,16 @@ class Workspace:
         return Ledger.at(self.ledger_place)
 
     @property
+    def inbox(self) -> Path:
+        """Where what game servers push waits for the next run."""
+        return self.root / "inbox"
+
+    @property
+    def sources(self) -> tuple[SourceSettings, ...]:
+        """What is read: the sources of the settings, and what was pushed."""
+        return (*self.config.sources, *pushed_sources(self.inbox))
+
+    @property
     def states(self) -> SourceStates:
         """What was taken in, source by source."""
         return SourceStates(self.results / "sources")
@@ -221,7 +232,7 @@ class Workspace:
         Raises:
             ReadError: what is known of a source is damaged.
         """
-        found = tuple(part for source in self.config.sources for part in self._parts_of(source))
+        found = tuple(part for source in self.sources for part in self._parts_of(source))
         kept = self.kept(at or now())
         return Parts(Rest(self.results), found, self.run_options, kept, self.forgotten)
 

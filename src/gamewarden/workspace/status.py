@@ -71,7 +71,7 @@ def status(workspace: Workspace, at: datetime) -> Status:
 
 
 def _sources(workspace: Workspace, at: datetime) -> Iterator[dict[str, object]]:
-    for source in workspace.config.sources:
+    for source in workspace.sources:
         files = workspace.states.load(source.name).files
         last = max((one.last for one in files if one.last is not None), default=None)
         failed = [one.error for one in files if one.error]
@@ -145,12 +145,12 @@ def _missing_models(workspace: Workspace) -> Iterator[str]:
 
 def _next(workspace: Workspace, sources: pl.DataFrame, detectors: pl.DataFrame, days: pl.DataFrame) -> Iterator[str]:
     """What to do, the most urgent first."""
-    if not workspace.config.sources:
+    if not workspace.sources:
         yield "say in warden.toml where the logs are: one [[source]] for each kind of files"
     failed = sources.filter(pl.col("says").str.len_chars() > 0, pl.col("files") == 0)["source"].to_list()
     if failed and Lake.is_at(workspace.lake):
         yield f"look at {', '.join(failed)}: nothing of it could be taken in"
-    if workspace.config.sources and not sources["files"].sum():
+    if workspace.sources and not sources["files"].sum():
         yield "`gamewarden run` takes in what there is"
     if not detectors.height:
         yield "`gamewarden fit account-day --labels FILE` learns a first model from labelled accounts"

@@ -76,6 +76,35 @@ def read_rows(
             yield pl.DataFrame([*columns, _rows(places)])
 
 
+def parsed(block: bytes, schema: pa.Schema) -> pa.Table | None:
+    """The lines of a block, if every one is an object of this schema as Arrow reads it; keys beside it are left out."""
+    lines = block.count(b"\n") + 1
+    if not _looks_alike(block):
+        return None
+    try:
+        block.decode()
+        table = _read_json(block, schema)
+    except (UnicodeDecodeError, pa.ArrowException):
+        return None
+    return table.select(schema.names) if table.num_rows == lines else None
+
+
+def line_by_line(block: bytes, row: int, wanted: Sequence[str], tally: Tally) -> pl.DataFrame:
+    """ROW and the wanted keys of a block's lines as text; lines that are no objects are counted as bad."""
+    written = [line for line in block.split(b"\n") if line.strip()]
+    objects, places = _objects(written, row, tally)
+    columns = [pl.Series(name, _texts(objects, name, places, tally), dtype=pl.String) for name in wanted]
+    return pl.DataFrame([*columns, _rows(places)])
+
+
+def _read_json(block: bytes, schema: pa.Schema) -> pa.Table:
+    return pyarrow.json.read_json(
+        pa.BufferReader(block),
+        pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+        pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+    )
+
+
 def _rows(places: Sequence[int]) -> pl.Series:
     return pl.Series(ROW, np.array(places, dtype=np.int64))
 
@@ -86,11 +115,7 @@ def _alike(block: bytes, lines: int, schema: pa.Schema) -> pl.DataFrame | None:
         return None
     try:
         block.decode()
-        table = pyarrow.json.read_json(
-            pa.BufferReader(block),
-            pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
-            pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
-        )
+        table = _read_json(block, schema)
     except (UnicodeDecodeError, pa.ArrowException):
         return None
     return _flat(table, schema) if table.num_rows == lines else None
