@@ -8,6 +8,7 @@ from hypothesis import settings
 import mariadb_server as mariadb_servers
 import postgres_server as postgres_servers
 from ledgers_made_up import ledger, place  # noqa: F401  fixtures
+from people_made_up import quick_passwords  # noqa: F401  a fixture
 
 settings.register_profile("gamewarden", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("gamewarden")

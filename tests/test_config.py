@@ -47,6 +47,18 @@ def test_every_setting_has_a_sentence():
             "time zone 'Mars/Base' is unknown; write an IANA name such as Asia/Seoul or UTC",
         ),
         ({"evaluate": {"folds": 1}}, "here [evaluate] folds = 1; it must lie from 2 to 1,000"),
+        (
+            {"desk": {"public_url": "warden.example.org"}},
+            "here [desk] public_url = 'warden.example.org'; it is such as https://warden.example.org",
+        ),
+        (
+            {"desk": {"oidc_roles": "staff=viewer, wardens=king"}},
+            "here [desk] oidc_roles has 'wardens=king'; write group=role with one of " + ", ".join(config.DESK_ROLES),
+        ),
+        (
+            {"desk": {"oidc_issuer": "https://id.example.org"}},
+            "here [desk] oidc_issuer is set and oidc_client is not; write what the issuer calls us",
+        ),
     ],
 )
 def test_a_setting_we_cannot_follow_is_one_clear_line(values, line):

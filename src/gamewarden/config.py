@@ -244,6 +244,38 @@ class Retention:
 
 
 @dataclass(frozen=True)
+class DeskSettings:
+    """How people and programs come to the desk."""
+
+    public_url: str = _setting(
+        "", "Where a browser finds the desk behind a proxy, such as https://warden.example.org; empty: on this machine."
+    )
+    hosts: str = _setting("", "Further names by which the desk may be asked for, separated by commas.")
+    trust_proxy: bool = _setting(
+        default=False, says="Whether a proxy on this machine tells the visitor's address (X-Forwarded-For)."
+    )
+    language: str = _setting("en", "The language of pages where a browser asks for none that there is.")
+    grace: str = _setting("20s", "For how long an act on many accounts can be taken back at once.")
+    session_idle: str = _setting("8h", "Whoever does nothing for so long is logged out.")
+    session_most: str = _setting("7d", "And whoever logged in so long ago, whatever they do.")
+    oidc_issuer: str = _setting(
+        "", "The OpenID provider that people log in at, such as https://id.example.org; or empty."
+    )
+    oidc_client: str = _setting("", "What the provider calls the desk: the client id.")
+    oidc_secret_from: str = _setting(
+        "GAMEWARDEN_OIDC_SECRET", "The environment variable with the client's secret; empty there: a public client."
+    )
+    oidc_scope: str = _setting("openid profile", "What the provider is asked for.")
+    oidc_role_claim: str = _setting("groups", "The claim that says in which groups somebody is.")
+    oidc_roles: str = _setting(
+        "", "Which group has which role, such as wardens=moderator, staff=viewer; the first that fits counts."
+    )
+    oidc_default_role: str = _setting(
+        "nobody", "The role of whoever is in none of these groups; nobody: they are refused."
+    )
+
+
+@dataclass(frozen=True)
 class SourceSettings:
     """What a workspace reads: files that grow, rotate and arrive, one `[[source]]` for each kind of them."""
 
@@ -318,6 +350,7 @@ class Config:
     response: Response = field(default_factory=Response)
     challenge: ChallengeSettings = field(default_factory=ChallengeSettings)
     appeal: AppealSettings = field(default_factory=AppealSettings)
+    desk: DeskSettings = field(default_factory=DeskSettings)
     ladder: tuple[Rung, ...] = LADDER
     adapters: tuple[AdapterSettings, ...] = (LOG_ADAPTER,)
     sources: tuple[SourceSettings, ...] = ()
@@ -350,12 +383,14 @@ SECTIONS: Mapping[str, type] = {
     "response": Response,
     "challenge": ChallengeSettings,
     "appeal": AppealSettings,
+    "desk": DeskSettings,
 }
 SOURCE = "source"  # what each of the sources is headed by: [[source]]
 RUNG, ADAPTER = "response.ladder", "response.adapter"
 _SHARE, _COUNT = (0.0, 1.0), (0, 1_000_000_000)
 _LARGEST = 1 << 20  # bytes: all settings with their sentences are some thousand
 _WITH_PASSWORD = re.compile(r"[a-z]+://[^/?#]*:[^/?#]*@")
+_WEB_ADDRESS = re.compile(r"https?://[A-Za-z0-9.\[\]:_-]+(/[^\s?#]*)?")
 _LAST_OF_FOUR = 0xFFFF  # hexadecimal digits
 _LONGEST_NAME = 100  # letters; a longer one is a slip of nobody's finger
 # Settings that have moved: where each stood, and where it stands now.
@@ -675,6 +710,7 @@ def _refuse_unknown(name: str, known: Mapping[str, object], where: str) -> None:
     raise ConfigError(f"{where} {short(name)} is unknown; {hint}")
 
 
+DESK_ROLES = ("viewer", "reviewer", "moderator", "operator", "admin")
 IDENTIFIERS = ("character", "target", "item", "other", "session", "ip")  # columns of events that can be hashed
 # From where to where a number may lie; one that is not named here is at least a finite one from 0 on.
 _LIMITS: Mapping[str, tuple[float, float]] = {
@@ -724,6 +760,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "[notify] names": ("never", "allowed"),
     "[challenge] kind": ("image", "arithmetic", "item", "task"),
     "[challenge] language": ("en", "ko"),
+    "[desk] language": ("en", "ko"),
+    "[desk] oidc_default_role": ("nobody", *DESK_ROLES),
 }
 _SPANS = (
     "[measure] unit",
@@ -741,6 +779,9 @@ _SPANS = (
     "[challenge] lasts",
     "[challenge] cool_down",
     "[challenge] on_call_reach",
+    "[desk] grace",
+    "[desk] session_idle",
+    "[desk] session_most",
 )
 _SPANS_OR_EMPTY = tuple(f"[retention] {one}" for one in ("events", "features", "scores", "verdicts", "ledger"))
 _DIRECTORIES = ("[workspace] lake", "[workspace] results", "[workspace] models")
@@ -789,6 +830,29 @@ def _refuse_impossible(config: Config, source: str) -> None:
                 f"{source} [privacy] hash names {short(column)}; it is one or more of {', '.join(IDENTIFIERS)}"
             )
     _refuse_beside_each_other(config, source)
+    _refuse_no_desk(config.desk, source)
+
+
+def _refuse_no_desk(desk: DeskSettings, source: str) -> None:
+    """Addresses are whole ones, and roles are those that there are."""
+    for name in ("public_url", "oidc_issuer"):
+        value = getattr(desk, name)
+        if value and not _WEB_ADDRESS.fullmatch(value):
+            raise ConfigError(f"{source} [desk] {name} = {short(value)}; it is such as https://warden.example.org")
+    for group, role in desk_roles(desk.oidc_roles):
+        if not group or role not in DESK_ROLES:
+            raise ConfigError(
+                f"{source} [desk] oidc_roles has {short(f'{group}={role}')};"
+                f" write group=role with one of {', '.join(DESK_ROLES)}"
+            )
+    if desk.oidc_issuer and not desk.oidc_client:
+        raise ConfigError(f"{source} [desk] oidc_issuer is set and oidc_client is not; write what the issuer calls us")
+
+
+def desk_roles(text: str) -> list[tuple[str, str]]:
+    """Groups and roles as a setting writes them, in their order."""
+    pairs = (one.rpartition("=") for one in text.split(",") if one.strip())
+    return [(group.strip(), role.strip()) for group, _, role in pairs]
 
 
 def allowed(section: str, setting: Field[Any]) -> str:

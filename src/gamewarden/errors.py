@@ -11,6 +11,8 @@ GamewardenError         anything we say on one line; the command line exits with
 ├── VerdictError        a stored verdict is missing, damaged or from another format
 ├── LedgerError         the ledger is missing, damaged, changed by hand or of another version
 ├── ResponseError       a decision, challenge or appeal that may not be made so
+├── PeopleError         a person of the desk, a password or a token that may not be so
+│   └── LoginError      somebody was not let in
 ├── NotThereError       nobody and nothing of this name is here
 ├── WriteError          a file or directory cannot be written
 └── InstallError        a library that this work needs is not installed
@@ -73,6 +75,18 @@ class ResponseError(GamewardenError):
 
 class NotThereError(GamewardenError):
     """Nobody and nothing of this name is here."""
+
+
+class PeopleError(GamewardenError):
+    """A person of the desk, a password or a token that may not be so."""
+
+
+class LoginError(PeopleError):
+    """Somebody was not let in; `wait` says for how many seconds no try counts."""
+
+    def __init__(self, says: str, wait: int = 0) -> None:
+        super().__init__(says)
+        self.wait = wait
 
 
 class WriteError(GamewardenError):

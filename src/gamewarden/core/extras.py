@@ -13,6 +13,10 @@ LIBRARIES = {
     "PIL": ("pillow", "challenge"),
     "psycopg": ("psycopg", "postgres"),
     "pymysql": ("pymysql", "mysql"),
+    "argon2": ("argon2-cffi", "web"),
+    "authlib": ("authlib", "oidc"),
+    "joserfc": ("joserfc", "oidc"),
+    "httpx": ("httpx", "oidc"),
 }
 
 

@@ -1,13 +1,14 @@
 """One actor's case in sentences a game master understands."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gamewarden.contracts import Card, Model
 from gamewarden.core.outside import visible
 from gamewarden.learning.phrases import topic_of
-from gamewarden.phrases import OTHER_TOPIC
+from gamewarden.phrases import OTHER_TOPIC, Phrase
 from gamewarden.verdicts.prevalence import Prevalence
 
 if TYPE_CHECKING:
@@ -183,22 +184,72 @@ def topics_of(story: Case) -> Topics:
 
 def _reasons(story: Case) -> Topics:
     """One paragraph a topic, the heaviest first: which way it points and how strongly, then its facts."""
-    topics: dict[str, list[dict[str, Any]]] = {}
-    evidence, words = story.evidence, getattr(story.model, "phrases", None)
-    for row in evidence.iter_rows(named=True):
-        topics.setdefault(topic_of(row["feature"], words), []).append(row)
-    if list(topics) == [OTHER_TOPIC]:
-        topics = {"What it does": topics[OTHER_TOPIC]}
-    weights = {topic: sum(row["weight"] or 0.0 for row in rows) for topic, rows in topics.items()}
-    heaviest = sorted(topics, key=lambda topic: -abs(weights[topic]))
+    evidence = story.evidence
     told = [
-        Topic(
-            f"{topic}: {_points(weights[topic], topics[topic])}",
-            tuple((_SIGNS[_side(row)], row["says"]) for row in topics[topic]),
-        )
-        for topic in heaviest
+        Topic(f"{one.name}: {one.points}", tuple((_SIGNS[side_of(row)], row["says"]) for row in one.rows))
+        for one in weighed_topics(evidence, getattr(story.model, "phrases", None))
     ]
     return Topics(tuple(told), _FOOTNOTE if evidence["alone"].null_count() == evidence.height else _MARKS)
+
+
+@dataclass(frozen=True)
+class WeighedTopic:
+    """The evidence of one topic, and what it weighs together."""
+
+    name: str
+    rows: tuple[dict[str, Any], ...]  # of EVIDENCE
+
+    @property
+    def weight(self) -> float:
+        """In log-odds."""
+        return sum(row["weight"] or 0.0 for row in self.rows)
+
+    @property
+    def marks(self) -> int:
+        """One for each factor of e in the odds, five at the most."""
+        return min(5, round(abs(self.weight)))
+
+    @property
+    def side(self) -> str:
+        """For whom it speaks: bot, human, or nobody.
+
+        It never speaks for a side to which none of its facts points alone (decision 071).
+        """
+        side = "bot" if self.weight > 0 else "human"
+        facts = {side_of(row) for row in self.rows}
+        return side if self.marks and (side in facts or all(row["alone"] is None for row in self.rows)) else ""
+
+    @property
+    def rather(self) -> str:
+        """Whose it rather is alone, where it does not count for them beside the other topics."""
+        other = "human" if self.weight > 0 else "bot"
+        return other if self.marks and not self.side and other in {side_of(row) for row in self.rows} else ""
+
+    @property
+    def points(self) -> str:
+        """Which way it points, in words."""
+        if self.side:
+            return f"speaks for a {self.side} {'●' * self.marks}"
+        if self.rather:
+            return f"alone more like a {self.rather}'s; beside the other topics it does not count for one"
+        return "says little"
+
+
+def weighed_topics(evidence: "pl.DataFrame", phrases: Mapping[str, Phrase] | None) -> list[WeighedTopic]:
+    """EVIDENCE of one row by topic, the heaviest first."""
+    topics: dict[str, list[dict[str, Any]]] = {}
+    for row in evidence.iter_rows(named=True):
+        topics.setdefault(topic_of(row["feature"], phrases), []).append(row)
+    if list(topics) == [OTHER_TOPIC]:
+        topics = {"What it does": topics[OTHER_TOPIC]}
+    found = [WeighedTopic(name, tuple(rows)) for name, rows in topics.items()]
+    return sorted(found, key=lambda one: -abs(one.weight))
+
+
+def side_of(row: Mapping[str, Any]) -> str:
+    """Whose number of a row of EVIDENCE it rather is, taken alone: bot, human, or nobody's."""
+    alone = row["alone"] or 0.0
+    return "" if abs(alone) < _SAYS_LITTLE else "bot" if alone > 0 else "human"
 
 
 def _sides(evidence: "pl.DataFrame") -> Topics:
@@ -223,27 +274,6 @@ def _sides(evidence: "pl.DataFrame") -> Topics:
 
 def _fact_with_marks(row: dict[str, Any]) -> tuple[str, str]:
     return f"{'●' * max(1, min(5, round(2 * abs(row['weight'])))):<5}", row["says"]
-
-
-def _points(weight: float, rows: list[dict[str, Any]]) -> str:
-    """Which way a topic points, with a mark for each factor of e in the odds, five at the most.
-
-    It is never said to speak for a side to which none of its facts points alone (decision 071).
-    """
-    side, other = ("bot", "human") if weight > 0 else ("human", "bot")
-    facts = {_side(row) for row in rows}
-    strength = "●" * min(5, round(abs(weight)))
-    if strength and (side in facts or all(row["alone"] is None for row in rows)):
-        return f"speaks for a {side} {strength}"
-    if strength and other in facts:
-        return f"alone more like a {other}'s; beside the other topics it does not count for one"
-    return "says little"
-
-
-def _side(row: dict[str, Any]) -> str:
-    """Whose number it rather is, taken alone."""
-    alone = row["alone"] or 0.0
-    return "" if abs(alone) < _SAYS_LITTLE else "bot" if alone > 0 else "human"
 
 
 def _windows(story: Case, width: int) -> str:

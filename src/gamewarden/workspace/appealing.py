@@ -9,10 +9,8 @@ from typing import Any
 import polars as pl
 
 from gamewarden.cases import (
-    DO,
     LADDER,
     OVERTURNED,
-    Action,
     Appeal,
     Decision,
     Observation,
@@ -21,11 +19,11 @@ from gamewarden.cases import (
 )
 from gamewarden.core.text import counted
 from gamewarden.errors import ResponseError, short
-from gamewarden.response.actions import undos_due
 from gamewarden.response.appeals import bounded, exonerate, opened, settled
 from gamewarden.response.ladder import ended
 from gamewarden.store.ledger.ledger import Ledger, Writing
 from gamewarden.tables import TIME, DataType
+from gamewarden.workspace.person_acts import send_back
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.responding import Responding
 
@@ -157,22 +155,13 @@ class Appealing:
         before = {one.id for one in work.find(Decision, actor=misled, undone_at=None)} if misled else set()
         responding.settling.settle(work, {appeal.actor, *misled})
         lifted = [one for one in work.find(Decision, id=before) if one.undone_at is not None] if before else []
-        back = _send_back(work, [*undone, *lifted], responding.moment)
+        back = send_back(work, [*undone, *lifted], responding.moment)
         return Healed(appeal, len(undone), len(found.excluded), len(misled), len(lifted), back)
 
 
 def _nobody_is_called(work: Writing, actor: str) -> None:
     """That a human is called for tests was concluded from what no longer counts."""
     work.put([replace(one, on_call=False) for one in work.find(Suspicion, actor=actor) if one.on_call])
-
-
-def _send_back(work: Writing, decisions: Collection[Decision], at: datetime) -> int:
-    """Let all that may hold in the game of decisions that were taken back wait for its way back; how much that is."""
-    if not decisions:
-        return 0
-    known = {one.id: one for one in decisions}
-    actions = work.find(Action, decision=known, verb=DO)
-    return len(work.add(undos_due([(one, known[one.decision]) for one in actions], at)))
 
 
 def _the_appeal(work: Writing, name: str) -> Appeal:

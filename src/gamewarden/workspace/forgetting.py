@@ -34,7 +34,7 @@ from gamewarden.workspace.intake import take_in_pushed
 from gamewarden.workspace.parts import with_looks
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.pushed import PACKETS_NAME, packet_files, pending_rows, without_actors
-from gamewarden.workspace.rest import KINDS, Rest, recipe_of
+from gamewarden.workspace.rest import DESK, Rest, recipe_of
 from gamewarden.workspace.retention import sweep, tables_at_rest
 
 STUB = "forgotten-"
@@ -116,7 +116,7 @@ def held(workspace: Workspace, actors: Sequence[str]) -> Held:
         ReadError: something that rests is damaged.
     """
     looking = _Looking(workspace, _names(workspace, actors))
-    rows = {"features": 0, "scores": 0}
+    rows = {"features": 0, "scores": 0, "desk": 0}
     for found in looking.at_rest():
         rows[found.table.directory.parent.name] += sum(found.parts.values())
     verdicts = sum(frame.height for _, frame in looking.verdicts())
@@ -289,7 +289,7 @@ class _Looking:
         """The tables of results, and the partitions with rows of theirs."""
         by_account = self._by_account()
         for table in tables_at_rest(self.workspace.results):
-            if table.schema is not KINDS:
+            if "actor" in table.schema.columns:
                 names = self.names.actors if table.directory.name in by_account else self.names.all
                 rows = {one.name: self._count(table, one, names) for one in table.all().values()}
                 yield _Found(table, names, {name: n for name, n in rows.items() if n})
@@ -321,7 +321,7 @@ class _Looking:
         """Partitions without them; what they were made of is the same."""
         table = found.table
         for one in found.partitions():
-            rows = table.read(one).filter(~pl.col("actor").is_in(found.names))
+            rows = table.read(one).filter(~pl.any_horizontal(pl.col(_naming(table)).is_in(found.names)))
             told = self._nameless(one.about)
             table.put(one.name, rows, came_from=one.came_from, since=one.since, until=one.until, about=told)
 
@@ -363,6 +363,9 @@ class _Looking:
     def _count(self, table: Partitions, one: Partition, names: Collection[str]) -> int:
         if not (table.directory / one.file).is_file():
             return 0
+        if table.schema in DESK.values():
+            read = table.read(one, _naming(table), names if _naming(table) == ["actor"] else None)
+            return read.filter(pl.any_horizontal(pl.all().is_in(list(names)))).height
         notes = about(one, table).get("notes", ())
         return table.read(one, ["actor"], names).height or len(notes) - len(self._harmless(notes))
 
@@ -372,7 +375,8 @@ class _Looking:
         features = [one for one in self.workspace.features(models) if one.entity == "actor"]
         rest = Rest(self.workspace.results)
         found = {rest.features(recipe_of(one)).directory.name for one in features}
-        return found | {one.card.id for one in models if feature_of(one.feature).entity == "actor"}
+        ours = {} if any(feature_of(one.feature).entity == "character" for one in models) else DESK
+        return found | {one.card.id for one in models if feature_of(one.feature).entity == "actor"} | {*ours}
 
     def _logs(self) -> Iterator[str]:
         """The logs of the days on which they played."""
@@ -390,6 +394,11 @@ class _Looking:
             table = pl.read_parquet(path, glob=False).select(pl.selectors.string())
             return bool(table.select(pl.any_horizontal(pl.all().is_in(self.names.all)).any()).item())
         return self.names.are_in(path.read_text(encoding="utf-8", errors="replace"))
+
+
+def _naming(table: Partitions) -> list[str]:
+    """The columns of a table that name accounts."""
+    return [name for name in ("actor", "other") if name in table.schema.columns]
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from gamewarden.cases import LADDER, Label
+from gamewarden.cases import LADDER, AuditLine, Label
 from gamewarden.errors import ResponseError, short
 from gamewarden.learning.label_sources import APPEAL, UNREVIEWED, made_by_a_model
 from gamewarden.learning.labels import UNCERTAIN_VOTES
 from gamewarden.readers.logs.operator_tables import labels_in
-from gamewarden.store.ledger.ledger import Ledger
+from gamewarden.store.ledger.ledger import Ledger, Writing
 from gamewarden.tables import LABELS
 
 REVIEW = "review"  # what raters' votes are called
+_WRITTEN = ("add labels", "change labels")  # what the audit calls it
 _RATERS = 3  # who look at a character (Lee et al.): two of them make a bot, one makes nothing
 
 
@@ -28,17 +30,61 @@ def vote(
         ResponseError: nobody is named, or the source is not one of people who look at accounts.
         LedgerError: the ledger cannot be written.
     """
-    who, kind = _rater(by), _source(source)
-    with ledger.writing(who, at) as work:
-        known = work.find(Label, actor=actor, source=kind, order=("at",))
-        if not known:
-            made = _label(Label(actor, bot, kind, at, who, because=because), {who: bot})
-            work.add([made])
-            return made
-        latest = replace(known[-1], at=at, by=who, because=because or known[-1].because)
-        made = _label(latest, {**known[-1].votes, who: bot})
-        work.change(known[-1], made)
+    with ledger.writing(_rater(by), at) as work:
+        return voted(work, actor, bot=bot, by=by, source=source, because=because)
+
+
+def voted(work: Writing, actor: str, *, bot: bool, by: str, source: str = REVIEW, because: str | None = None) -> Label:
+    """The same within a transaction, at its time.
+
+    Raises:
+        ResponseError: nobody is named, or the source is not one of people who look at accounts.
+    """
+    who, kind, at = _rater(by), _source(source), work.at
+    known = work.find(Label, actor=actor, source=kind, order=("at",))
+    if not known:
+        made = _label(Label(actor, bot, kind, at, who, because=because), {who: bot})
+        work.add([made])
         return made
+    latest = replace(known[-1], at=at, by=who, because=because or known[-1].because)
+    made = _label(latest, {**known[-1].votes, who: bot})
+    work.change(known[-1], made)
+    return made
+
+
+def unvoted(work: Writing, actor: str, *, by: str, at: datetime, source: str = REVIEW) -> Label | None:
+    """Take back what a rater voted at a moment: the label is as it was before, but for what others said since.
+
+    Raises:
+        ResponseError: there was no such vote, or nobody knows any more what was there before it.
+    """
+    who, kind = _rater(by), _source(source)
+    known = work.find(Label, actor=actor, source=kind, order=("at",))
+    written = work.find(AuditLine, subject=actor, at=at, what=_WRITTEN, order=("number",), newest=1)
+    if not known or not written or who not in known[-1].votes:
+        raise ResponseError(f"label: {short(who)} has no vote on {short(actor)} of {at.isoformat()} to take back")
+    now, old = known[-1], written[0].old
+    if now.at == at and now.by == who:
+        return _restore(work, now, old)
+    earlier = {} if old is None else dict(old.get("votes", {}))
+    votes = {name: vote for name, vote in now.votes.items() if name != who}
+    new = _label(now, votes | ({who: earlier[who]} if who in earlier else {}))
+    work.change(now, new)
+    return new
+
+
+def _restore(work: Writing, now: Label, old: Mapping[str, Any] | None) -> Label | None:
+    """The label as it was before the vote that made it what it is; None where there was none."""
+    if old is None:
+        work.remove(now)
+        return None
+    new = replace(now, **{name: _as_it_was(name, value) for name, value in old.items()})
+    work.change(now, new)
+    return new
+
+
+def _as_it_was(name: str, value: Any) -> Any:  # noqa: ANN401  a value of the audit
+    return datetime.fromisoformat(value) if name in {"at", "since", "until"} and value is not None else value
 
 
 def said(votes: Mapping[str, bool]) -> bool | None:

@@ -37,15 +37,15 @@ from gamewarden.response.admitting import upper_llrs, who_could_reach
 from gamewarden.response.appeals import kept_out
 from gamewarden.response.carrying import Carried, Carrier, resume, settle
 from gamewarden.response.evidence import observations_of
-from gamewarden.response.ladder import Case, ended
-from gamewarden.response.persons import approve, decide_by_person
+from gamewarden.response.persons import approve
 from gamewarden.store.ledger.ledger import Ledger, Writing
 from gamewarden.store.verdict_days import DaySeal
 from gamewarden.verdicts.points import ACT, WATCH
 from gamewarden.workspace.carrying_book import LedgerBook
 from gamewarden.workspace.deciding import the_one
+from gamewarden.workspace.person_acts import Wish, decide_all, take_back
 from gamewarden.workspace.place import LEDGER_VARIABLE, Workspace
-from gamewarden.workspace.settling import Settled, Settling, cases_of
+from gamewarden.workspace.settling import Settled, Settling
 
 _DAY = "decided "  # the fact that says which bundle of a day was decided on begins so
 _WORKSPACE = "workspace"  # the fact that says whose ledger it is
@@ -174,26 +174,11 @@ class Responding:
             ResponseError: nobody signs it, or no reason is given.
             LedgerError: the ledger cannot be written.
         """
-        if not actor.strip():
-            raise ResponseError("decide: no account is named; give its name")
-        settling = self.settling
         with self.ledger.writing(by, self.at) as work:
-            case = cases_of(work, [actor])[0]
-            made = decide_by_person(
-                settling.ladder,
-                case,
-                step,
-                by=by,
-                because=because,
-                at=self.moment,
-                until=None if span is None else self.moment + span,
-                rehearsal=settling.rehearsal,
-            )
-            new = work.add([made.decision])
-            if not new:
-                raise ResponseError(f"decision {made.decision.id}: just this was decided before; `decisions show` it")
-            settling.send(work, new)
-        return made.decision, (*_beside(case, step), *made.warnings)
+            made = decide_all(work, self.settling, [actor], Wish(step, by, because, span))
+        if not made:
+            raise ResponseError(f"decide: just this was decided before about {actor!r}; `decisions list` shows it")
+        return made[0].decision, made[0].warnings
 
     def undo(self, name: str, *, by: str, because: str) -> Decision:
         """Take a decision back; `carry` undoes what was carried out of it.
@@ -202,18 +187,14 @@ class Responding:
             ResponseError: there is none of this name, it no longer stands, or nobody signs.
             LedgerError: the ledger cannot be written.
         """
-        if by.strip().casefold() in {"", LADDER} or not because.strip():
-            raise ResponseError("decisions undo: say which person takes it back, and why; both are kept")
         found = the_one(self.ledger, Decision, name)
         if found.undone_at is not None:
             raise ResponseError(f"decision {found.id}: ended on {found.undone_at:%Y-%m-%d}; there is nothing to undo")
-        new = ended(found, self.moment, by.strip(), because.strip())
         with self.ledger.writing(by, self.at) as work:
-            work.change(found, new)
-        return new
+            return take_back(work, [found], self.moment, by=by, because=because).decisions[0]
 
-    def approve(self, name: str, *, by: str) -> Decision:
-        """Let a decision count that waits for a second person.
+    def approve(self, name: str, *, by: str, not_before: datetime | None = None) -> Decision:
+        """Let a decision count that waits for a second person; nothing of it leaves before a moment.
 
         Raises:
             ResponseError: there is none of this name, it waits for nobody, or the same person would approve.
@@ -223,7 +204,7 @@ class Responding:
         new = approve(found, by, self.moment)
         with self.ledger.writing(by, self.at) as work:
             work.change(found, new)
-            self.settling.send(work, [new])
+            self.settling.send(work, [new], not_before=not_before)
         return new
 
     def settle(self, name: str, *, happened: bool, by: str) -> Action:
@@ -325,16 +306,6 @@ def _back_again(work: Writing, found: Sequence[Observation]) -> list[Observation
     """Evidence that was superseded and is what the day says after all."""
     known = {one.id for one in work.find(Observation, id=[one.id for one in found], excluded=_SUPERSEDED)}
     return [one for one in found if one.id in known]
-
-
-def _beside(case: Case, step: str) -> Iterator[str]:
-    """What whoever decides should know of the account."""
-    if not case.observations and not case.standing:
-        yield f"the ledger knows nothing of {case.actor!r}; look how it is written"
-    for one in case.standing:
-        if one.step == step and one.undone_at is None:
-            until = "it is taken back" if one.until is None else f"{one.until:%Y-%m-%d %H:%M} UTC"
-            yield f"{step} stood already, until {until} ({one.id})"
 
 
 def _superseded(work: Writing, found: Sequence[Observation], seal: DaySeal) -> list[Observation]:

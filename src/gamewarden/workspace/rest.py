@@ -1,5 +1,6 @@
 """Where results rest: FEATURES by recipe, events by kind, SCORES by model, each cut into partitions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,93 @@ KINDS = Schema(
     {"since": TIME, "until": TIME, "kind": pl.String, "n": pl.Int64},
     required=("since", "until", "kind", "n"),
 )
+# What the desk reads of a judged day; `since` is where the day begins.
+ACCOUNT_DAYS = Schema(
+    "ACCOUNT_DAYS",
+    {
+        "actor": pl.String,
+        "since": TIME,
+        "until": TIME,
+        "probability": pl.Float64,
+        "fpr": pl.Float64,
+        "point": pl.String,
+        "agree": pl.Int64,
+        "covered": pl.Float64,
+        "far": pl.String,
+        "verdict": pl.String,  # its id; null where it reaches no point
+        "detector": pl.String,  # the one that speaks loudest; null where the verdict reaches no point
+        "reason": pl.String,  # the sentence that weighs most; null where the verdict reaches no point
+        "events": pl.Int64,
+        "self_sim": pl.Float64,
+        "play_minutes": pl.Float64,
+        "level": pl.Int64,  # the highest that was seen
+        "zone": pl.String,  # with most events
+        "zones": pl.Int64,
+        "addresses": pl.Int64,
+        "sharing": pl.Int64,  # other accounts, on this day, at the address it shares with most
+        "money_gained": pl.Float64,
+        "kinds": pl.UInt64,  # a bit per kind it has events of, in the order in which the partition's `about` names them
+    },
+    required=("actor", "since", "until"),
+)
+HOUR_COLUMNS = tuple(f"h{hour:02}" for hour in range(24))
+HOURS = Schema(
+    "HOURS",  # events by hour of the day in the workspace's time zone
+    {
+        "actor": pl.String,
+        "since": TIME,
+        "events": pl.Int64,
+        "level": pl.Int64,
+        **dict.fromkeys(HOUR_COLUMNS, pl.Int64),
+    },
+    required=("actor", "since", "events", *HOUR_COLUMNS),
+)
+OTHER_KINDS = "(other)"  # all kinds but the most common
+MIX = Schema(
+    "MIX",
+    {"actor": pl.String, "since": TIME, "kind": pl.String, "n": pl.Int64},
+    required=("actor", "since", "kind", "n"),
+)
+EDGES = Schema(
+    "EDGES",  # what an account did with another
+    {
+        "actor": pl.String,
+        "since": TIME,
+        "other": pl.String,
+        "kind": pl.String,
+        "n": pl.Int64,
+        "amount": pl.Float64,  # null where no event tells one
+        "first": TIME,
+        "last": TIME,
+    },
+    required=("actor", "since", "other", "kind", "n", "first", "last"),
+)
+ADDRESSES = Schema(
+    "ADDRESSES",
+    {"actor": pl.String, "since": TIME, "address": pl.String, "n": pl.Int64},
+    required=("actor", "since", "address", "n"),
+)
+CELLS = Schema(
+    "CELLS",  # squares of a zone in which there were events; the sides are powers of two, so that squares nest
+    {
+        "since": TIME,
+        "zone": pl.String,
+        "side": pl.Float64,
+        "x": pl.Int64,  # the square begins at x * side
+        "y": pl.Int64,
+        "n": pl.Int64,
+        "suspected": pl.Int64,  # of them by accounts that reach a point on that day
+    },
+    required=("since", "zone", "side", "x", "y", "n", "suspected"),
+)
+DESK: Mapping[str, Schema] = {
+    "accounts": ACCOUNT_DAYS,
+    "hours": HOURS,
+    "mix": MIX,
+    "edges": EDGES,
+    "addresses": ADDRESSES,
+    "cells": CELLS,
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +126,10 @@ class Rest:
     def scores(self, model: str) -> Partitions:
         """SCORES of a model, at the share of bots that it supposes itself."""
         return Partitions(self.directory / "scores" / model, SCORES)
+
+    def desk(self, name: str) -> Partitions:
+        """One of the tables that the desk reads."""
+        return Partitions(self.directory / "desk" / name, DESK[name])
 
 
 def recipe_of(feature: Feature) -> Recipe:

@@ -15,7 +15,7 @@ from gamewarden.tables import FEATURES, SCORES, Schema
 from gamewarden.workspace.kept import FOR_EVER, TABLES, Kept
 from gamewarden.workspace.parts import ALWAYS
 from gamewarden.workspace.place import Workspace
-from gamewarden.workspace.rest import KINDS
+from gamewarden.workspace.rest import ACCOUNT_DAYS, DESK, KINDS
 
 _ALL = (*TABLES, "ledger")
 
@@ -47,6 +47,9 @@ def tables_at_rest(results: Path) -> Iterator[Partitions]:
         for place in sorted((results / room).glob("*")):
             if place.is_dir():
                 yield Partitions(place, schema)
+    for name, schema in DESK.items():
+        if (results / "desk" / name).is_dir():
+            yield Partitions(results / "desk" / name, schema)
 
 
 def sweep(workspace: Workspace) -> None:
@@ -72,13 +75,22 @@ def tidy(workspace: Workspace, at: datetime) -> Tidied:
     kept, ends = workspace.kept(at), {part.name: part.valid[1] for part in workspace.parts().parts}
     removed = {"features": 0, "scores": 0}
     for table in tables_at_rest(workspace.results):
-        name = "scores" if table.schema is SCORES else "features"
-        removed[name] += _shortened(table, getattr(kept, name), ends)
+        name = _kept_as(table)
+        gone = _shortened(table, getattr(kept, name), ends)
+        if table.schema not in DESK.values():  # what the desk reads is told of elsewhere already
+            removed[name] += gone
     if kept.scores != FOR_EVER:
         drop_scores(workspace.models, from_micros(kept.scores), parse_span(workspace.config.maintain.period))
     verdicts = _without_verdicts(workspace, kept, at)
     cases = _without_old_cases(workspace, at)
     return Tidied(_without_events(workspace, kept), removed["features"], removed["scores"], verdicts, cases)
+
+
+def _kept_as(table: Partitions) -> str:
+    """By which table's span another one is kept: what the desk shows of verdicts goes with them."""
+    if table.schema is ACCOUNT_DAYS:
+        return "verdicts"
+    return "scores" if table.schema is SCORES else "features"
 
 
 def is_limited(settings: Retention) -> bool:

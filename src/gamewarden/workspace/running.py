@@ -1,4 +1,4 @@
-"""One run: take in, measure, score, judge, decide, maintain, tidy up. Whatever was done before is not done again."""
+"""One run: take in, measure, score, judge, list, decide, maintain, tidy up. What was done before is not done again."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -16,6 +16,7 @@ from gamewarden.pipeline.measuring import compact
 from gamewarden.store.lake import Lake
 from gamewarden.workspace.calling import Calling
 from gamewarden.workspace.challenging import Challenging
+from gamewarden.workspace.desk_tables import DeskWriting
 from gamewarden.workspace.forgetting import finish
 from gamewarden.workspace.gate import Gate
 from gamewarden.workspace.intake import take_in
@@ -74,6 +75,7 @@ class Run:
                 self._do("measure", "files", self._measure_files)
                 self._do("score", "", self._score)
                 self._do("judge", "", self._judge)
+                self._do("list", "", self._list)
                 self._do("tests", "", self._challenges)
                 self._do("decide", "", self._decide)
                 self._do("act", "", self._carry)
@@ -149,6 +151,11 @@ class Run:
             return "nothing new"
         verdicts, kept = sum(one.verdicts for one in seals), sum(one.kept for one in seals)
         return f"{counted(len(seals), 'day')}: {verdicts:,} verdicts, {kept:,} of them to watch or to act on"
+
+    def _list(self, progress: Progress) -> str:
+        """Write what the desk reads."""
+        written = DeskWriting(self.workspace, self.at).write(fresh=self.fresh, progress=progress)
+        return _told(len(written), "day", "listed")
 
     def _challenges(self, _progress: Progress) -> str:
         """End challenges that nobody answered, and look for humans who are called to answer them."""

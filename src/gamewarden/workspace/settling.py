@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from gamewarden.config import Config
 from gamewarden.response.actions import actions_of
 from gamewarden.response.adapters import Ways, ways_of
 from gamewarden.response.ladder import Case, Ladder, climb, ended
-from gamewarden.store.ledger.ledger import Writing
+from gamewarden.store.ledger.ledger import Ledger, Writing
 from gamewarden.workspace.carrying_book import LedgerPage
 
 
@@ -65,16 +65,15 @@ class Settling:
         work.put(missed)
         return Settled(len(outcomes), len(new), len(lifted), len(missed))
 
-    def send(self, work: Writing, decisions: Iterable[Decision]) -> list[Action]:
-        """Put decisions on their way, each with its wave; what waits for a second person stays."""
+    def send(self, work: Writing, decisions: Iterable[Decision], *, not_before: datetime | None = None) -> list[Action]:
+        """Put decisions on their way, each with its wave, none before a moment; what waits for approval stays."""
         secret = LedgerPage(work).secret()
         counting = [one for one in decisions if one.waits_for is None]
-        return work.add(
-            [action for one in counting for action in actions_of(one, self.ways, self.config.response, secret)]
-        )
+        actions = [action for one in counting for action in actions_of(one, self.ways, self.config.response, secret)]
+        return work.add([one if not_before is None else replace(one, due=max(one.due, not_before)) for one in actions])
 
 
-def cases_of(work: Writing, actors: Collection[str]) -> list[Case]:
+def cases_of(work: Ledger | Writing, actors: Collection[str]) -> list[Case]:
     """All that the ledger knows of actors, what no longer counts or stands included, in their order."""
     observations: dict[str, list[Observation]] = defaultdict(list)
     for one in work.find(Observation, actor=actors, order=("actor", "at")):

@@ -1,0 +1,110 @@
+"""When an account played on a day: from when to when, from which addresses, where, and with which characters."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import polars as pl
+
+from gamewarden.core.durations import MINUTE
+from gamewarden.desk.account import chosen_day
+from gamewarden.desk.day_events import DayEvents, events_of
+from gamewarden.desk.desk import Desk
+from gamewarden.desk.judged_days import day_of, span_of
+from gamewarden.desk.peers import days_recipe
+
+SILENCE = 30 * MINUTE  # a longer silence ends a session where nobody logs out
+_MOST_PLACES = 5  # zones of a session that are named
+_NAMED = ("zone", "ip", "character")
+
+
+@dataclass(frozen=True)
+class PlayedSession:
+    """One stretch of play."""
+
+    since: datetime
+    until: datetime
+    minutes: float
+    events: int
+    began: str  # login, or seen: nobody logged in
+    ended: str  # logout, or silence: nobody logged out
+    zones: tuple[str, ...]  # with most events first
+    addresses: tuple[str, ...]
+    characters: tuple[str, ...]
+    more_zones: int = 0  # that are not named
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """All stretches of play of a day."""
+
+    actor: str
+    day: str
+    since: datetime
+    until: datetime
+    sessions: tuple[PlayedSession, ...]
+    minutes: float  # in all of them; at the same time counts twice
+    longest: float
+    addresses: tuple[str, ...] | None  # None: the log says none
+    told: bool  # by logins and logouts; else by silences alone
+    cut: bool = False  # there were more events than can be shown
+
+
+def sessions(desk: Desk, actor: str, day: str | None = None) -> Sessions:
+    """The sessions of an account's day.
+
+    Raises:
+        NotThereError: it was not judged on that day.
+        ReadError: a part of the lake is missing or damaged.
+    """
+    seal = chosen_day(desk, actor, day)
+    since, until = span_of(seal)
+    recipe = days_recipe(desk)
+    events = events_of(desk, actor, since, until, "actor" if recipe is None else recipe.entity)
+    found = sessions_in(events)
+    minutes = [one.minutes for one in found]
+    addresses = tuple(sorted({name for one in found for name in one.addresses}))
+    told = bool(events.frame["kind"].is_in(["session.login", "session.logout"]).any())
+    return Sessions(
+        actor,
+        day_of(seal),
+        since,
+        until,
+        found,
+        sum(minutes),
+        max(minutes, default=0.0),
+        addresses if "ip" in events.columns else None,
+        told,
+        events.cut,
+    )
+
+
+def sessions_in(events: DayEvents) -> tuple[PlayedSession, ...]:
+    """Stretches of play: those of one session or character, cut at logins, after logouts and at long silences."""
+    rows = events.frame.with_columns(key=pl.coalesce("session", "character", pl.lit("")))
+    kind = pl.col("kind")
+    begins = (
+        (kind == "session.login")
+        | (kind.shift(1) == "session.logout")
+        | (pl.col("at") - pl.col("at").shift(1) > timedelta(microseconds=SILENCE))
+    )
+    numbered = rows.with_columns(stretch=begins.fill_null(value=True).cum_sum().over("key"))
+    told = numbered.group_by("key", "stretch", maintain_order=True).agg(
+        pl.col("at").first().alias("since"),
+        pl.col("at").last().alias("until"),
+        pl.len().alias("events"),
+        pl.when(kind.first() == "session.login").then(pl.lit("login")).otherwise(pl.lit("seen")).alias("began"),
+        pl.when(kind.last() == "session.logout").then(pl.lit("logout")).otherwise(pl.lit("silence")).alias("ended"),
+        *(pl.col(name).drop_nulls().value_counts(sort=True).struct.field(name).alias(name) for name in _NAMED),
+    )
+    return tuple(_session(row) for row in told.sort("since", "key").iter_rows(named=True))
+
+
+def _session(row: dict[str, object]) -> PlayedSession:
+    since, until = row["since"], row["until"]
+    assert isinstance(since, datetime)  # noqa: S101  as EVENTS has it
+    assert isinstance(until, datetime)  # noqa: S101  as EVENTS has it
+    zones, addresses, characters = (tuple(map(str, row[name])) for name in _NAMED)  # type: ignore[call-overload]
+    minutes = (until - since) / timedelta(minutes=1)
+    more = max(0, len(zones) - _MOST_PLACES)
+    head = since, until, minutes, int(str(row["events"])), str(row["began"]), str(row["ended"])
+    return PlayedSession(*head, zones[:_MOST_PLACES], addresses, characters, more)

@@ -1,0 +1,101 @@
+"""The days that were judged: which there are, by which rules, and what they say of one account."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+import polars as pl
+
+from gamewarden.core.durations import from_micros
+from gamewarden.desk.desk import Desk
+from gamewarden.desk.memory import looks_of
+from gamewarden.store.verdict_days import HEAD, LOG, DaySeal
+from gamewarden.verdicts.rules import VerdictRules
+from gamewarden.workspace.beside import KEPT, facts_of, verdicts_of
+
+MOST_DAYS = 90  # of one account that a page shows; the list of all of them is `gamewarden verdict list`
+
+
+@dataclass(frozen=True)
+class DayRules:
+    """By what a day was judged."""
+
+    rules: VerdictRules
+    models: tuple[str, ...]
+    fusion: str | None
+    caveats: tuple[str, ...]
+
+
+def look(desk: Desk) -> object:
+    """What changes whenever a day is judged."""
+    place = desk.workspace.verdicts.directory
+    return looks_of(place / LOG, place / HEAD)
+
+
+def seals(desk: Desk) -> tuple[DaySeal, ...]:
+    """The latest seal of each day, the earliest day first.
+
+    Raises:
+        VerdictError: the log of seals was edited or damaged.
+    """
+    store = desk.workspace.verdicts
+    return desk.memory.of("seals", look(desk), lambda: tuple(store.current().values()), most=1)
+
+
+def day_of(seal: DaySeal) -> str:
+    """A day as people write it."""
+    return seal.day.removeprefix("day=")
+
+
+def span_of(seal: DaySeal) -> tuple[datetime, datetime]:
+    """When it began and ended."""
+    return from_micros(seal.since), from_micros(seal.until)
+
+
+def rules_of(desk: Desk, seal: DaySeal) -> DayRules:
+    """By what a day was judged.
+
+    Raises:
+        VerdictError: the day's file that says so is missing or damaged.
+    """
+    return desk.memory.of("rules", seal.bundle, partial(_rules, desk, seal), most=128)
+
+
+def _rules(desk: Desk, seal: DaySeal) -> DayRules:
+    facts = facts_of(desk.workspace.verdicts, seal)
+    fusion = None if facts["fusion"] is None else str(facts["fusion"]["id"])
+    models = tuple(str(one["id"]) for one in facts["models"])
+    return DayRules(VerdictRules.of(facts["rules"]), models, fusion, tuple(facts["caveats"]))
+
+
+def verdicts_about(desk: Desk, actor: str) -> pl.DataFrame:
+    """The latest verdicts about an account, the earliest first, each with its point, its id and its day's name.
+
+    Raises:
+        ReadError: the verdicts of a day are missing or damaged.
+    """
+    return desk.memory.of("verdicts", (look(desk), actor), partial(_verdicts, desk, actor), most=256)
+
+
+def _verdicts(desk: Desk, actor: str) -> pl.DataFrame:
+    store, wanted = desk.workspace.verdicts, seals(desk)[-MOST_DAYS:]
+    empty = pl.DataFrame(schema={**KEPT.columns, "day": pl.String})
+    parts = [
+        verdicts_of(store, seal, [actor]).with_columns(day=pl.lit(day_of(seal)))
+        for seal in wanted
+        if actor not in store.stubs(seal)
+    ]
+    rows = pl.concat([empty, *parts]).sort("since")
+    return rules_of(desk, wanted[-1]).rules.points.with_streaks(rows) if rows.height else rows
+
+
+def everybody_on(desk: Desk, seal: DaySeal) -> pl.DataFrame:
+    """Who was judged on a day, and which point each reaches: actor and point.
+
+    Raises:
+        ReadError: the verdicts of the day are missing or damaged.
+    """
+    store = desk.workspace.verdicts
+    rows = store.table(seal, columns=["actor", "point"])
+    gone = store.stubs(seal)
+    return rows.filter(~pl.col("actor").is_in(gone)) if gone else rows

@@ -1,0 +1,65 @@
+"""What is known of accounts beside their events: profiles of the operator's own, and who is called a bot or a human."""
+
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from gamewarden.cases import Label
+from gamewarden.desk.desk import Desk
+from gamewarden.desk.memory import looks_of
+from gamewarden.errors import ReadError
+from gamewarden.learning.labels import UNCERTAIN_VOTES
+from gamewarden.readers.logs.operator_tables import labels_in, read_profiles
+from gamewarden.tables import LABELS, PROFILES
+from gamewarden.workspace.labels import told_by
+
+
+def profiles(desk: Desk) -> pl.DataFrame:
+    """PROFILES of the workspace; nothing where it has none.
+
+    Raises:
+        ReadError: the file cannot be read.
+    """
+    path, zone = desk.workspace.profiles, desk.workspace.config.read.time_zone or None
+    if path is None or not path.is_file():
+        return pl.DataFrame(schema=dict(PROFILES.columns))
+    return desk.memory.of("profiles", looks_of(path), partial(read_profiles, path, zone), most=1)
+
+
+def labels(desk: Desk) -> pl.DataFrame:
+    """LABELS of the workspace: its file's and those that people gave at the desk.
+
+    Raises:
+        ReadError: the file cannot be read.
+        LedgerError: the ledger cannot be read.
+    """
+    return pl.concat([_file_labels(desk), _ledger_labels(desk)], how="diagonal_relaxed")
+
+
+def known_as(desk: Desk) -> pl.DataFrame:
+    """One row per account of which people agree what it is: actor, bot."""
+    sure = pl.col("votes").is_null() | (pl.col("votes") != UNCERTAIN_VOTES)
+    said = labels(desk).filter(sure).group_by("actor").agg(pl.col("bot").unique())
+    agreed = said.filter(pl.col("bot").list.len() == 1)
+    return agreed.select("actor", pl.col("bot").list.first())
+
+
+def _file_labels(desk: Desk) -> pl.DataFrame:
+    path, zone = desk.workspace.labels_file, desk.workspace.config.read.time_zone or None
+    if path is None or not path.is_file():
+        return pl.DataFrame(schema=dict(LABELS.columns))
+    return desk.memory.of("labels", looks_of(path), partial(_read_labels, path, zone), most=1)
+
+
+def _read_labels(path: Path, zone: str | None) -> pl.DataFrame:
+    try:
+        return labels_in(path, zone)
+    except ReadError as error:
+        raise ReadError(f"{error}; the desk shows no labels before that") from error
+
+
+def _ledger_labels(desk: Desk) -> pl.DataFrame:
+    if not desk.workspace.has_ledger:
+        return pl.DataFrame(schema=dict(LABELS.columns))
+    return told_by(desk.workspace.ledger.find(Label, order=("at",)))
