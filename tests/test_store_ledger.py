@@ -238,3 +238,18 @@ def test_a_ledger_that_nobody_closes_is_closed(tmp_path):
     Ledger.at(tmp_path / "ledger.db").find(Decision)
 
     assert [path.name for path in tmp_path.iterdir()] == ["ledger.db"]  # the last to leave takes the log with it
+
+
+def test_a_long_list_goes_on_where_it_ended_also_among_records_of_one_moment(ledger):
+    with ledger.writing("test", AT) as work:
+        work.add([decision(number, at=AT + timedelta(days=number // 3)) for number in range(9)])
+    everything = ledger.find(Decision, order=("at",), newest=100)
+
+    pages, last = [], None
+    while page := ledger.find(Decision, order=("at",), newest=2, below=last):
+        pages += page
+        last = (page[-1].at, page[-1].id)
+
+    assert pages == everything
+    assert ledger.count(Decision) == len(everything) == 9
+    assert ledger.count(Decision, actor="nobody") == 0

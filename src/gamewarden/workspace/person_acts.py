@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gamewarden.cases import CANCELLED, DO, FAILED, LADDER, WAITING, Action, Decision
+from gamewarden.cases import CANCELLED, DO, FAILED, LADDER, UNDO, WAITING, Action, Decision
 from gamewarden.errors import ResponseError
 from gamewarden.response.actions import has_left, undo_of
 from gamewarden.response.ladder import Case, ended
@@ -68,8 +68,18 @@ def decide_all(work: Writing, settling: Settling, actors: Collection[str], wish:
     return [one for one in wished if one.decision.id in added]
 
 
-def take_back(work: Writing, decisions: Sequence[Decision], at: datetime, *, by: str, because: str) -> TakenBack:
+def take_back(
+    work: Writing,
+    decisions: Sequence[Decision],
+    at: datetime,
+    *,
+    by: str,
+    because: str,
+    not_before: datetime | None = None,
+) -> TakenBack:
     """End decisions: of their actions those that never left are cancelled, and all others go on their way back.
+
+    `not_before` keeps the way back waiting, for as long as somebody may think it over.
 
     Raises:
         ResponseError: no person signs it, or no reason is given.
@@ -80,7 +90,24 @@ def take_back(work: Writing, decisions: Sequence[Decision], at: datetime, *, by:
     new = tuple(ended(one, at, by.strip(), because.strip()) for one in decisions)
     for old, over in zip(decisions, new, strict=True):
         work.change(old, over)
-    return TakenBack(new, cancel_waiting(work, new), send_back(work, new, at))
+    return TakenBack(new, cancel_waiting(work, new), send_back(work, new, max(at, not_before or at)))
+
+
+def bring_back(work: Writing, decisions: Sequence[Decision]) -> int:
+    """Let decisions stand again that were taken back, as far as nothing of that has reached the game; how many do."""
+    back = work.find(Action, decision={one.id for one in decisions}, verb=UNDO) if decisions else []
+    too_late = {one.decision for one in back if one.state != WAITING or one.attempts}
+    fit = [one for one in decisions if one.undone_at is not None and one.id not in too_late]
+    for one in fit:
+        work.change(one, replace(one, undone_at=None, undone_by=None, undone_because=None))
+    names = {one.id for one in fit}
+    for action in back:
+        if action.decision in names:
+            work.remove(action)
+    for action in _actions(work, fit, (CANCELLED,)):
+        if action.error == _BEFORE_IT_LEFT:
+            work.change(action, replace(action, state=WAITING, error=None, changed=None))
+    return len(fit)
 
 
 def cancel_waiting(work: Writing, decisions: Collection[Decision]) -> int:

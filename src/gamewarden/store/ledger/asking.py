@@ -6,8 +6,9 @@ from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Float, Integer, Row, Table, Text, and_, select
+from sqlalchemy import Connection, Float, Integer, Row, Table, Text, and_, or_, select
 from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql.functions import count
 
 from gamewarden.core.outside import cut
 from gamewarden.errors import LedgerError
@@ -28,6 +29,7 @@ class Asked:
     at_most: Times
     order: Sequence[str]
     newest: int | None
+    below: Sequence[Any] | None = None  # the place after which a list goes on: values of `order` and of the key
 
     def find(self, connection: Connection, kind: type[T]) -> list[T]:
         """They, in their order; the newest first where only some of those are wanted."""
@@ -36,6 +38,8 @@ class Asked:
         table, many = TABLES[kind], self._many()
         columns = [table.c[name] for name in (*self.order, *(one.name for one in table.primary_key.columns))]
         asked = select(table).where(*self._conditions(table))
+        if self.below is not None:
+            asked = asked.where(_below(columns, self.below))
         if self.newest is None:
             asked = asked.order_by(*columns)
         else:
@@ -44,6 +48,11 @@ class Asked:
             asked = asked.limit(self.newest)
         found = records_of(kind, connection.execute(asked))
         return [one for one in found if all(getattr(one, name) in value for name, value in many)][: self.newest]
+
+    def count(self, connection: Connection, kind: type[Any]) -> int:
+        """How many they are."""
+        table = TABLES[kind]
+        return int(connection.execute(select(count()).select_from(table).where(*self._conditions(table))).scalar_one())
 
     def _conditions(self, table: Table) -> Iterator[ColumnElement[bool]]:
         large = {name for name, _ in self._many()}
@@ -108,6 +117,14 @@ def _changed(table: Table, row: Row[Any]) -> LedgerError:
     return LedgerError(
         f"ledger: {wrong[0]} of {table.name} is {cut(ascii(wrong[1]), 60)}, so it was changed by hand; put a copy back"
     )
+
+
+def _below(columns: Sequence[ColumnElement[Any]], values: Sequence[Any]) -> ColumnElement[bool]:
+    """Whether a row comes before a place, by the first of the columns in which they differ."""
+    before: ColumnElement[bool] = columns[0] < values[0]
+    if len(values) == 1:
+        return before
+    return or_(before, and_(columns[0] == values[0], _below(columns[1:], values[1:])))
 
 
 def _several(value: object) -> bool:

@@ -76,11 +76,35 @@ class Ledger:
         at_most: Times | None = None,
         order: Sequence[str] = (),
         newest: int | None = None,
+        below: Sequence[Any] | None = None,
         **where: Any,  # noqa: ANN401  values of columns
     ) -> list[T]:
-        """The records of a kind whose fields have these values: one, several (a collection) or None."""
+        """The records of a kind whose fields have these values: one, several (a collection) or None.
+
+        `below` is for long lists: the values of `order` and of the key that the last record shown before had.
+        """
         with in_a_line(self.engine, self.name), self._connected() as connection:
-            return Asked(where, at_least or {}, at_most or {}, order, newest).find(connection, kind)
+            return Asked(where, at_least or {}, at_most or {}, order, newest, below).find(connection, kind)
+
+    def count(
+        self,
+        kind: type[Any],
+        /,
+        *,
+        at_least: Times | None = None,
+        at_most: Times | None = None,
+        **where: Any,  # noqa: ANN401  values of columns
+    ) -> int:
+        """How many records of a kind have these values; of collections at most a few thousand are told apart."""
+        with in_a_line(self.engine, self.name), self._connected() as connection:
+            return Asked(where, at_least or {}, at_most or {}, (), None).count(connection, kind)
+
+    def subjects(self, about: str) -> list[str]:
+        """What the audit calls an actor and all records about it."""
+        if not is_writable(about):
+            return []
+        with in_a_line(self.engine, self.name), self._connected() as connection:
+            return subjects_of(connection, about)
 
     def fact(self, name: str) -> str | None:
         """What the ledger remembers under a name."""
