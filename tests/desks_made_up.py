@@ -3,9 +3,15 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import polars as pl
+
 from gamewarden.cases import VERDICT, Observation, Suspicion
+from gamewarden.core.durations import DAY, to_micros
 from gamewarden.desk.desk import Desk
+from gamewarden.store.verdict_days import Bundle
+from gamewarden.tables import VERDICTS
 from gamewarden.workspace.place import Workspace
+from gamewarden.workspace.rest import Rest
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 SETTINGS = """
@@ -71,4 +77,43 @@ def suspect(desk, *actors, **changed):
     with desk.workspace.ledger.writing("test", NOON) as work:
         work.add([observed(actor, **changed) for actor in actors])
         work.put([Suspicion(actor, 4.0, 3, NOON, NOON, 1) for actor in actors])
+    return desk
+
+
+def judge(desk, days_ago, verdicts):
+    """Seal a day on which accounts were judged: name -> probability, or (probability, point)."""
+    since = (NOON - timedelta(days=days_ago)).replace(hour=0)
+    rows = [_verdict(actor, told, since) for actor, told in verdicts.items()]
+    frame = pl.DataFrame(rows, schema={**VERDICTS.columns, "point": pl.String, "verdict": pl.String})
+    bundle = Bundle({"verdicts": frame}, {"rules": {"bots": 0.02}})
+    begin = to_micros(since)
+    desk.workspace.verdicts.seal(
+        f"day={since:%Y-%m-%d}",
+        bundle,
+        since=begin,
+        until=begin + DAY,
+        content="made up",
+        rules="made up",
+        kept=len(rows),
+        at=NOON.isoformat(),
+    )
+    return desk
+
+
+def _verdict(actor, told, since):
+    probability, point = told if isinstance(told, tuple) else (told, None)
+    said = {"probability": probability, "fpr": None if probability is None else 1 - probability, "point": point}
+    return {"actor": actor, "since": since, "until": since + timedelta(days=1), "agree": 2, "streak": 1, **said}
+
+
+def rest(desk, name, days_ago, rows):
+    """Let a table of the desk rest about a day."""
+    since = (NOON - timedelta(days=days_ago)).replace(hour=0)
+    table = Rest(desk.workspace.results).desk(name)
+    columns = table.schema.columns
+    beside = {"since": since, "until": since + timedelta(days=1), "first": since, "last": since, "n": 1}
+    full = [{**{key: value for key, value in beside.items() if key in columns}, **row} for row in rows]
+    begin = to_micros(since)
+    frame = pl.DataFrame(full, schema=dict(columns))
+    table.put(f"day={since:%Y-%m-%d}", frame, came_from=f"{name} {rows}", since=begin, until=begin + DAY)
     return desk

@@ -17,7 +17,7 @@ from gamewarden.store.ledger.ledger import Ledger, Writing
 from gamewarden.tables import LABELS
 
 REVIEW = "review"  # what raters' votes are called
-_WRITTEN = ("add labels", "change labels")  # what the audit calls it
+_WRITTEN = ("add labels", "change labels", "remove labels")  # what the audit calls it
 _RATERS = 3  # who look at a character (Lee et al.): two of them make a bot, one makes nothing
 
 
@@ -52,39 +52,61 @@ def voted(work: Writing, actor: str, *, bot: bool, by: str, source: str = REVIEW
     return made
 
 
-def unvoted(work: Writing, actor: str, *, by: str, at: datetime, source: str = REVIEW) -> Label | None:
-    """Take back what a rater voted at a moment: the label is as it was before, but for what others said since.
-
-    Raises:
-        ResponseError: there was no such vote, or nobody knows any more what was there before it.
-    """
+def withdrawn(work: Writing, actor: str, *, by: str, source: str = REVIEW) -> None:
+    """Let a rater's vote no longer count, because the rater is not sure any more; nothing where there is none."""
     who, kind = _rater(by), _source(source)
     known = work.find(Label, actor=actor, source=kind, order=("at",))
+    if not known or who not in known[-1].votes:
+        return
+    votes = {name: vote for name, vote in known[-1].votes.items() if name != who}
+    if votes:
+        work.change(known[-1], _label(replace(known[-1], at=work.at, by=who), votes))
+    else:
+        work.remove(known[-1])
+
+
+def unvoted(work: Writing, actor: str, *, by: str, at: datetime, source: str = REVIEW) -> None:
+    """Take back what a rater said at a moment: the label is as it was before, but for what others said since.
+
+    Raises:
+        ResponseError: nobody knows any more what was there before it.
+    """
+    who, kind = _rater(by), _source(source)
     written = work.find(AuditLine, subject=actor, at=at, what=_WRITTEN, order=("number",), newest=1)
-    if not known or not written or who not in known[-1].votes:
-        raise ResponseError(f"label: {short(who)} has no vote on {short(actor)} of {at.isoformat()} to take back")
-    now, old = known[-1], written[0].old
-    if now.at == at and now.by == who:
-        return _restore(work, now, old)
-    earlier = {} if old is None else dict(old.get("votes", {}))
-    votes = {name: vote for name, vote in now.votes.items() if name != who}
-    new = _label(now, votes | ({who: earlier[who]} if who in earlier else {}))
-    work.change(now, new)
-    return new
+    if not written:
+        raise ResponseError(f"label: {short(who)} said nothing of {short(actor)} at {at.isoformat()} to take back")
+    known = work.find(Label, actor=actor, source=kind, order=("at",))
+    old = {} if written[0].old is None else dict(written[0].old)
+    if not known:
+        work.add([_as_told(old)] if "actor" in old else [])
+    elif known[-1].at == at and known[-1].by == who:
+        _restore(work, known[-1], old)
+    else:
+        _without(work, known[-1], who, dict(old.get("votes", {})))
 
 
-def _restore(work: Writing, now: Label, old: Mapping[str, Any] | None) -> Label | None:
-    """The label as it was before the vote that made it what it is; None where there was none."""
-    if old is None:
+def _restore(work: Writing, now: Label, old: Mapping[str, Any]) -> None:
+    """The label as it was before the vote that made it what it is; none where there was none."""
+    if old:
+        work.change(now, replace(now, **_values(old)))
+    else:
         work.remove(now)
-        return None
-    new = replace(now, **{name: _as_it_was(name, value) for name, value in old.items()})
-    work.change(now, new)
-    return new
 
 
-def _as_it_was(name: str, value: Any) -> Any:  # noqa: ANN401  a value of the audit
-    return datetime.fromisoformat(value) if name in {"at", "since", "until"} and value is not None else value
+def _without(work: Writing, now: Label, who: str, earlier: Mapping[str, bool]) -> None:
+    """The label with what a rater said earlier, if anything, in the place of what the rater said last."""
+    votes = {name: vote for name, vote in now.votes.items() if name != who}
+    work.change(now, _label(now, votes | ({who: earlier[who]} if who in earlier else {})))
+
+
+def _as_told(old: Mapping[str, Any]) -> Label:
+    return Label(**_values(old))
+
+
+def _values(old: Mapping[str, Any]) -> dict[str, Any]:
+    """What the audit says of a label, as a label has it."""
+    times = {name: datetime.fromisoformat(old[name]) for name in ("at", "since", "until") if old.get(name)}
+    return {**old, **times}
 
 
 def said(votes: Mapping[str, bool]) -> bool | None:

@@ -1,0 +1,361 @@
+"""Accounts that belong together: at one address, of one farm, or giving to one account that gives nothing back.
+
+Being in a group is never enough alone: families, cafés and dormitories share addresses too. So each member is shown
+with what speaks about it by itself.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property, partial
+from ipaddress import ip_address
+
+import polars as pl
+
+from gamewarden.contracts import digest
+from gamewarden.core.text import counted
+from gamewarden.desk.desk import Desk
+from gamewarden.desk.judged import Judged, judged
+from gamewarden.errors import NotThereError, short
+from gamewarden.readers.logs.operator_tables import read_labels
+from gamewarden.verdicts.points import ACT, WATCH
+from gamewarden.workspace.days import EVER, Window
+from gamewarden.workspace.desk_tables import DeskTables
+
+ADDRESS, FARM, TRADE = "address", "farm", "trade"
+KINDS = (ADDRESS, FARM, TRADE)
+ALONE = "Being in a group is never enough alone: look at what speaks about each account by itself."
+PAGE = 50
+_DAYS = 7  # the newest judged days that addresses and trade are looked at
+_GIVERS = 5  # accounts that give to one and get nothing back: from so many on it is a star
+_CROWD = 4  # accounts at one address from which on a household or a café is named
+_MEMBERS = 300  # of a group that are shown one by one
+_DRAWN = 120  # accounts that a graph shows
+# Who gives to whom; what is bought and sold is paid for, and no gift.
+_GIVES, _GETS = ("trade.give", "mail.send"), ("trade.receive", "mail.receive")
+_TABLE = {"kind": pl.String, "name": pl.String, "actor": pl.String}
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """One group in the list."""
+
+    id: str
+    kind: str
+    name: str  # an address is shortened for whoever may not decide
+    accounts: int
+    act: int  # of them at the point to act
+    watch: int
+    says: str
+
+
+@dataclass(frozen=True)
+class GroupsView:
+    """Groups, those with most suspects first."""
+
+    kind: str  # empty: all
+    counts: dict[str, int]
+    rows: tuple[GroupRow, ...]
+    page: int
+    pages: int
+    since: datetime | None
+    until: datetime | None
+    alone: str
+
+
+@dataclass(frozen=True)
+class Member:
+    """An account of a group, and what speaks about it by itself."""
+
+    actor: str
+    point: str | None
+    probability: float | None
+    points: int  # days on which it reached a point
+    last: datetime | None
+    reason: str | None
+    received: int  # gifts from others of the group
+    gave: int
+
+
+@dataclass(frozen=True)
+class Node:
+    """An account, or what accounts share, in a graph."""
+
+    id: str
+    label: str
+    kind: str  # account, address, farm
+    point: str | None
+    to: str | None  # where its page is
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Who gave to whom, or who belongs where."""
+
+    source: str
+    target: str
+    n: int
+    amount: float | None
+    kind: str  # gives, belongs
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph as it is drawn."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+
+
+@dataclass(frozen=True)
+class GroupView:
+    """One group: its accounts, how they hang together, and what may explain it."""
+
+    row: GroupRow
+    members: tuple[Member, ...]
+    left_out: int  # accounts that are not shown
+    graph: Graph
+    hints: tuple[str, ...]
+    alone: str
+
+
+def groups(desk: Desk, kind: str = "", *, page: int = 1, whole_addresses: bool = False) -> GroupsView:
+    """Groups of the newest days, those with most suspects first.
+
+    Raises:
+        NotThereError: there is no such kind of group.
+        ReadError: what rests is damaged.
+    """
+    if kind and kind not in KINDS:
+        raise NotThereError(f"groups: there are none by {short(kind)}, only by {', '.join(KINDS)}")
+    found = _found(desk)
+    told = found.listed.filter(pl.col("kind") == kind) if kind else found.listed
+    pages = max(1, -(-told.height // PAGE))
+    page = min(max(page, 1), pages)
+    rows = told.slice((page - 1) * PAGE, PAGE)
+    counts = {one: found.listed.filter(pl.col("kind") == one).height for one in KINDS}
+    made = tuple(_row(row, whole_addresses=whole_addresses) for row in rows.iter_rows(named=True))
+    days = found.judged.days[-_DAYS:]
+    since, until = (days[0] - timedelta(days=1), days[-1]) if days else (None, None)
+    return GroupsView(kind, counts, made, page, pages, since, until, ALONE)
+
+
+def group(desk: Desk, name: str, *, whole_addresses: bool = False) -> GroupView:
+    """One group, with its accounts and how they hang together.
+
+    Raises:
+        NotThereError: there is no such group in the newest days.
+        ReadError: what rests is damaged.
+    """
+    found = _found(desk)
+    told = found.listed.filter(pl.col("id") == name)
+    if not told.height:
+        raise NotThereError(f"groups: there is no group {short(name)} in the newest days")
+    kind, shared = told["kind"][0], told["name"][0]
+    actors = found.members.filter(pl.col("kind") == kind, pl.col("name") == shared)["actor"].to_list()
+    row = _row(told.row(0, named=True), whole_addresses=whole_addresses)
+    gifts = _gifts_among(found.gifts, actors)
+    members = _members(desk, found, actors, gifts)
+    shown = [one.actor for one in members[:_DRAWN]]
+    graph = _graph(row, [one for one in members if one.actor in set(shown)], gifts, hub=_hub(kind, shared))
+    hints = tuple(_hints(kind, len(actors), gifts))
+    return GroupView(row, members, max(len(actors) - len(members), 0), graph, hints, ALONE)
+
+
+def group_of(desk: Desk) -> Mapping[str, str]:
+    """A group for each account that belongs to some: a farm before gifts, gifts before an address."""
+    return _found(desk).by_actor
+
+
+def shortened(address: str) -> str:
+    """An address of which the last part is not told."""
+    try:
+        known = ip_address(address)
+    except ValueError:
+        return f"{address[:4]}…"
+    return ".".join(address.split(".")[:2]) + ".…" if known.version == 4 else ":".join(address.split(":")[:2]) + ":…"  # noqa: PLR2004
+
+
+@dataclass(frozen=True)
+class _Found:
+    """All groups of the newest days."""
+
+    judged: Judged
+    members: pl.DataFrame  # kind, name, actor
+    listed: pl.DataFrame  # id, kind, name, accounts, act, watch
+    gifts: pl.DataFrame  # giver, taker, n, amount
+
+    @cached_property
+    def by_actor(self) -> Mapping[str, str]:
+        """One group for each account that is in some."""
+        order = {kind: place for place, kind in enumerate((ADDRESS, TRADE, FARM))}
+        rows = self.members.sort(pl.col("kind").replace_strict(order, return_dtype=pl.Int8), maintain_order=True)
+        return dict(zip(rows["actor"].to_list(), (rows["kind"] + ":" + rows["name"]).to_list(), strict=True))
+
+
+def _found(desk: Desk) -> _Found:
+    known = judged(desk)
+    tables = DeskTables(desk.workspace)
+    window = _window(known)
+    rest = tuple(one.came_from for name in ("edges", "addresses") for one in tables.days(window, name))
+    labels = desk.workspace.labels_file
+    changed = labels.stat().st_mtime_ns if labels is not None and labels.is_file() else 0
+    return desk.memory.of("groups", (known.key, rest, changed), partial(_look, desk, known, window), most=2)
+
+
+def _window(known: Judged) -> Window:
+    days = known.days[-_DAYS:]
+    return (days[0] - timedelta(days=1), None) if days else EVER
+
+
+def _look(desk: Desk, known: Judged, window: Window) -> _Found:
+    tables = DeskTables(desk.workspace)
+    gifts = gifts_in(tables.table("edges", window))
+    parts = (_at_addresses(tables, window), _farms(desk), _stars(gifts))
+    members = pl.concat([pl.DataFrame(schema=_TABLE), *parts]).unique(maintain_order=True)
+    return _Found(known, members, _listed(members, known), gifts)
+
+
+def _at_addresses(tables: DeskTables, window: Window) -> pl.DataFrame:
+    rows = tables.table("addresses", window, columns=["actor", "address"]).unique()
+    shared = rows.filter(pl.len().over("address") > 1).sort("address", "actor")
+    return shared.select(kind=pl.lit(ADDRESS), name="address", actor="actor")
+
+
+def _farms(desk: Desk) -> pl.DataFrame:
+    """Who the labels say belongs together."""
+    labels = desk.workspace.labels_file
+    if labels is None or not labels.is_file():
+        return pl.DataFrame(schema=_TABLE)
+    told = read_labels(labels, desk.workspace.config.read.time_zone or None).frame
+    named = [name for name in ("group", "farm") if name in told.columns]
+    if not named:
+        return pl.DataFrame(schema=_TABLE)
+    known = told.select("actor", name=pl.coalesce(pl.col(one).cast(pl.String) for one in named)).drop_nulls().unique()
+    shared = known.filter(pl.len().over("name") > 1).sort("name", "actor")
+    return shared.select(kind=pl.lit(FARM), name="name", actor="actor")
+
+
+def gifts_in(edges: pl.DataFrame) -> pl.DataFrame:
+    """Who gave to whom and how often; where both sides were logged, the side that tells more counts."""
+    gives = edges.filter(pl.col("kind").is_in(_GIVES)).select(
+        "n", "amount", giver="actor", taker="other", side=pl.lit(0)
+    )
+    gets = edges.filter(pl.col("kind").is_in(_GETS)).select("n", "amount", giver="other", taker="actor", side=pl.lit(1))
+    told = pl.concat([gives, gets]).group_by("giver", "taker", "side").agg(pl.col("n").sum(), pl.col("amount").sum())
+    return told.group_by("giver", "taker").agg(pl.col("n").max(), pl.col("amount").max()).sort("giver", "taker")
+
+
+def _stars(gifts: pl.DataFrame) -> pl.DataFrame:
+    """Accounts to which several give that get nothing back, with those who give."""
+    back = gifts.select(giver="taker", taker="giver")
+    one_way = gifts.join(back, on=["giver", "taker"], how="anti")
+    star = one_way.filter(pl.len().over("taker") >= _GIVERS)
+    hubs = star.select(kind=pl.lit(TRADE), name="taker", actor="taker").unique()
+    return pl.concat([hubs, star.select(kind=pl.lit(TRADE), name="taker", actor="giver")]).sort("name", "actor")
+
+
+def _listed(members: pl.DataFrame, known: Judged) -> pl.DataFrame:
+    points = known.frame.select("actor", "point")
+    tallied = (
+        members.join(points, on="actor", how="left")
+        .group_by("kind", "name")
+        .agg(
+            accounts=pl.len(),
+            act=(pl.col("point") == ACT).sum(),
+            watch=(pl.col("point") == WATCH).sum(),
+        )
+    )
+    named = tallied.with_columns(
+        id=pl.struct("kind", "name").map_elements(lambda one: _id(one["kind"], one["name"]), return_dtype=pl.String)
+    )
+    suspects = pl.col("act") + pl.col("watch")
+    return named.sort(suspects, pl.col("act"), "accounts", "kind", "name", descending=[True, True, True, False, False])
+
+
+def _id(kind: str, name: str) -> str:
+    return f"{kind}-{digest('group', kind, name)[:16]}"
+
+
+def _row(row: Mapping[str, object], *, whole_addresses: bool) -> GroupRow:
+    kind, name, accounts = str(row["kind"]), str(row["name"]), int(str(row["accounts"]))
+    shown = name if kind != ADDRESS or whole_addresses else shortened(name)
+    said = {
+        ADDRESS: f"{counted(accounts, 'account')} were seen at one address",
+        FARM: f"labels say that {counted(accounts, 'account')} belong together",
+        TRADE: f"{counted(accounts - 1, 'account')} gave to one and got nothing back",
+    }
+    return GroupRow(str(row["id"]), kind, shown, accounts, int(str(row["act"])), int(str(row["watch"])), said[kind])
+
+
+def _gifts_among(gifts: pl.DataFrame, actors: Sequence[str]) -> pl.DataFrame:
+    return gifts.filter(pl.col("giver").is_in(actors) & pl.col("taker").is_in(actors))
+
+
+def _members(desk: Desk, found: _Found, actors: Sequence[str], gifts: pl.DataFrame) -> tuple[Member, ...]:
+    """Those with most against them first."""
+    reasons = _reasons(desk, found.judged, actors)
+    received = dict(gifts.group_by("taker").agg(pl.col("n").sum()).iter_rows())
+    gave = dict(gifts.group_by("giver").agg(pl.col("n").sum()).iter_rows())
+    made = []
+    for actor in actors:
+        told = found.judged.of(actor)
+        made.append(
+            Member(
+                actor,
+                None if told is None else told.point,
+                None if told is None else told.probability,
+                0 if told is None else told.points,
+                None if told is None else told.until,
+                reasons.get(actor),
+                int(received.get(actor, 0)),
+                int(gave.get(actor, 0)),
+            )
+        )
+    return tuple(sorted(made, key=lambda one: (-_rank(one.point), -(one.probability or 0.0), one.actor))[:_MEMBERS])
+
+
+def _rank(point: str | None) -> int:
+    return {ACT: 2, WATCH: 1}.get(point or "", 0)
+
+
+def _reasons(desk: Desk, known: Judged, actors: Sequence[str]) -> dict[str, str]:
+    """The sentence that weighs most on each account's newest day that has one."""
+    columns = ["actor", "since", "reason"]
+    rows = DeskTables(desk.workspace).table("accounts", _window(known), actors, columns).drop_nulls("reason")
+    newest = rows.sort("actor", "since").unique("actor", keep="last")
+    return dict(newest.select("actor", "reason").iter_rows())
+
+
+def _hub(kind: str, name: str) -> str | None:
+    return name if kind == TRADE else None
+
+
+def _graph(row: GroupRow, members: Sequence[Member], gifts: pl.DataFrame, *, hub: str | None) -> Graph:
+    nodes = [Node(one.actor, one.actor, "hub" if one.actor == hub else "account", one.point, None) for one in members]
+    shown = {one.actor for one in members}
+    edges = [
+        Edge(giver, taker, n, amount, "gives")
+        for giver, taker, n, amount in gifts.select("giver", "taker", "n", "amount").iter_rows()
+        if giver in shown and taker in shown
+    ]
+    if row.kind != TRADE:
+        center = Node(row.id, row.name, row.kind, None, None)
+        nodes.append(center)
+        edges += [Edge(one.actor, center.id, 1, None, "belongs") for one in members]
+    return Graph(tuple(nodes), tuple(edges))
+
+
+def _hints(kind: str, accounts: int, gifts: pl.DataFrame) -> Iterator[str]:
+    """What may explain a group otherwise."""
+    back = gifts.select(giver="taker", taker="giver")
+    one_way = gifts.join(back, on=["giver", "taker"], how="anti").height
+    if kind == ADDRESS and accounts >= _CROWD and not one_way:
+        yield (
+            "Nobody here gives to another who gives nothing back: it may be a household, a café or a dormitory, "
+            "or a network that gives many people one address."
+        )
+    if kind == ADDRESS and one_way:
+        yield f"{counted(one_way, 'pair')} of accounts at this address trade in one direction only."
+    if kind == TRADE:
+        yield "A guild's bank and a friend who sells for others look like this too: see what speaks about each account."

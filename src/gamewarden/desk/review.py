@@ -1,0 +1,473 @@
+"""Who is worth looking at next, without saying what the models think; what people say of them becomes labels.
+
+A place in the queue never tells a score: whoever votes first looks at the evidence, and sees the score afterwards.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import islice
+from math import log1p
+from threading import Lock
+from typing import Any
+
+import polars as pl
+
+from gamewarden.cases import AuditLine, Label
+from gamewarden.contracts import digest
+from gamewarden.core.durations import parse_zone
+from gamewarden.desk.agreement import THREE, Agreement, agreements, raw_agreement
+from gamewarden.desk.desk import Desk
+from gamewarden.desk.groups import group_of
+from gamewarden.desk.judged import Judged, Standing, judged
+from gamewarden.desk_records import BOT, HUMAN, SKIP, UNSURE, Review
+from gamewarden.errors import NotThereError, ResponseError, short
+from gamewarden.store.ledger.ledger import Writing
+from gamewarden.verdicts.points import ACT
+from gamewarden.workspace.days import EVER
+from gamewarden.workspace.desk_tables import DeskTables
+from gamewarden.workspace.labels import REVIEW, said, unvoted, voted, withdrawn
+
+SAYS = (BOT, HUMAN, UNSURE, SKIP)
+RANDOM_SHARE = 0.1  # of the places go to accounts drawn from everybody who was judged: so that estimates stay honest
+_ANYWAY = 5  # accounts that are drawn although nobody else waits
+_AHEAD = 200  # accounts of the queue among which one is looked for that nobody else looks at
+_HELD_FOR = timedelta(minutes=15)  # an account is kept for the one who looks at it
+_NEW_DAYS = timedelta(days=120)  # votes older than this say nothing of the order any more
+_LONGEST = 4_000  # letters of a note
+_LONGEST_LOOK = timedelta(hours=8)  # a look that took longer was an open window
+# What makes an account worth looking at, each from 0 to 1, and how much it weighs. Ours: no paper orders raters' work.
+_WEIGHTS = {"point": 1.0, "unsure": 1.0, "begun": 0.7, "apart": 1.5, "new": 0.8, "often": 0.5, "money": 0.6}
+_MUCH = 0.9  # of those who reached a point so many gained less
+_OFTEN = 5  # days with a point that count fully
+_SAME_GROUP = 0.6  # each further account of a group weighs so much less
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An account in the queue, and why it is there; nothing that tells what the models say."""
+
+    actor: str
+    because: tuple[str, ...]
+    looked: int  # raters who have looked at it
+
+
+@dataclass(frozen=True)
+class Last:
+    """What a rater said last, and what is shown only now: the score, and what others said."""
+
+    review: str
+    actor: str
+    says: str
+    at: datetime
+    seen: "Seen"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is known of an account beside the evidence; for whoever has voted on it."""
+
+    actor: str
+    probability: float | None
+    fpr: float | None
+    point: str | None
+    until: datetime | None
+    votes: dict[str, str]  # rater -> what they say
+    agreed: float | None  # the share of pairs of votes that are the same; None of fewer than two
+    together: str | None  # bot or human, where the votes say so
+    drawn: bool  # it was in the queue by chance
+
+
+@dataclass(frozen=True)
+class QueueView:
+    """A rater's queue: the accounts to come, without scores, and what the rater did today."""
+
+    entries: tuple[Entry, ...]
+    waiting: int  # accounts that wait for votes of anybody
+    mine: dict[str, int]  # what this rater said today, by what
+    share: float  # of the places that go to chance
+    raters: int  # who should look at an account
+    last: Last | None
+    agreement: tuple[Agreement, ...]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One account before a rater; `seen` only once this rater has voted on it."""
+
+    entry: Entry
+    blind: bool
+    seen: Seen | None
+    notes: tuple[Review, ...]  # what this rater said of it before
+
+
+@dataclass(frozen=True)
+class Voted:
+    """A vote that counts."""
+
+    review: str
+    actor: str
+    says: str
+    seen: Seen | None  # None after a skip: nothing was said, so nothing is shown
+
+
+@dataclass
+class Holding:
+    """Who looks at what, so that two raters do not get the same account at once; for several threads."""
+
+    held: dict[str, tuple[str, datetime]] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+
+    def free(self, actor: str, rater: str, now: datetime) -> bool:
+        """Whether nobody else looks at an account."""
+        holder, until = self.held.get(actor, (rater, now))
+        return holder == rater or until <= now
+
+    def take(self, actor: str, rater: str, now: datetime) -> None:
+        """Keep an account for a rater, and let go of what the rater held before."""
+        kept = {name: held for name, held in self.held.items() if held[0] != rater and held[1] > now}
+        self.held = {**kept, actor: (rater, now + _HELD_FOR)}
+
+
+@dataclass(frozen=True)
+class _Known:
+    """All that orders the queue."""
+
+    judged: Judged
+    votes: Mapping[str, Mapping[str, Review]]  # actor -> rater -> what counts
+    groups: Mapping[str, str]  # actor -> a group that it belongs to
+    money: Mapping[str, float]  # what passed through the accounts that reached a point, as shares of the most
+    much: float  # from which on that is much
+
+
+@dataclass(frozen=True)
+class _Case:
+    """An account that waits for votes."""
+
+    entry: Entry
+    worth: float
+    group: str | None
+
+
+def queue(desk: Desk, rater: str, most: int = 20) -> QueueView:
+    """A rater's queue, the account most worth looking at first.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+        ReadError: verdicts that rest are damaged.
+    """
+    known = _known(desk)
+    mine = _of_today(desk, rater)
+    entries = tuple(islice(_order(desk, known, rater, mine), most))
+    last = next((one for one in reversed(mine) if one.says != SKIP), None)
+    return QueueView(
+        entries,
+        len(_cases(desk, known)),
+        dict(Counter(one.says for one in mine)),
+        RANDOM_SHARE,
+        THREE,
+        None if last is None else Last(last.id, last.actor, last.says, last.at, _seen(known, last.actor)),
+        agreements({actor: {who: one.says for who, one in said.items()} for actor, said in known.votes.items()}),
+    )
+
+
+def take(desk: Desk, rater: str, *, but: Sequence[str] = ()) -> Entry | None:
+    """The next account for a rater, kept for them while they look; one that somebody else looks at only if need be.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    queue = islice(_order(desk, _known(desk), rater, _of_today(desk, rater)), _AHEAD)
+    order = [one for one in queue if one.actor not in set(but)]
+    holding, now = _holding(desk), desk.now()
+    with holding.lock:
+        free = (one for one in order if holding.free(one.actor, rater, now))
+        found = next(free, order[0] if order else None)
+        if found is not None:
+            holding.take(found.actor, rater, now)
+    return found
+
+
+def item(desk: Desk, actor: str, rater: str) -> Item:
+    """An account before a rater: blind until the rater has voted on it.
+
+    Raises:
+        NotThereError: nobody of this name was judged.
+    """
+    known = _known(desk)
+    if known.judged.of(actor) is None and actor not in known.votes:
+        raise NotThereError(f"review: nobody called {short(actor)} was judged in the newest days")
+    mine = tuple(one for one in _reviews(desk, actor=actor, rater=rater) if one.undone_at is None)
+    blind = not any(one.says != SKIP for one in mine)
+    entry = Entry(actor, tuple(_because(known, actor)), len(known.votes.get(actor, {})))
+    return Item(entry, blind, None if blind else _seen(known, actor), mine)
+
+
+def vote(desk: Desk, actor: str, says: str, *, rater: str, note: str = "", milliseconds: int | None = None) -> Voted:
+    """What a rater says of an account: kept with whether the score was known, and a vote of its label.
+
+    Raises:
+        ResponseError: it is none of bot, human, unsure and skip, or nobody says it.
+        NotThereError: nobody of this name was judged.
+        LedgerError: the ledger cannot be written.
+    """
+    if says not in SAYS:
+        raise ResponseError(f"review: {short(says)} is no vote; known are {', '.join(SAYS)}")
+    if not actor.strip() or len(note) > _LONGEST:
+        raise ResponseError(f"review: an account and a note of at most {_LONGEST:,} letters are needed")
+    if judged(desk).of(actor) is None:
+        raise NotThereError(f"review: nobody called {short(actor)} was judged in the newest days")
+    at = desk.now()
+    with desk.workspace.ledger.writing(rater, at) as work:
+        before = work.find(Review, actor=actor, rater=rater)
+        made = Review(
+            id=digest("review", actor, rater, at.isoformat()),
+            actor=actor,
+            rater=rater,
+            at=at,
+            says=says,
+            score_seen=any(one.says != SKIP for one in before),  # it was shown after the first, also if that was undone
+            note=note.strip() or None,
+            milliseconds=_looked_for(milliseconds),
+        )
+        if not work.add([made]):
+            raise ResponseError("review: this vote is counted already")
+        if says in {BOT, HUMAN}:
+            voted(work, actor, bot=says == BOT, by=rater, because=made.note)
+        elif says == UNSURE:
+            withdrawn(work, actor, by=rater)
+    return Voted(made.id, actor, says, None if says == SKIP else _seen(_known(desk), actor))
+
+
+def undo(desk: Desk, *, rater: str, review: str | None = None) -> Review:
+    """Take a rater's last vote back, or the one of an id; the label is as it was before.
+
+    Raises:
+        ResponseError: there is nothing of theirs to take back.
+        LedgerError: the ledger cannot be written.
+    """
+    if not desk.workspace.has_ledger:
+        raise ResponseError("review: nobody has voted yet; there is nothing to take back")
+    with desk.workspace.ledger.writing(rater, desk.now()) as work:
+        asked: dict[str, Any] = {} if review is None else {"id": review}
+        found = work.find(Review, rater=rater, undone_at=None, order=("at",), newest=1, **asked)
+        if not found:
+            raise ResponseError("review: there is no vote of yours to take back")
+        old = found[0]
+        new = replace(old, undone_at=desk.now())
+        work.change(old, new)
+        if old.says in {BOT, HUMAN} or (old.says == UNSURE and _withdrew(work, old)):
+            unvoted(work, old.actor, by=rater, at=old.at)
+    return new
+
+
+def _withdrew(work: Writing, review: Review) -> bool:
+    """Whether somebody who was not sure any more took an earlier vote of theirs out of the label."""
+    what = ("change labels", "remove labels")
+    return bool(work.find(AuditLine, subject=review.actor, at=review.at, what=what, newest=1))
+
+
+def _known(desk: Desk) -> _Known:
+    found = judged(desk)
+    votes: dict[str, dict[str, Review]] = {}
+    for one in _reviews(desk):
+        if one.undone_at is None and one.says != SKIP:
+            votes.setdefault(one.actor, {})[one.rater] = one
+    for label in desk.workspace.ledger.find(Label, source=REVIEW) if desk.workspace.has_ledger else ():
+        for rater, bot in label.votes.items():  # also those who voted elsewhere than at the desk
+            told = Review("", label.actor, rater, label.at, BOT if bot else HUMAN, score_seen=False)
+            votes.setdefault(label.actor, {}).setdefault(rater, told)
+    money = desk.memory.of("review money", found.key, partial(_money, desk, found), most=2)
+    much = sorted(money.values())[int(_MUCH * len(money))] if money else 0.0
+    return _Known(found, votes, group_of(desk), money, much)
+
+
+def _money(desk: Desk, found: Judged) -> dict[str, float]:
+    """What the accounts that reached a point gained in the newest days, on a scale of logarithms from 0 to 1."""
+    window = (found.days[0] - timedelta(days=1), None) if found.days else EVER
+    rows = DeskTables(desk.workspace).table(
+        "accounts", window, found.pointed["actor"].to_list(), ["actor", "money_gained"]
+    )
+    gained = rows.group_by("actor").agg(pl.col("money_gained").sum()).filter(pl.col("money_gained") > 0)
+    told = {actor: log1p(amount) for actor, amount in gained.iter_rows()}
+    most = max(told.values(), default=1.0)
+    return {actor: amount / most for actor, amount in told.items()}
+
+
+def _reviews(desk: Desk, **where: Any) -> list[Review]:  # noqa: ANN401  values of columns
+    """What was said, the earliest first."""
+    if not desk.workspace.has_ledger:
+        return []
+    since = {"at": desk.now() - _NEW_DAYS}
+    return desk.workspace.ledger.find(Review, order=("at",), at_least=since, **where)
+
+
+def _of_today(desk: Desk, rater: str) -> list[Review]:
+    """What a rater said since midnight and did not take back, the earliest first."""
+    if not desk.workspace.has_ledger:
+        return []
+    found = desk.workspace.ledger.find(Review, rater=rater, at_least={"at": _midnight(desk)}, order=("at",))
+    return [one for one in found if one.undone_at is None]
+
+
+def _midnight(desk: Desk) -> datetime:
+    zone = parse_zone(desk.workspace.config.read.time_zone or "UTC")
+    return desk.now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _order(desk: Desk, known: _Known, rater: str, today: Sequence[Review]) -> Iterator[Entry]:
+    """The accounts for a rater: by worth, and at places that a rule draws, whoever chance names."""
+    done = {one.actor for one in today}
+    cases = [one.entry for one in _cases(desk, known) if _may_see(known, one.entry.actor, rater, done)]
+    day, seed = _midnight(desk).date().isoformat(), _seed(desk)
+    by_chance = (one for one in _drawn(desk, known, seed) if _may_see(known, one.actor, rater, done))
+    by_worth, shown = iter(cases), set[str]()
+    waiting = max(len(cases), _ANYWAY if not cases else 0)
+    for place in range(len(today), len(today) + waiting + _ANYWAY):
+        chance = not cases or _chance(seed, rater, day, str(place)) < RANDOM_SHARE
+        sides = (by_chance, by_worth) if chance else (by_worth,)
+        found = next((one for side in sides for one in side if one.actor not in shown), None)
+        if found is not None:
+            shown.add(found.actor)
+            yield found
+
+
+def _may_see(known: _Known, actor: str, rater: str, today: set[str]) -> bool:
+    """Not what they said something of today, nor what they voted on before, unless there are new points since."""
+    if actor in today:
+        return False
+    mine = known.votes.get(actor, {}).get(rater)
+    return mine is None or _is_new(known.judged.of(actor), mine)
+
+
+def _is_new(standing: Standing | None, review: Review) -> bool:
+    return standing is not None and standing.last_point is not None and standing.last_point > review.at
+
+
+def _cases(desk: Desk, known: _Known) -> list[_Case]:
+    """The accounts that wait for votes, those most worth looking at first, the groups mixed."""
+    key = (known.judged.key, _ledger_head(desk))
+    return desk.memory.of("review cases", key, lambda: _diverse(list(_waiting(known))), most=4)
+
+
+def _waiting(known: _Known) -> Iterator[_Case]:
+    for row in known.judged.pointed.iter_rows(named=True):
+        standing = Standing(**row)
+        votes = known.votes.get(standing.actor, {})
+        if len(votes) >= THREE and not _reopened(standing, votes):
+            continue
+        entry = Entry(standing.actor, tuple(_because(known, standing.actor, standing)), len(votes))
+        yield _Case(entry, _worth(known, standing, votes), known.groups.get(standing.actor))
+
+
+def _reopened(standing: Standing, votes: Mapping[str, Review]) -> bool:
+    """New points after the last vote on somebody whom raters do not call a bot."""
+    newest = max(votes.values(), key=lambda one: one.at)
+    return _is_new(standing, newest) and said(_as_votes(votes)) is not True
+
+
+def _worth(known: _Known, standing: Standing, votes: Mapping[str, Review]) -> float:
+    probability = 0.5 if standing.probability is None else standing.probability
+    newest = max((one.at for one in votes.values()), default=None)
+    says = {one.says for one in votes.values()}
+    parts = {
+        "point": 1.0 if standing.point == ACT else 0.5,
+        "unsure": 4 * probability * (1 - probability),
+        "begun": len(votes) / THREE,  # two votes more than none: a label needs the third
+        "apart": float(len(says) > 1),
+        "new": float(newest is not None and standing.last_point is not None and standing.last_point > newest),
+        "often": min(standing.points, _OFTEN) / _OFTEN,
+        "money": known.money.get(standing.actor, 0.0),
+    }
+    return sum(_WEIGHTS[name] * value for name, value in parts.items())
+
+
+def _diverse(cases: list[_Case]) -> list[_Case]:
+    """By worth, but each further account of a group counts less: ten of one farm teach little more than two."""
+    seen: Counter[str] = Counter()
+    weighed = []
+    for one in sorted(cases, key=lambda case: (-case.worth, case.entry.actor)):
+        worth = one.worth if one.group is None else one.worth * _SAME_GROUP ** seen[one.group]
+        seen.update([] if one.group is None else [one.group])
+        weighed.append(replace(one, worth=worth))
+    return sorted(weighed, key=lambda case: (-case.worth, case.entry.actor))
+
+
+def _because(known: _Known, actor: str, standing: Standing | None = None) -> Iterator[str]:
+    """Why an account is worth a look: nothing of it tells a score."""
+    votes = known.votes.get(actor, {})
+    if not votes:
+        yield "nobody has looked at it yet"
+    elif len(votes) < THREE:
+        yield f"{len(votes)} of {THREE} raters have looked at it"
+    if len({one.says for one in votes.values()}) > 1:
+        yield "those who looked do not agree"
+    if votes and _is_new(standing or known.judged.of(actor), max(votes.values(), key=lambda one: one.at)):
+        yield "it was judged on new days since"
+    if known.money.get(actor, 0.0) >= known.much > 0:
+        yield "more money passes through it than through nine in ten others here"
+
+
+def _drawn(desk: Desk, known: _Known, seed: str) -> Iterator[Entry]:
+    """Everybody who was judged, in an order that only the month decides; who has enough votes is left out."""
+    key = (known.judged.key, seed)
+    order = desk.memory.of("review drawn", key, partial(_shuffled, known.judged.frame, seed), most=2)
+    for actor in order:
+        votes = known.votes.get(actor, {})
+        if len(votes) < THREE:
+            yield Entry(actor, tuple(_because(known, actor)), len(votes))
+
+
+def _shuffled(frame: pl.DataFrame, seed: str) -> list[str]:
+    return sorted(frame["actor"].to_list(), key=lambda actor: _digest(seed, actor))
+
+
+def _seen(known: _Known, actor: str) -> Seen:
+    votes = known.votes.get(actor, {})
+    standing = known.judged.of(actor)
+    says = [one.says for one in votes.values()]
+    together = said(_as_votes(votes)) if len(votes) >= 2 else None  # noqa: PLR2004  one alone is nobody's label
+    return Seen(
+        actor,
+        None if standing is None else standing.probability,
+        None if standing is None else standing.fpr,
+        None if standing is None else standing.point,
+        None if standing is None else standing.until,
+        {who: one.says for who, one in votes.items()},
+        raw_agreement(says) if len(says) > 1 else None,
+        None if together is None else BOT if together else HUMAN,
+        drawn=standing is not None and standing.points == 0,
+    )
+
+
+def _as_votes(votes: Mapping[str, Review]) -> dict[str, bool]:
+    return {who: one.says == BOT for who, one in votes.items() if one.says != UNSURE}
+
+
+def _seed(desk: Desk) -> str:
+    """What names the month's draw: the same for all raters, so that the same accounts get three votes."""
+    return f"review {_midnight(desk):%Y-%m}"
+
+
+def _chance(*parts: str) -> float:
+    return int(_digest(*parts)[:13], 16) / (1 << 52)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _holding(desk: Desk) -> Holding:
+    return desk.memory.of("review holding", "all", Holding)
+
+
+def _ledger_head(desk: Desk) -> int:
+    return desk.workspace.ledger.head.number if desk.workspace.has_ledger else 0
+
+
+def _looked_for(milliseconds: int | None) -> int | None:
+    longest = _LONGEST_LOOK // timedelta(milliseconds=1)
+    return milliseconds if milliseconds is not None and 0 <= milliseconds <= longest else None
