@@ -133,6 +133,7 @@ def test_a_way_is_drawn_in_the_zone_that_is_asked_for(desk):
     assert (first.positions, other.positions) == (50, 50)
     assert set(other.y) == {5.0}
     assert sum(one.visits for one in other.squares) == 50
+    assert sum(one.events for one in other.crowd) == 50
     assert other.revisited == pytest.approx((50 - 7) / 50)
 
 

@@ -11,6 +11,7 @@ from gamewarden.desk.day_events import DayEvents, events_of
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.judged_days import day_of, span_of
 from gamewarden.desk.peers import days_recipe
+from gamewarden.workspace.desk_tables import DeskTables
 
 MOST_POINTS = 3_000  # of a way that are drawn
 ACROSS = 40  # squares of a zone, at the most
@@ -86,9 +87,16 @@ def movement(desk: Desk, actor: str, day: str | None = None, zone: str | None = 
         mine.height,
         squares,
         _revisited(squares),
-        (),
+        _crowd(desk, span, chosen) if mine.height and chosen else (),
         missing,
     )
+
+
+def _crowd(desk: Desk, span: tuple[datetime, datetime], zone: str) -> tuple[Square, ...]:
+    """Where everybody was in a zone, as it rests; how often a square was entered is not known of a crowd."""
+    rows = DeskTables(desk.workspace).table("cells", span).filter(pl.col("zone") == zone)
+    squares = rows.select((pl.col("x", "y") + 0.5) * pl.col("side"), "n").sort("x", "y")
+    return tuple(Square(x, y, 0, n) for x, y, n in squares.iter_rows())
 
 
 def _missing(events: DayEvents, zones: tuple[Zone, ...]) -> str:
