@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gamewarden.desk.people import RIGHTS, ROLES, Person, person_of, user_of
+from gamewarden.desk.people import ADMINISTER, RIGHTS, ROLES, Person, person_of, user_of
 from gamewarden.desk_records import Token, User
 from gamewarden.errors import PeopleError, short
 from gamewarden.store.ledger.ledger import Ledger
@@ -65,15 +65,16 @@ def revoke_token(ledger: Ledger, number: str, by: Person, at: datetime) -> None:
     """
     with ledger.writing(by.name, at) as work:
         found = next(iter(work.find(Token, id=number)), None)
-        if found is None or (found.owner != by.name and "administer" not in by.rights):
+        if found is None or (found.owner != by.name and ADMINISTER not in by.rights):
             raise PeopleError(f"token: there is no token {short(number)} of yours")
         if found.revoked is None:
             work.change(found, replace(found, revoked=at))
 
 
-def tokens_of(ledger: Ledger, owner: str, at: datetime) -> tuple[ShownToken, ...]:
-    """The tokens of somebody, the newest first."""
-    return tuple(_shown(one, at) for one in ledger.find(Token, owner=owner, order=("created",))[::-1])
+def tokens_of(ledger: Ledger, owner: str | None, at: datetime) -> tuple[ShownToken, ...]:
+    """The tokens of somebody, or of everybody, the newest first."""
+    found = ledger.find(Token, order=("created",))[::-1]
+    return tuple(_shown(one, at) for one in found if owner in {None, one.owner})
 
 
 def person_of_token(ledger: Ledger, text: str, at: datetime) -> Person | None:

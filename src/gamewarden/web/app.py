@@ -11,7 +11,9 @@ from gamewarden import __version__
 from gamewarden.desk.desk import Desk
 from gamewarden.web.assets import Assets, digest_of_assets
 from gamewarden.web.failing import answer_errors
+from gamewarden.web.guarding import Guarded
 from gamewarden.web.routes import ROUTERS
+from gamewarden.web.security import know_people
 
 _ABOUT = (
     "Every page's data as JSON under the same path: ask with `Accept: application/json` or `?format=json`. "
@@ -23,12 +25,14 @@ def create_app(desk: Desk) -> FastAPI:
     """The application that shows a desk."""
     app = FastAPI(title="gamewarden", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None)
     app.state.desk = desk
+    know_people(app, desk)
     for router in ROUTERS:
         app.include_router(router)
     # Pages are not compressed: they hold a secret beside what others chose, whose lengths would tell of it.
     app.mount(f"/static/{digest_of_assets()}", GZipMiddleware(Assets(), minimum_size=1_000), "static")
     answer_errors(app)
     app.add_middleware(Timed)
+    app.add_middleware(Guarded, desk.workspace.config.desk)
     return app
 
 

@@ -23,3 +23,5 @@ Operator = Annotated[Person, Depends(allowed(OPERATE))]
 Administrator = Annotated[Person, Depends(allowed(ADMINISTER))]
 Pusher = Annotated[Person, Depends(allowed(PUSH))]
 Scraper = Annotated[Person, Depends(allowed(METRICS))]
+Somebody = Annotated[Person, Depends(allowed(None))]  # whoever is logged in; no program
+Newcomer = Annotated[Person, Depends(allowed(None, unchanged=True))]  # also who must change the password first

@@ -76,13 +76,13 @@ class Language:
         return 0 if self.code == "ko" or count == 1 else 1
 
 
-def best_language(asked: str) -> str:
-    """The first of our languages in what a browser accepts, English where none is."""
+def best_language(asked: str, otherwise: str = "en") -> str:
+    """The first of our languages in what a browser accepts."""
     for part in asked.split(","):
         code = part.partition(";")[0].strip().lower().partition("-")[0]
         if code in LANGUAGES:
             return code
-    return "en"
+    return otherwise
 
 
 @lru_cache

@@ -2,6 +2,6 @@
 
 from fastapi import APIRouter
 
-from gamewarden.web.routes import about
+from gamewarden.web.routes import about, session, users
 
-ROUTERS: tuple[APIRouter, ...] = (about.router,)
+ROUTERS: tuple[APIRouter, ...] = (about.router, session.router, users.router)
