@@ -10,6 +10,7 @@ from gamewarden.core.durations import DAY, to_micros
 from gamewarden.desk.desk import Desk
 from gamewarden.store.verdict_days import Bundle
 from gamewarden.tables import VERDICTS
+from gamewarden.verdicts.rules import VerdictRules
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.rest import Rest
 
@@ -31,6 +32,17 @@ REHEARSING = """
 [desk]
 grace = "30s"
 """
+
+# What a day knows beside its verdicts.
+FACTS = {
+    "rules": VerdictRules().values(),
+    "caveats": [],
+    "fusion": None,
+    "gamewarden": "0",
+    "models": [],
+    "recipes": {},
+    "source": {},
+}
 
 
 @dataclass
@@ -85,7 +97,7 @@ def judge(desk, days_ago, verdicts):
     since = (NOON - timedelta(days=days_ago)).replace(hour=0)
     rows = [_verdict(actor, told, since) for actor, told in verdicts.items()]
     frame = pl.DataFrame(rows, schema={**VERDICTS.columns, "point": pl.String, "verdict": pl.String})
-    bundle = Bundle({"verdicts": frame}, {"rules": {"bots": 0.02}})
+    bundle = Bundle({"verdicts": frame}, FACTS)
     begin = to_micros(since)
     desk.workspace.verdicts.seal(
         f"day={since:%Y-%m-%d}",

@@ -8,6 +8,7 @@ import polars as pl
 
 from gamewarden.core.durations import from_micros
 from gamewarden.desk.desk import Desk
+from gamewarden.desk.judged_days import seals
 from gamewarden.store.verdict_days import DaySeal
 from gamewarden.tables import TIME, DataType
 from gamewarden.verdicts.points import ACT, WATCH
@@ -65,15 +66,15 @@ def judged(desk: Desk) -> Judged:
         VerdictError: verdicts that rest are missing or damaged.
         ReadError: a table of them is damaged.
     """
-    seals = list(desk.workspace.verdicts.current().values())[-DAYS:]
-    key = tuple(seal.bundle for seal in seals)
-    return desk.memory.of("judged", key, lambda: _judged(desk, seals, key), most=2)
+    newest = seals(desk)[-DAYS:]
+    key = tuple(seal.bundle for seal in newest)
+    return desk.memory.of("judged", key, lambda: _judged(desk, newest, key), most=2)
 
 
-def _judged(desk: Desk, seals: Sequence[DaySeal], key: tuple[str, ...]) -> Judged:
+def _judged(desk: Desk, newest: Sequence[DaySeal], key: tuple[str, ...]) -> Judged:
     latest = pl.DataFrame(schema=_SCHEMA)
     points = pl.DataFrame(schema={"actor": pl.String, "until": TIME})
-    for seal in seals:
+    for seal in newest:
         day = _day(desk, seal)
         latest = pl.concat([latest, day]).unique("actor", keep="last", maintain_order=True)
         points = pl.concat([points, day.filter(pl.col("point").is_in([ACT, WATCH])).select("actor", "until")])
@@ -81,7 +82,7 @@ def _judged(desk: Desk, seals: Sequence[DaySeal], key: tuple[str, ...]) -> Judge
         points=pl.col("until").n_unique().cast(pl.Int64), last_point=pl.col("until").max()
     )
     frame = latest.join(counted, on="actor", how="left").with_columns(pl.col("points").fill_null(0)).sort("actor")
-    return Judged(frame, tuple(_end(one) for one in seals), key)
+    return Judged(frame, tuple(_end(one) for one in newest), key)
 
 
 def _day(desk: Desk, seal: DaySeal) -> pl.DataFrame:

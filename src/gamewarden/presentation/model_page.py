@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from gamewarden.contracts import Card, canonical_json
-from gamewarden.presentation.card import card_fragment, card_markdown, card_sections
+from gamewarden.presentation.card import Section, card_fragment, card_markdown, card_sections
 from gamewarden.store.evaluations import results_in_short
 from gamewarden.store.model_registry import Promotion
 
@@ -30,9 +30,12 @@ class Page:
 
     def html(self, notes: Sequence[str] = ()) -> str:
         """For a notebook."""
+        return card_fragment(self.card, self.sections(), notes)
+
+    def sections(self) -> list[Section]:
+        """Its parts under their titles."""
         results = None if self.results is None else results_in_short(self.results)
-        parts = card_sections(self.card, needs=self.needs, standing=self._standing(), results=results)
-        return card_fragment(self.card, parts, notes)
+        return card_sections(self.card, needs=self.needs, standing=self._standing(), results=results)
 
     def json(self) -> str:
         """For machines."""

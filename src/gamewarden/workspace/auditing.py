@@ -79,8 +79,12 @@ class Auditing:
 
 def _row(line: AuditLine) -> tuple[Any, ...]:
     old, new = (None if value is None else canonical_json(value) for value in (line.old, line.new))
-    says = "; ".join(_said(line.old or {}, line.new or {}))
-    return line.number, line.at, line.who, line.what, line.subject, old, new, line.hash, says
+    return line.number, line.at, line.who, line.what, line.subject, old, new, line.hash, in_words(line)
+
+
+def in_words(line: AuditLine) -> str:
+    """What a line says that was changed."""
+    return "; ".join(_said(line.old or {}, line.new or {}))
 
 
 def _said(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
