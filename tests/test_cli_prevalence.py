@@ -163,8 +163,8 @@ def test_the_demo_ends_with_a_list_and_says_the_share_of_its_world(tmp_path):
     told = done("demo", "--to", tmp_path, "--accounts", 90).stdout
 
     assert "suppose that 50 % of all accounts are bots (as the synthetic game has them" in told
-    next_line = next(line for line in told.splitlines() if "Next: gamewarden rank" in line)
-    listed = done(*next_line.split("gamewarden ")[1].split(), "--json")
+    assert f"Next: cd {tmp_path} && gamewarden rank" in told
+    listed = done("--workspace", tmp_path, "rank", "--json")
     assert json.loads(listed.stdout)
 
 

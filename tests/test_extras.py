@@ -147,5 +147,5 @@ def test_every_library_that_may_be_missing_is_brought_by_the_part_that_is_named(
 def test_everything_is_all_parts_for_users():
     parts = PROJECT["optional-dependencies"]
 
-    assert parts["all"] == ["gamewarden[fit,plot,notify,challenge,postgres,mysql]"]
+    assert parts["all"] == ["gamewarden[fit,plot,notify,challenge,postgres,mysql,web,oidc]"]
     assert "gamewarden[all]" in parts["test"]

@@ -197,6 +197,7 @@ def cases(place):
         "reproduce defence": [refused],
         "run": [("--every", NASTY)],
         "score": [(lake, "--models", models), (place / "accounts.csv", "--models", tables)],
+        "serve": [("--host", NASTY), ("--port", NASTY)],
         "status": [(NASTY,)],
         "trend": [(lake, "--models", models), (lake, "--models", models, "--by", "zone")],
         "verdict show": [(NASTY,)],

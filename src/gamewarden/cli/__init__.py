@@ -22,6 +22,7 @@ from gamewarden.cli import (
     ragnarok,
     responding,
     servers,
+    serving,
     settings,
     shelf,
     trends,
@@ -38,7 +39,7 @@ from gamewarden.errors import GamewardenError
 
 SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Start here": (worlds.demo, worlds.world),
-    "A workspace": (workspaces.init, workspaces.run, workspaces.status, workspaces.forget),
+    "A workspace": (workspaces.init, workspaces.run, workspaces.status, serving.serve, workspaces.forget),
     "Game logs": (servers.doctor, mappings.map_, logs.lint, logs.read, lake.compact, lake.delta, logs.measure),
     "Packets": (packets.watch, ragnarok.packets),
     "Finding bots": (models.fit, models.score, models.rank, models.explain, trends.trend),

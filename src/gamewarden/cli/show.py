@@ -139,6 +139,11 @@ def most_rows() -> int | None:
     return _MOST_ROWS if sys.stdout.isatty() else None
 
 
+def at_a_terminal() -> bool:
+    """Whether a person sees what is said, and can answer."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def width_here() -> int | None:
     """The columns of the terminal that answers go to; none in a pipe."""
     return _width_of(sys.stdout)

@@ -77,12 +77,31 @@ def walk(place: Path, accounts: int, seed: int) -> None:
         pipeline.draw_story(story, place / f"{name}.png")
         tell("", *explanation_text(story, width_here()).split("\n"), "")
 
-    _step(6, "What is where.")
+    _step(6, "Judge every day, decide (in rehearsal), and keep what was found.")
+    _judge(place, world.bots)
+
+    _step(7, "What is where.")
+    _say_where(place, first)
+
+
+def _say_where(place: Path, first: str) -> None:
+    """The files there are, and what to ask of them."""
     for path in sorted(place.iterdir()):
         _tell(str(path))
-    known_share = f"--models {models} --prevalence {world.bots:g}"
-    _tell(f"Next: gamewarden rank {lake} {known_share}")
-    _tell(f"      gamewarden explain {first} {lake} {known_share}")
+    _tell(f"Next: cd {place} && gamewarden rank")
+    _tell(f"      gamewarden explain {first}")
+    _tell("      gamewarden serve   # the same in a browser: accounts, evidence, review, decisions")
+
+
+def _judge(place: Path, bots: float) -> None:
+    """Make the place a workspace, and let it run once."""
+    from gamewarden.notices import now
+    from gamewarden.workspace.place import Workspace
+    from gamewarden.workspace.running import Run
+    from gamewarden.workspace.setting_up import set_up_around
+
+    set_up_around(place, "world/profiles.csv", bots)
+    Run(Workspace.at(place), now(), lambda step: _tell(f"{step.step:<8} {step.says}"), progress).run()
 
 
 def _list_first(first: "pl.DataFrame", lake: Path, models: Path, wishes: "RankOptions") -> None:

@@ -7,7 +7,7 @@ import click
 
 from gamewarden.cli import options
 from gamewarden.cli.registry import PartGroup
-from gamewarden.cli.show import Presentation, progress, say
+from gamewarden.cli.show import Presentation, at_a_terminal, progress, say, tell
 from gamewarden.core.extras import need
 from gamewarden.core.text import counted
 
@@ -22,15 +22,33 @@ GAMES = ("lineage", "aion", "blade-and-soul")
 @click.option("--to", "place", type=options.FILE, default="demo", show_default=True, help="Where the files go.")
 @click.option("--accounts", type=click.IntRange(min=60), default=600, show_default=True, help="How many accounts play.")
 @click.option("--seed", type=int, default=1, show_default=True, help="One seed gives one world.")
-def demo(place: Path, accounts: int, seed: int) -> None:
+@click.option(
+    "--serve/--no-serve",
+    "served",
+    default=None,
+    help="Open its desk in the end, or do not.  [default: at a terminal]",
+)
+def demo(*, place: Path, accounts: int, seed: int, served: bool | None) -> None:
     """Walk the whole path on a synthetic game.
 
-    It is played, read, learned from and ranked, and two of its accounts are explained, step by step.
+    It is played, read, learned from, ranked and judged, and two of its accounts are explained, step by step. In the end
+    its desk is open in a browser until Ctrl-C.
     """
     from gamewarden.cli.walk import walk
 
     need("demo", "sklearn", "matplotlib")
     walk(place, accounts, seed)
+    if at_a_terminal() if served is None else served:
+        _open_desk(place)
+
+
+def _open_desk(place: Path) -> None:
+    from gamewarden.cli.serving import NEEDED, open_desk
+    from gamewarden.workspace.place import Workspace
+
+    need("the desk", *NEEDED)
+    tell("")
+    open_desk(Workspace.at(place), port=None)
 
 
 @click.command

@@ -8,9 +8,10 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from babel import Locale
-from babel.dates import format_date, format_datetime, format_timedelta
+from babel.dates import format_date, format_datetime
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal, format_percent
+from babel.units import format_unit
 
 LANGUAGES: Mapping[str, str] = {"en": "English", "ko": "한국어"}
 CATALOGS = Path(__file__).parent / "locale"
@@ -69,8 +70,15 @@ class Language:
         """How long, in words; a number is one of minutes."""
         if span is None:
             return "–"
-        long = span if isinstance(span, timedelta) else timedelta(minutes=span)
-        return str(format_timedelta(long, locale=self.locale, threshold=1.5))
+        minutes = round(span.total_seconds() / 60 if isinstance(span, timedelta) else span)
+        days, hours = divmod(minutes // 60, 24)
+        parts = [(days, "day"), (hours, "hour"), (minutes % 60, "minute")]
+        first = next((place for place, (count, _) in enumerate(parts) if count), 2)
+        told = [one for one in parts[first : first + 2] if one[0] or one is parts[2]]
+        return " ".join(self._unit(count, unit) for count, unit in told)
+
+    def _unit(self, count: int, unit: str) -> str:
+        return str(format_unit(count, f"duration-{unit}", "short", locale=self.locale))
 
     def _form(self, count: int) -> int:
         return 0 if self.code == "ko" or count == 1 else 1

@@ -8,26 +8,25 @@ from gamewarden.desk.desk import Desk
 from gamewarden.errors import WriteError
 from gamewarden.web.app import create_app
 
-HOST, PORT = "127.0.0.1", 8787
 
-
-def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens, so that whoever is told the address finds somebody there.
+def bound(host: str, *ports: int) -> socket.socket:
+    """A socket at the first of these ports that is free, so that whoever is told the address finds somebody there.
 
     Raises:
-        WriteError: another program has the address, or there is none such.
+        WriteError: other programs have them, or there is no such address.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        made.bind((host, port))
-    except OSError as error:
-        made.close()
-        raise WriteError(
-            f"serve: {host}:{port} cannot be listened on ({error.strerror or error}); name another with --port"
-        ) from error
-    return made
+    for port in ports:
+        made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind((host, port))
+            made.listen()
+        except OSError as error:
+            made.close()
+            why = error.strerror or str(error)
+        else:
+            return made
+    raise WriteError(f"serve: {host}:{ports[-1]} cannot be listened on ({why}); name another with --port")
 
 
 def address_of(listening: socket.socket) -> str:

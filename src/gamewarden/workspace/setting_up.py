@@ -99,6 +99,13 @@ locator = "logs/*.parquet"  # a synthetic game, one file per day
 """
 
 
+_AROUND = """\
+
+[population]
+bots = {bots}  # the share of bots that probabilities suppose, here as the synthetic game has them
+"""
+
+
 def choices() -> tuple[str, ...]:
     """What a workspace can be made from: a synthetic game, the mapping of a game or a game server that we know."""
     return (DEMO, *presets(), *sorted(servers.NAMES))
@@ -129,6 +136,16 @@ def set_up(root: Path, preset: str | None = None, progress: Progress = no_progre
     mapping = f'map = "{preset}"' if preset else _NO_MAP
     write_text(root / FILE_NAME, _HEAD + _NO_LABELS + _ZONE + _RESPONSE + _SOURCE.format(map=mapping))
     return SetUp(root, ("put logs into logs/, or say in warden.toml where they are; then `gamewarden run`",))
+
+
+def set_up_around(root: Path, profiles: str, bots: float) -> None:
+    """Make a workspace of a directory that has a lake, models, labels and profiles already.
+
+    Raises:
+        WriteError: the directory cannot be written.
+    """
+    known = _LABELS.replace('"profiles.csv"', _quoted(profiles))
+    write_text(root / FILE_NAME, _HEAD + known + _RESPONSE + _AROUND.format(bots=f"{bots:g}"))
 
 
 def set_up_database(root: Path, address: Address, preset: str | None, options: SourceOptions) -> SetUp:

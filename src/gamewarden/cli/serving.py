@@ -1,0 +1,68 @@
+"""`gamewarden serve`: the desk in a browser."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gamewarden.cli.home import here
+from gamewarden.cli.show import say, tell
+from gamewarden.core.extras import need
+
+if TYPE_CHECKING:
+    from gamewarden.workspace.place import Workspace
+
+HOST, PORT = "127.0.0.1", 8787
+NEEDED = ("fastapi", "uvicorn", "multipart", "argon2", "babel", "prometheus_client")
+
+
+@click.command
+@click.option(
+    "--host", default=HOST, show_default=True, metavar="ADDRESS", help="Listen here; by default nobody else can."
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes a free one.")
+@click.option("--open", "opened", is_flag=True, help="Open it in this machine's browser.")
+@click.option("--reset-admin", is_flag=True, help="Give `admin` a new password for one use, and end.")
+def serve(*, host: str, port: int, opened: bool, reset_admin: bool) -> None:
+    """Open the desk: overview, accounts, evidence, review, decisions, models, policy and audit in a browser.
+
+    It shows what rests in the workspace and measures nothing by itself; `run` may go on behind it or elsewhere. The
+    first start makes an administrator and says a password for one use, once. Ctrl-C stops it.
+    """
+    need("serve", *NEEDED)
+    workspace = here()
+    if reset_admin:
+        _say_password(workspace, again=True)
+        return
+    open_desk(workspace, host=host, port=port, opened=opened)
+
+
+def open_desk(
+    workspace: "Workspace",
+    *,
+    host: str = HOST,
+    port: int | None = PORT,
+    opened: bool = False,
+) -> None:
+    """Serve the desk of a workspace until somebody stops it; without a port at the usual one, or else at a free one."""
+    from gamewarden.desk.desk import Desk
+    from gamewarden.web.serving import address_of, bound, serve
+
+    listening = bound(host, PORT, 0) if port is None else bound(host, port)
+    desk = Desk(workspace)
+    _say_password(workspace)
+    address = address_of(listening)
+    tell(f"The desk is open at {address}", "Ctrl-C stops it.")
+    if opened:
+        click.launch(address)
+    serve(desk, listening, proxied=workspace.config.desk.trust_proxy)
+    say("stopped")
+
+
+def _say_password(workspace: "Workspace", *, again: bool = False) -> None:
+    """The password of the first administrator: it is said once."""
+    from gamewarden.desk.people import first_admin, reset_admin
+    from gamewarden.notices import now
+
+    password = reset_admin(workspace.ledger, now()) if again else first_admin(workspace.ledger, now())
+    if password is not None:
+        tell(f"Log in as admin with the password {password}", "It is said only now, and is to be changed at once.")
