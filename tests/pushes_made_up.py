@@ -7,7 +7,7 @@ from gamewarden.store.lake import Lake
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.running import Run
 
-START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+START = datetime(2025, 3, 1, 12, tzinfo=UTC)
 LATER = START + timedelta(days=3)
 KINDS = ("combat.kill", "loot.pickup", "move", "trade.give")
 

@@ -8,6 +8,12 @@ OPEN, PEOPLE = "open", "people"
 ROUTES = {
     ("GET", "/openapi.json"): OPEN,
     ("GET", "/api"): "read",
+    ("POST", "/events"): "push",
+    ("POST", "/packets"): "push",
+    ("GET", "/health"): OPEN,
+    ("GET", "/metrics"): "metrics",
+    ("GET", "/run"): "read",
+    ("POST", "/run"): "operate",
     ("GET", "/login"): OPEN,
     ("POST", "/login"): OPEN,
     ("GET", "/oidc/start"): OPEN,

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from gamewarden.store.inbox_segments import Told, pending_bytes
 from gamewarden.workspace.place import Workspace
 
 LONGEST_KEY = 200
+_HANDS = 2  # batches that are read at a time: the others wait as bytes, whose number is bounded
 _LOOK_AGAIN = 1.0  # seconds until the disk is looked at again
 _SOON, _LATER = 1, 30  # seconds after which somebody may come back
 _NO_KEY = "no Idempotency-Key: if this answer is lost and the batch sent again, its rows count twice"
@@ -97,6 +98,7 @@ class Door:
     workspace: Workspace
     limits: Limits = field(default_factory=Limits)
     rotation: Rotation = field(default_factory=Rotation)
+    hands: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_HANDS, "door"))  # who read batches
     counts: Counter[str] = field(default_factory=Counter)  # what happened so far: rows, batches and refusals by kind
     _inboxes: dict[str, Inbox] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -141,6 +143,10 @@ class Door:
     def free(self) -> int:
         """How many bytes of the disk are left."""
         return self._look("events")[1]
+
+    def turned_away(self, kind: str) -> None:
+        """Count a batch that has to come back later."""
+        self._count(kind, too_much=1)
 
     def take(self, kind: str, sent: Sent) -> Future[Receipt]:
         """Check a batch and put it into the inbox; the receipt comes once it is on the disk.

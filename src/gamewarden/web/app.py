@@ -1,5 +1,7 @@
 """The desk as a web application."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from time import perf_counter
 
 from fastapi import FastAPI
@@ -12,6 +14,7 @@ from gamewarden.desk.desk import Desk
 from gamewarden.web.assets import Assets, digest_of_assets
 from gamewarden.web.failing import answer_errors
 from gamewarden.web.guarding import Guarded
+from gamewarden.web.metrics import Metrics
 from gamewarden.web.routes import ROUTERS
 from gamewarden.web.security import know_people
 
@@ -23,8 +26,16 @@ _ABOUT = (
 
 def create_app(desk: Desk) -> FastAPI:
     """The application that shows a desk."""
-    app = FastAPI(title="gamewarden", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="gamewarden",
+        version=__version__,
+        description=_ABOUT,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_until_closed,
+    )
     app.state.desk = desk
+    app.state.metrics = Metrics(desk)
     know_people(app, desk)
     for router in ROUTERS:
         app.include_router(router)
@@ -36,8 +47,14 @@ def create_app(desk: Desk) -> FastAPI:
     return app
 
 
+@asynccontextmanager
+async def _until_closed(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    app.state.desk.close()
+
+
 class Timed:
-    """Says in a header how long the server took until it began to answer."""
+    """Says in a header how long the server took until it began to answer, and counts it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -51,8 +68,10 @@ class Timed:
 
         async def timed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                took = (perf_counter() - begun) * 1_000
-                MutableHeaders(scope=message).append("Server-Timing", f"app;dur={took:.2f}")
+                took = perf_counter() - begun
+                MutableHeaders(scope=message).append("Server-Timing", f"app;dur={took * 1_000:.2f}")
+                route = getattr(scope.get("route"), "path", "other")
+                scope["app"].state.metrics.answered(route, scope["method"], message["status"], took)
             await send(message)
 
         await self.app(scope, receive, timed)

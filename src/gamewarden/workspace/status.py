@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import cast
 
 import polars as pl
 
@@ -68,6 +69,15 @@ def status(workspace: Workspace, at: datetime) -> Status:
     asked = () if response is None else response.next_steps()
     next_steps = (*_missing_models(workspace), *_next(workspace, sources, detectors, days), *asked)
     return Status(sources, detectors, days, response, tuple(sentences(workspace.config.retention)), next_steps)
+
+
+def lags(workspace: Workspace, at: datetime) -> dict[str, timedelta | None]:
+    """How old the newest event of each source is; None where it has brought none yet.
+
+    Raises:
+        ReadError: what is known of a source is damaged.
+    """
+    return {str(one["source"]): cast("timedelta | None", one["lag"]) for one in _sources(workspace, at)}
 
 
 def _sources(workspace: Workspace, at: datetime) -> Iterator[dict[str, object]]:

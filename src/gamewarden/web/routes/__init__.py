@@ -2,6 +2,6 @@
 
 from fastapi import APIRouter
 
-from gamewarden.web.routes import about, session, users
+from gamewarden.web.routes import about, push, session, users
 
-ROUTERS: tuple[APIRouter, ...] = (about.router, session.router, users.router)
+ROUTERS: tuple[APIRouter, ...] = (about.router, push.router, push.watched, session.router, users.router)
