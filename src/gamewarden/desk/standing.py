@@ -1,0 +1,124 @@
+"""Where accounts stand with people and with the ladder: decisions, protection, appeals, votes and labels, a row each.
+
+It changes with every act at the desk, and is small: only those are in it of whom something is said.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from gamewarden.cases import Appeal, Decision, Label, Protected, Suspicion
+from gamewarden.desk.desk import Desk
+from gamewarden.desk.memory import looks_of
+from gamewarden.policy import WATCH
+from gamewarden.readers.logs.operator_tables import read_labels
+from gamewarden.store.partitions import INDEX
+from gamewarden.tables import DataType
+from gamewarden.workspace.desk_tables import DeskTables
+from gamewarden.workspace.labels import REVIEW, said
+
+if TYPE_CHECKING:
+    from gamewarden.store.ledger.ledger import Ledger
+
+BOT, HUMAN = "bot", "human"
+_MINUTE = 60  # seconds after which it is looked at anew, whatever was written: decisions end by themselves
+_SCHEMA: Mapping[str, DataType] = {
+    "actor": pl.String,
+    "rung": pl.Int16,
+    "step": pl.String,  # of the decision that stands, the farthest above watching
+    "rehearsal": pl.Boolean,
+    "protected": pl.Boolean,
+    "appeal": pl.Boolean,  # an open one
+    "votes": pl.Int16,
+    "label": pl.String,
+    "reviewed": pl.Boolean,  # people at this desk said so, or an appeal did
+    "family": pl.String,
+    "group": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is said of accounts, and what that rests on."""
+
+    frame: pl.DataFrame
+    rests_on: tuple[object, ...]
+
+
+def standing(desk: Desk) -> Standing:
+    """Where accounts stand now.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+        ReadError: the labels cannot be read.
+    """
+    workspace = desk.workspace
+    head = workspace.ledger.head.number if workspace.has_ledger else None
+    index = DeskTables(workspace).rest("accounts").directory / INDEX
+    looks = looks_of(workspace.labels_file, index)
+    key = (head, looks, int(desk.now().timestamp()) // _MINUTE)
+    return desk.memory.of("standing", key, lambda: Standing(_frame(desk), key), 2)
+
+
+def _frame(desk: Desk) -> pl.DataFrame:
+    told = [_labels(desk)]
+    if desk.workspace.has_ledger:
+        told += _of_ledger(desk.workspace.ledger, desk.now())
+    actors = pl.concat([one.select("actor") for one in told]).unique()
+    for one in told:
+        actors = actors.join(one, on="actor", how="left")
+    if "said" in actors.columns:  # people at this desk, or an appeal, against whatever a file says
+        actors = actors.with_columns(label=pl.coalesce("said", "label"), reviewed=pl.col("said").is_not_null())
+    missing = [pl.lit(None).alias(name) for name in _SCHEMA if name not in actors.columns]
+    rows = actors.with_columns(missing).select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items())
+    return rows.with_columns(_few(rows[name]) for name in ("step", "label", "family"))
+
+
+def _few(texts: pl.Series) -> pl.Series:
+    """Texts that are held once each."""
+    return texts.cast(pl.Enum(texts.drop_nulls().unique().sort()))
+
+
+def _of_ledger(ledger: "Ledger", at: datetime) -> list[pl.DataFrame]:
+    suspicions = (one for one in ledger.find(Suspicion) if one.rung)
+    standing = [one for one in ledger.find(Decision, undone_at=None) if one.until is None or one.until > at]
+    # A step that was only rehearsed, or only watches, stands behind one that somebody feels.
+    felt = sorted(standing, key=lambda one: (not one.rehearsal, one.step != WATCH, one.rung, one.at))
+    protected = (one.actor for one in ledger.find(Protected) if one.until > at)
+    appeals = (one.actor for one in ledger.find(Appeal, outcome=None))
+    labels = ledger.find(Label, order=("at",))
+    votes = {one.actor: len(one.votes) for one in labels if one.source == REVIEW}
+    settled = {one.actor: BOT if one.bot else HUMAN for one in labels if not one.votes or said(one.votes) is not None}
+    return [
+        _rows("rung", {one.actor: one.rung for one in suspicions}, pl.Int16()),
+        _rows("step", {one.actor: one.step for one in felt}, pl.String()),
+        _rows("rehearsal", {one.actor: one.rehearsal for one in felt}, pl.Boolean()),
+        _rows("protected", dict.fromkeys(protected, True), pl.Boolean()),
+        _rows("appeal", dict.fromkeys(appeals, True), pl.Boolean()),
+        _rows("votes", votes, pl.Int16()),
+        _rows("said", settled, pl.String()),
+    ]
+
+
+def _rows(name: str, told: Mapping[str, Any], kind: pl.DataType) -> pl.DataFrame:
+    return pl.DataFrame({"actor": list(told), name: list(told.values())}, schema={"actor": pl.String, name: kind})
+
+
+def _labels(desk: Desk) -> pl.DataFrame:
+    """One row per actor: what the operator's own file calls it; of several words the last."""
+    workspace = desk.workspace
+    place = workspace.labels_file
+    if place is None or not place.is_file():
+        return pl.DataFrame(schema={"actor": pl.String, "label": pl.String})
+    zone = workspace.config.read.time_zone or None
+    told = desk.memory.of("labels file", looks_of(place), lambda: read_labels(place, zone).frame, 1)
+    last = told.unique("actor", keep="last", maintain_order=True)
+    texts = [name for name in ("family", "group") if name in last.columns]
+    return last.select(
+        "actor",
+        pl.when("bot").then(pl.lit(BOT)).otherwise(pl.lit(HUMAN)).alias("label"),
+        *(pl.col(name).cast(pl.String) for name in texts),
+    )
