@@ -1,5 +1,6 @@
 """Who is let in at the desk, for how long and with what rights; nobody guesses a password, nobody is locked out."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -258,6 +259,16 @@ def test_a_disabled_person_is_out_at_once_everywhere(ledger, logins):
     assert person_of_token(ledger, token, AT)
 
 
+def test_somebody_who_is_disabled_is_out_even_where_a_session_is_left(ledger, logins):
+    begun = logins.log_in("anna", GOOD, HERE, AT)
+
+    with ledger.writing("test", AT) as work:
+        [anna] = work.find(User, name="anna")
+        work.change(anna, replace(anna, disabled=True))
+
+    assert logins.person(begun.secret, AT) is None
+
+
 def test_a_role_that_changes_counts_from_the_next_page_on(ledger, logins):
     begun = logins.log_in("anna", GOOD, HERE, AT)
 
@@ -293,6 +304,37 @@ def test_after_five_failures_one_waits_longer_and_longer_and_never_for_ever(logi
     assert waits[:5] == [2, 4, 8, 16, 32]
     assert waits[-1] == LONGEST.total_seconds()
     assert logins.log_in("anna", GOOD, HERE, at + LONGEST)
+
+
+def test_many_tries_at_once_are_as_many_as_one_after_the_other(logins):
+    def tried(_number):
+        try:
+            logins.log_in("anna", "wrong", HERE, AT)
+        except LoginError as error:
+            return error.wait
+
+    with ThreadPoolExecutor(12) as pool:
+        waits = list(pool.map(tried, range(24)))
+
+    assert waits.count(0) == FREE
+    assert waits.count(2) == 24 - FREE
+
+
+def test_people_log_in_on_both_databases(place, quick_passwords):
+    ledger = Ledger.at(place)
+    with ledger.writing("test", AT) as work:
+        work.add([user("anna", "moderator", quick_passwords.hash(GOOD))])
+    logins = Logins.by(ledger, DeskSettings())
+
+    fail(logins, times=FREE)
+    begun = logins.log_in("anna", GOOD, THERE, AT)
+
+    assert logins.person(begun.secret, AT + HOUR).name == "anna"
+    assert ledger.find(LoginSession)[0].seen == AT + HOUR
+    with pytest.raises(LoginError, match="too many"):
+        logins.log_in("anna", GOOD, HERE, AT)
+    logins.close()
+    ledger.close()
 
 
 def test_the_right_password_does_not_help_while_one_has_to_wait(logins):

@@ -12,7 +12,7 @@ from gamewarden.desk.tokens import make_token
 from gamewarden.desk_records import LoginSession, User
 from gamewarden.web.app import create_app
 from gamewarden.web.assets import digest_of_assets
-from gamewarden.web.guarding import HEADERS
+from gamewarden.web.guarding import HEADERS, LARGEST, STREAMS
 from gamewarden.web.security import page_of_ours
 from people_made_up import browser, empty_desk, program, stranger
 from web_routes import OPEN, PEOPLE, ROUTES
@@ -430,6 +430,19 @@ def test_every_answer_binds_the_browser(admin):
     policy = HEADERS["Content-Security-Policy"]
     assert "unsafe" not in policy
     assert "frame-ancestors 'none'" in policy
+
+
+def test_no_body_is_read_beyond_what_a_form_can_hold(app, admin):
+    large = b"x" * (LARGEST + 1)
+    for client, path in ((stranger(app), "/login"), (admin, "/me"), (program(app, ["administer"]), "/users")):
+        kind = {"Content-Type": "application/x-www-form-urlencoded"}
+        assert client.post(path, content=large, headers={**JSON, **kind}).status_code == 413
+    form = {"theme": "dark", "more": "x" * 1_000_000}
+    assert admin.post("/me", data=form).status_code == 303
+
+
+def test_only_pushed_batches_are_read_without_that_limit():
+    assert all(ROUTES.get(("POST", path), "push") == "push" for path in STREAMS)
 
 
 def test_no_page_of_ours_needs_what_its_policy_forbids(app, admin):

@@ -130,6 +130,11 @@ class Logins:
             end_sessions(work, name)
             return self.begin(work, changed, address, at)
 
+    def close(self) -> None:
+        """Let go of the database, as far as it is one's own connection to it."""
+        if "_impatient" in vars(self):
+            self._impatient.close()
+
     def _session(self, secret: str, at: datetime) -> LoginSession | None:
         found = next(iter(self.ledger.find(LoginSession, id=_digest(secret))), None)
         return found if found and found.expires > at and found.seen + self.idle > at else None

@@ -4,6 +4,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,6 +24,8 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+LARGEST = 8 << 20  # bytes of a form; the framework takes a thousand fields of a MiB each
+STREAMS = frozenset({"/events", "/packets"})  # these look at who sends before they read, and have limits of their own
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 _OF_OURS = frozenset({"same-origin", "none"})
 
@@ -50,19 +53,19 @@ class Guarded:
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        refused = self._refused(scope)
-        answer = PlainTextResponse(refused, 400 if "name" in refused else 403) if refused else self.app
-        await answer(scope, receive, guarded)
+        answer = self._refusal(scope) or self.app
+        await answer(scope, receive if scope["path"] in STREAMS else _small(receive), guarded)
 
-    def _refused(self, scope: Scope) -> str:
-        """Why a request is not looked at; nothing where it is."""
+    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+        """The answer to a request that is not looked at; None where it is."""
         headers = Headers(scope=scope)
         if not self._is_ours(headers.get("host", "")):
-            return "The desk does not go by this name; set public_url or hosts in [desk] of warden.toml.\n"
+            name = "The desk does not go by this name; set public_url or hosts in [desk] of warden.toml.\n"
+            return PlainTextResponse(name, 400)
         by_token = headers.get("authorization", "").lower().startswith("bearer ")
         if scope["method"] in SAFE_METHODS or by_token or self._from_here(headers):
-            return ""
-        return "This was sent by a page of another site.\n"
+            return None
+        return PlainTextResponse("This was sent by a page of another site.\n", 403)
 
     def _is_ours(self, host: str) -> bool:
         """Whether we go by a name; a page elsewhere can make its own name mean our address, but no address."""
@@ -78,6 +81,21 @@ class Guarded:
         if site is not None and site not in _OF_OURS:
             return False
         return origin is None or _place(origin) in {headers.get("host", "").lower(), self.public.netloc.lower()}
+
+
+def _small(receive: Receive) -> Receive:
+    """A body that ends where it is too large for any form: it is read before anybody knows who sent it."""
+    size = 0
+
+    async def received() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > LARGEST:
+            raise HTTPException(413)
+        return message
+
+    return received
 
 
 def _place(origin: str) -> str:
