@@ -86,7 +86,7 @@ def test_what_both_sides_tell_of_a_trade_counts_once():
     rows = [("a", "b", "gave", 2, 30.0), ("b", "a", "got", 2, 30.0), ("b", "c", "gave", 1, None)]
     dealings = pl.DataFrame(rows, schema=["actor", "other", "way", "n", "amount"], orient="row")
 
-    flows = account_trade._flows(dealings)
+    flows = account_trade.flows_of(dealings)
 
     assert flows.rows() == [("a", "b", 2, 30.0), ("b", "c", 1, None)]
 
@@ -96,7 +96,7 @@ def test_a_neighbourhood_has_room_for_so_many(monkeypatch):
     rows = [("b", f"far{number}", 1, float(number)) for number in range(20)]
     flows = pl.DataFrame(rows, schema=["giver", "receiver", "n", "amount"], orient="row")
 
-    names, depths = account_trade._nodes("a", ["b"], flows)
+    names, depths = account_trade.nodes_of("a", ["b"], flows)
 
     assert names == ["a", "b", "far19", "far18"]
     assert depths == {"a": 0, "b": 1, "far19": 2, "far18": 2}

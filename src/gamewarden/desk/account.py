@@ -139,14 +139,9 @@ def account(desk: Desk, actor: str, day: str | None = None, *, blind: bool = Fal
         NotThereError: nothing is known of it, or nothing of that day.
         ReadError: something that rests is damaged.
     """
-    rows = verdicts_about(desk, actor)
-    profile = _profile(desk, actor)
-    said = _labels(desk, actor)
+    rows, profile, said = verdicts_about(desk, actor), _profile(desk, actor), _labels(desk, actor)
     standing, protected, decisions = _case(desk, actor)
-    if not (rows.height or profile or said or standing or decisions or protected):
-        raise NotThereError(
-            f"account {short(actor)}: nothing is known of it; check the name, or `gamewarden run` first"
-        )
+    _refuse_unless(actor, rows.height, profile, said, standing, protected, decisions)
     seal = _chosen(desk, rows, day)
     if blind:
         days = tuple(map(_unseen, _days(rows)))
@@ -156,6 +151,23 @@ def account(desk: Desk, actor: str, day: str | None = None, *, blind: bool = Fal
     kept = seal is not None and _is_kept(rows, seal)
     reasons = reasons_of(desk, actor, seal, kept=True) if seal is not None and kept else None
     return Account(actor, profile, said, standing, protected, decisions, _name(seal), _days(rows), judged, reasons)
+
+
+def refuse_unknown(desk: Desk, actor: str) -> None:
+    """Say that nothing is known of an account, where that is so.
+
+    Raises:
+        NotThereError: nothing is.
+    """
+    if not verdicts_about(desk, actor).height:
+        _refuse_unless(actor, _profile(desk, actor), _labels(desk, actor), *_case(desk, actor))
+
+
+def _refuse_unless(actor: str, *known: object) -> None:
+    if not any(known):
+        raise NotThereError(
+            f"account {short(actor)}: nothing is known of it; check the name, or `gamewarden run` first"
+        )
 
 
 def reasons(desk: Desk, actor: str, day: str | None = None, *, blind: bool = False) -> Reasons:

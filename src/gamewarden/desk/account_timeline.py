@@ -18,6 +18,7 @@ from gamewarden.cases import (
     Protected,
     Suspicion,
 )
+from gamewarden.desk.account import refuse_unknown
 from gamewarden.desk.desk import Desk
 from gamewarden.desk_records import Note, Review
 from gamewarden.errors import ResponseError
@@ -107,12 +108,14 @@ def add_note(desk: Desk, actor: str, by: str, text: str) -> Note:
     """Keep what somebody writes about an account.
 
     Raises:
+        NotThereError: nothing is known of the account.
         ResponseError: nothing is written, or too much.
         LedgerError: the ledger cannot be written.
     """
     written = text.strip()
     if not written or len(written) > LONGEST_NOTE:
         raise ResponseError(f"note: {len(written):,} letters; write 1 to {LONGEST_NOTE:,}")
+    refuse_unknown(desk, actor)
     note = Note(uuid4().hex[:16], actor, by, desk.now(), written)
     with desk.workspace.ledger.writing(by, note.at) as work:
         work.add([note])

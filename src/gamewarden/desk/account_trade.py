@@ -81,8 +81,8 @@ def trade(desk: Desk, actor: str, *, depth: int = 2, blind: bool = False) -> Tra
     near = _partners(mine)
     shown = near["other"].head(NEAR).to_list()
     further = _dealings(tables, window, shown) if depth > 1 and shown else mine.clear()
-    flows = _flows(pl.concat([mine, further]))
-    names, depths = _nodes(actor, shown, flows)
+    flows = flows_of(pl.concat([mine, further]))
+    names, depths = nodes_of(actor, shown, flows)
     points = {} if blind else _points(tables, window, names)
     inside = flows.filter(pl.col("giver").is_in(names), pl.col("receiver").is_in(names))
     return Trade(
@@ -134,7 +134,7 @@ def _told(near: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _flows(dealings: pl.DataFrame) -> pl.DataFrame:
+def flows_of(dealings: pl.DataFrame) -> pl.DataFrame:
     """giver, receiver, n, amount; what both sides tell of counts once, as the one that tells more of it has it."""
     gave = dealings.filter(pl.col("way") == "gave").select("actor", "other", "n", "amount")
     got = dealings.filter(pl.col("way") == "got").select(
@@ -144,7 +144,7 @@ def _flows(dealings: pl.DataFrame) -> pl.DataFrame:
     return both.group_by("giver", "receiver").agg(pl.col("n", "amount").max()).sort("giver", "receiver")
 
 
-def _nodes(actor: str, near: Sequence[str], flows: pl.DataFrame) -> tuple[list[str], dict[str, int]]:
+def nodes_of(actor: str, near: Sequence[str], flows: pl.DataFrame) -> tuple[list[str], dict[str, int]]:
     """The account, its partners, and as many of theirs as there is room for, the biggest flows first."""
     depths = {actor: 0} | dict.fromkeys(near, 1)
     known = list(depths)

@@ -141,7 +141,7 @@ def _by_detector(desk: Desk, evidence: pl.DataFrame, *, blind: bool) -> Iterator
     known = _models(desk, names)
     for detector in dict.fromkeys(evidence["detector"]):
         rows = evidence.filter(detector=detector)
-        first = rows.filter(since=rows["since"][0]) if rows["since"].null_count() == 0 else rows
+        first = _one_period(rows, by_weight=not blind)
         name = str(rows["model"][0] or "")
         phrases: Mapping[str, Phrase] | None = getattr(known.get(name), "phrases", None)
         topics = weighed_topics(first, phrases)
@@ -149,6 +149,16 @@ def _by_detector(desk: Desk, evidence: pl.DataFrame, *, blind: bool) -> Iterator
             yield DetectorReasons(detector, "", tuple(_hidden(sorted(topics, key=lambda one: one.name))))
         else:
             yield DetectorReasons(detector, name, tuple(map(_shown, topics)))
+
+
+def _one_period(rows: pl.DataFrame, *, by_weight: bool) -> pl.DataFrame:
+    """Of a detector that judges several pieces of a day the one that speaks most, or the first."""
+    if rows["since"].null_count():
+        return rows
+    weighed = rows.group_by("since").agg(pl.col("weight").sum())
+    order = ["weight", "since"] if by_weight else ["since"]
+    chosen = weighed.sort(order, descending=[by_weight, False][: len(order)], nulls_last=True)["since"][0]
+    return rows.filter(pl.col("since") == chosen)
 
 
 def _shown(topic: WeighedTopic) -> ReasonTopic:

@@ -11,6 +11,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from gamewarden.core.outside import plain_json, visible
+from gamewarden.web.account_names import account_url
 from gamewarden.web.assets import asset
 from gamewarden.web.languages import LANGUAGES, Language
 
@@ -35,6 +36,7 @@ def environment() -> Environment:
     made.policies["ext.i18n.trimmed"] = True
     made.newstyle_gettext = True  # type: ignore[attr-defined]  # the extension adds it: variables come by name
     made.globals |= {"_": _text, "gettext": _text, "ngettext": _plural, "asset": asset, "LANGUAGES": LANGUAGES}
+    made.globals["account_url"] = account_url
     made.filters |= {name: _in_language(name) for name in ("number", "percent", "when", "day", "duration")}
     made.filters |= {"data": data, "iso": _iso}
     return made
