@@ -1,9 +1,11 @@
 """`gamewarden serve`: the desk in a browser."""
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import click
 
+from gamewarden.cli import options
 from gamewarden.cli.home import here
 from gamewarden.cli.show import say, tell
 from gamewarden.core.extras import need
@@ -20,9 +22,10 @@ NEEDED = ("fastapi", "uvicorn", "multipart", "argon2", "babel", "prometheus_clie
     "--host", default=HOST, show_default=True, metavar="ADDRESS", help="Listen here; by default nobody else can."
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes a free one.")
+@click.option("--run-every", type=options.Span(), metavar="SPAN", help="Let `run` go on behind it, this often.")
 @click.option("--open", "opened", is_flag=True, help="Open it in this machine's browser.")
 @click.option("--reset-admin", is_flag=True, help="Give `admin` a new password for one use, and end.")
-def serve(*, host: str, port: int, opened: bool, reset_admin: bool) -> None:
+def serve(*, host: str, port: int, run_every: int | None, opened: bool, reset_admin: bool) -> None:
     """Open the desk: overview, accounts, evidence, review, decisions, models, policy and audit in a browser.
 
     It shows what rests in the workspace and measures nothing by itself; `run` may go on behind it or elsewhere. The
@@ -33,7 +36,7 @@ def serve(*, host: str, port: int, opened: bool, reset_admin: bool) -> None:
     if reset_admin:
         _say_password(workspace, again=True)
         return
-    open_desk(workspace, host=host, port=port, opened=opened)
+    open_desk(workspace, host=host, port=port, run_every=run_every, opened=opened)
 
 
 def open_desk(
@@ -41,6 +44,7 @@ def open_desk(
     *,
     host: str = HOST,
     port: int | None = PORT,
+    run_every: int | None = None,
     opened: bool = False,
 ) -> None:
     """Serve the desk of a workspace until somebody stops it; without a port at the usual one, or else at a free one."""
@@ -54,6 +58,8 @@ def open_desk(
     tell(f"The desk is open at {address}", "Ctrl-C stops it.")
     if opened:
         click.launch(address)
+    desk.background.every = None if run_every is None else timedelta(microseconds=run_every)
+    desk.background.start()
     serve(desk, listening, proxied=workspace.config.desk.trust_proxy)
     say("stopped")
 
