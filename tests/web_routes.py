@@ -4,6 +4,8 @@
 """
 
 OPEN, PEOPLE = "open", "people"
+# One of these rights is enough.
+KEEPERS, AUDITORS = ("decide", "operate"), ("decide", "operate", "administer")
 
 ROUTES = {
     ("GET", "/openapi.json"): OPEN,
@@ -27,6 +29,36 @@ ROUTES = {
     ("GET", "/tokens"): PEOPLE,
     ("POST", "/tokens"): PEOPLE,
     ("POST", "/tokens/{number}/revoke"): PEOPLE,
+    ("GET", "/review"): "vote",
+    ("GET", "/review/item"): "vote",
+    ("POST", "/review/votes"): "vote",
+    ("POST", "/review/undo"): "vote",
+    ("POST", "/acts"): "decide",
+    ("POST", "/acts/preview"): "decide",
+    ("POST", "/acts/{batch}/undo"): "decide",
+    ("GET", "/decisions"): "read",
+    ("POST", "/decisions/{decision}/undo"): "decide",
+    ("POST", "/decisions/{decision}/approve"): "decide",
+    ("POST", "/actions/{action}/settle"): "decide",
+    ("POST", "/accounts/{actor}/protect"): "decide",
+    ("POST", "/accounts/{actor}/unprotect"): "decide",
+    ("GET", "/appeals"): "read",
+    ("POST", "/appeals"): "decide",
+    ("POST", "/appeals/{appeal}"): "decide",
+    ("GET", "/groups"): "read",
+    ("GET", "/groups/{name}"): "read",
+    ("GET", "/models"): "read",
+    ("GET", "/models/difference"): "read",
+    ("POST", "/models/difference"): KEEPERS,
+    ("GET", "/models/{name}"): "read",
+    ("POST", "/models/{name}/promote"): "operate",
+    ("POST", "/models/{detector}/roll-back"): "operate",
+    ("GET", "/policy"): "read",
+    ("POST", "/policy/rehearsal"): KEEPERS,
+    ("POST", "/policy/resume"): "operate",
+    ("GET", "/sources"): "read",
+    ("GET", "/audit"): AUDITORS,
+    ("POST", "/audit/check"): AUDITORS,
     ("GET", "/users"): "administer",
     ("POST", "/users"): "administer",
     ("POST", "/users/{name}/role"): "administer",

@@ -83,9 +83,8 @@ class Node:
 
     id: str
     label: str
-    kind: str  # account, address, farm
+    kind: str  # account, hub, address, farm
     point: str | None
-    to: str | None  # where its page is
 
 
 @dataclass(frozen=True)
@@ -332,7 +331,7 @@ def _hub(kind: str, name: str) -> str | None:
 
 
 def _graph(row: GroupRow, members: Sequence[Member], gifts: pl.DataFrame, *, hub: str | None) -> Graph:
-    nodes = [Node(one.actor, one.actor, "hub" if one.actor == hub else "account", one.point, None) for one in members]
+    nodes = [Node(one.actor, one.actor, "hub" if one.actor == hub else "account", one.point) for one in members]
     shown = {one.actor for one in members}
     edges = [
         Edge(giver, taker, n, amount, "gives")
@@ -340,7 +339,7 @@ def _graph(row: GroupRow, members: Sequence[Member], gifts: pl.DataFrame, *, hub
         if giver in shown and taker in shown
     ]
     if row.kind != TRADE:
-        center = Node(row.id, row.name, row.kind, None, None)
+        center = Node(row.id, row.name, row.kind, None)
         nodes.append(center)
         edges += [Edge(one.actor, center.id, 1, None, "belongs") for one in members]
     return Graph(tuple(nodes), tuple(edges))

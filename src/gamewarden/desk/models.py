@@ -305,6 +305,8 @@ def _rows(desk: Desk) -> tuple[ModelRow, ...]:
     """All model files, those in force first, then the newest."""
     place = desk.workspace.models
     files = sorted(place.glob("*@*.json")) if place.is_dir() else []
+    if not files:
+        return ()
     key = (tuple(path.name for path in files), looks_of(*files, place / model_registry.HISTORY))
     return desk.memory.of("models", key, partial(_read_rows, place), most=2)
 

@@ -174,8 +174,10 @@ def queue(desk: Desk, rater: str, most: int = 20) -> QueueView:
     )
 
 
-def take(desk: Desk, rater: str, *, but: Sequence[str] = ()) -> Entry | None:
+def take(desk: Desk, rater: str, *, but: Sequence[str] = (), hold: bool = True) -> Entry | None:
     """The next account for a rater, kept for them while they look; one that somebody else looks at only if need be.
+
+    `but` are accounts to be passed over, and without `hold` it is only looked who would come.
 
     Raises:
         LedgerError: the ledger cannot be read.
@@ -186,7 +188,7 @@ def take(desk: Desk, rater: str, *, but: Sequence[str] = ()) -> Entry | None:
     with holding.lock:
         free = (one for one in order if holding.free(one.actor, rater, now))
         found = next(free, order[0] if order else None)
-        if found is not None:
+        if found is not None and hold:
             holding.take(found.actor, rater, now)
     return found
 

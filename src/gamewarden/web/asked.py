@@ -23,5 +23,7 @@ Operator = Annotated[Person, Depends(allowed(OPERATE))]
 Administrator = Annotated[Person, Depends(allowed(ADMINISTER))]
 Pusher = Annotated[Person, Depends(allowed(PUSH))]
 Scraper = Annotated[Person, Depends(allowed(METRICS))]
-Somebody = Annotated[Person, Depends(allowed(None))]  # whoever is logged in; no program
-Newcomer = Annotated[Person, Depends(allowed(None, unchanged=True))]  # also who must change the password first
+Keeper = Annotated[Person, Depends(allowed(DECIDE, OPERATE))]  # who decides about players, or keeps it running
+Auditor = Annotated[Person, Depends(allowed(DECIDE, OPERATE, ADMINISTER))]
+Somebody = Annotated[Person, Depends(allowed())]  # whoever is logged in; no program
+Newcomer = Annotated[Person, Depends(allowed(unchanged=True))]  # also who must change the password first

@@ -34,8 +34,8 @@ class SentElsewhere(HTTPException):
         self.to = to
 
 
-def allowed(right: str | None, *, unchanged: bool = False) -> Callable[[Request], Awaitable[Person]]:
-    """A dependency: the person who asks, who must have a right; None: somebody who is logged in, and no program.
+def allowed(*rights: str, unchanged: bool = False) -> Callable[[Request], Awaitable[Person]]:
+    """A dependency: the person who asks, who must have one of these rights; none: whoever is logged in, no program.
 
     `unchanged` also lets those in who must change their password first.
     """
@@ -45,10 +45,11 @@ def allowed(right: str | None, *, unchanged: bool = False) -> Callable[[Request]
         request.state.person = found
         if found.must_change and not unchanged:
             raise _first(request, PASSWORD, _FORBIDDEN, "The password must be changed first.")
-        if right is None and found.token:
+        if not rights and found.token:
             raise HTTPException(_FORBIDDEN, "This is for people who are logged in, not for tokens.")
-        if right is not None and right not in found.rights:
-            raise HTTPException(_FORBIDDEN, f"This needs the right “{right}”, which {_whose(found)} does not have.")
+        if rights and found.rights.isdisjoint(rights):
+            needed = " or ".join(f"“{right}”" for right in rights)
+            raise HTTPException(_FORBIDDEN, f"This needs the right {needed}, which {_whose(found)} does not have.")
         if request.method not in SAFE_METHODS and not found.token:
             await _refuse_foreign_form(request, found)
         return found

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from gamewarden.web.routes import about, account, push, session, users
+from gamewarden.web.routes import about, account, acts, audit, groups, models, policy, push, review, session, users
 
 ROUTERS: tuple[APIRouter, ...] = (
     about.router,
@@ -10,5 +10,11 @@ ROUTERS: tuple[APIRouter, ...] = (
     push.watched,
     session.router,
     users.router,
+    review.router,
+    acts.router,
+    groups.router,
+    models.router,
+    policy.router,
+    audit.router,
     account.router,  # the last: a name of an account may look like any path below /accounts/
 )

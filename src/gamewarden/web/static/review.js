@@ -1,0 +1,72 @@
+// Review without waiting: the next account is fetched while somebody looks at this one, and a vote swaps it in.
+// Without this script the same forms lead from page to page.
+const place = document.getElementById("review-item");
+const last = document.getElementById("review-last");
+const token = document.querySelector('meta[name="csrf"]')?.content ?? "";
+let shown = performance.now();
+let next = null;
+
+const current = () => place?.querySelector("[data-actor]")?.dataset.actor;
+
+async function ask(path, options = {}) {
+  const answer = await fetch(path, {
+    ...options,
+    headers: { "HX-Request": "true", Accept: "text/html", "X-CSRF-Token": token, ...options.headers },
+  });
+  if (!answer.ok) throw new Error((await answer.text()).replace(/<[^>]*>/g, " ").trim());
+  return answer.text();
+}
+
+function fetchNext() {
+  const actor = current();
+  next = actor === undefined ? null : ask(`/review/item?${new URLSearchParams({ but: actor })}`).catch(() => null);
+}
+
+function show(html) {
+  place.innerHTML = html;
+  window.htmx?.process(place);
+  shown = performance.now();
+  place.querySelector("h2")?.scrollIntoView({ block: "nearest" });
+  fetchNext();
+}
+
+function tell(text) {
+  const toasts = document.getElementById("toasts");
+  const made = document.createElement("div");
+  made.className = "desk-toast";
+  made.textContent = text;
+  toasts.append(made);
+  setTimeout(() => made.remove(), 8000);
+}
+
+async function vote(form, says) {
+  const body = new FormData(form);
+  body.set("says", says);
+  body.set("milliseconds", String(Math.round(performance.now() - shown)));
+  const voted = ask("/review/votes", { method: "POST", body });
+  last.innerHTML = await voted;
+  const html = await next;
+  if (html === null) location.assign("/review");
+  else show(html);
+}
+
+async function undo(form) {
+  const html = await ask("/review/undo", { method: "POST", body: new FormData(form) });
+  last.replaceChildren();
+  show(html);
+}
+
+if (place && last && window.fetch) {
+  let busy = false;
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    const voting = form.matches("[data-review-vote]");
+    if (!voting && !form.matches("[data-review-undo]")) return;
+    event.preventDefault();
+    if (busy) return;
+    busy = true;
+    const work = voting ? vote(form, event.submitter?.value ?? "skip") : undo(form);
+    work.catch((error) => tell(error.message)).finally(() => { busy = false; });
+  });
+  fetchNext();
+}
