@@ -84,6 +84,18 @@ def test_a_vote_by_script_answers_with_what_is_shown_only_now(ada, desk):
     assert desk.workspace.ledger.find(Review)[0].milliseconds == 1200
 
 
+def test_the_vote_before_the_last_can_be_undone_as_well(ada, desk):
+    for actor in ("anna", "bob"):
+        ada.post("/review/votes", data={"actor": actor, "says": "bot"}, headers=PART)
+    ada.post("/review/undo", headers=PART)
+
+    assert ada.get("/review/last", headers=JSON).json()["actor"] in {"anna", "bob"}
+    ada.post("/review/undo", headers=PART)
+    assert ada.get("/review/last", headers=JSON).json() is None
+    assert ada.get("/review/last", headers=PART).status_code == 200
+    assert desk.workspace.ledger.find(Label) == []
+
+
 def test_the_next_account_is_fetched_ahead_and_is_another(ada):
     now = ada.get("/review", headers=JSON).json()["item"]["entry"]["actor"]
 

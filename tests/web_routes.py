@@ -31,6 +31,7 @@ ROUTES = {
     ("POST", "/tokens/{number}/revoke"): PEOPLE,
     ("GET", "/review"): "vote",
     ("GET", "/review/item"): "vote",
+    ("GET", "/review/last"): "vote",
     ("POST", "/review/votes"): "vote",
     ("POST", "/review/undo"): "vote",
     ("POST", "/acts"): "decide",

@@ -27,6 +27,7 @@ KINDS = (ADDRESS, FARM, TRADE)
 ALONE = "Being in a group is never enough alone: look at what speaks about each account by itself."
 PAGE = 50
 _DAYS = 7  # the newest judged days that addresses and trade are looked at
+_MOMENT = timedelta(microseconds=1)  # before a day ends it is that day still
 _GIVERS = 5  # accounts that give to one and get nothing back: from so many on it is a star
 _CROWD = 4  # accounts at one address from which on a household or a café is named
 _MEMBERS = 300  # of a group that are shown one by one
@@ -305,7 +306,7 @@ def _members(desk: Desk, found: _Found, actors: Sequence[str], gifts: pl.DataFra
                 None if told is None else told.point,
                 None if told is None else told.probability,
                 0 if told is None else told.points,
-                None if told is None else told.until,
+                None if told is None or told.until is None else told.until - _MOMENT,
                 reasons.get(actor),
                 int(received.get(actor, 0)),
                 int(gave.get(actor, 0)),

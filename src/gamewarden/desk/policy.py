@@ -181,14 +181,12 @@ def _key(desk: Desk, ladder: Ladder) -> tuple[str, str]:
 
 
 def _how_to_arm(desk: Desk) -> str:
-    path = desk.workspace.root.absolute().name
+    place = f"under [response] in warden.toml of {desk.workspace.root.absolute().name}"
     if desk.workspace.config.response.armed:
-        return (
-            f"To stop everything, set armed = false under [response] in warden.toml of {path}, and start the desk anew."
-        )
+        return f"To stop everything, set armed = false {place}."
     return (
-        f"Arming is done by whoever runs the server, in no browser: armed = true under [response] in warden.toml of "
-        f"{path}, then start `gamewarden run` and the desk anew. Begin with a small canary."
+        f"Arming is done by whoever runs the server, in no browser: armed = true {place}. "
+        "Begin with a small canary: the others are rehearsed still."
     )
 
 

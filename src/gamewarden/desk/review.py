@@ -162,16 +162,24 @@ def queue(desk: Desk, rater: str, most: int = 20) -> QueueView:
     known = _known(desk)
     mine = _of_today(desk, rater)
     entries = tuple(islice(_order(desk, known, rater, mine), most))
-    last = next((one for one in reversed(mine) if one.says != SKIP), None)
     return QueueView(
         entries,
         len(_cases(desk, known)),
         dict(Counter(one.says for one in mine)),
         RANDOM_SHARE,
         THREE,
-        None if last is None else Last(last.id, last.actor, last.says, last.at, _seen(known, last.actor)),
+        _last(known, mine),
         agreements({actor: {who: one.says for who, one in said.items()} for actor, said in known.votes.items()}),
     )
+
+
+def last_of(desk: Desk, rater: str) -> Last | None:
+    """What a rater said last today; None where that is nothing.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    return _last(_known(desk), _of_today(desk, rater))
 
 
 def take(desk: Desk, rater: str, *, but: Sequence[str] = (), hold: bool = True) -> Entry | None:
@@ -264,6 +272,11 @@ def undo(desk: Desk, *, rater: str, review: str | None = None) -> Review:
         if old.says in {BOT, HUMAN} or (old.says == UNSURE and _withdrew(work, old)):
             unvoted(work, old.actor, by=rater, at=old.at)
     return new
+
+
+def _last(known: _Known, mine: Sequence[Review]) -> Last | None:
+    last = next((one for one in reversed(mine) if one.says != SKIP), None)
+    return None if last is None else Last(last.id, last.actor, last.says, last.at, _seen(known, last.actor))
 
 
 def _withdrew(work: Writing, review: Review) -> bool:

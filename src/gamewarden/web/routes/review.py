@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from gamewarden.desk import review as reviewing
 from gamewarden.desk.desk import Desk
-from gamewarden.desk.review import Item, QueueView, Seen, Voted, item, queue, take, vote
+from gamewarden.desk.review import Item, Last, QueueView, Seen, Voted, item, last_of, queue, take, vote
 from gamewarden.web.asked import DeskHere, Voter
 from gamewarden.web.showing import done, language_of, show, wanted
 
@@ -58,6 +58,12 @@ def next_item(
     """The account after this one, as a part of the page: fetched while somebody still looks at this one."""
     found = _next(desk, person.name, (but,), hold=False)
     return show(request, "review_item.html", found)
+
+
+@router.get("/review/last", response_model=Last | None)
+def last_vote(request: Request, desk: DeskHere, person: Voter) -> Response:
+    """What you said last today, with the score and what others said."""
+    return show(request, "review_last.html", last_of(desk, person.name))
 
 
 @router.post("/review/votes", response_model=Voted)

@@ -22,11 +22,21 @@ function fetchNext() {
   next = actor === undefined ? null : ask(`/review/item?${new URLSearchParams({ but: actor })}`).catch(() => null);
 }
 
+// The list beside it: who is looked at, or was voted on, waits no longer; j goes to the first who does.
+function tidy(...gone) {
+  const links = [...document.querySelectorAll("[data-review-queue] a")];
+  const named = (link) => new URL(link.href).searchParams.get("actor");
+  for (const link of links) if (gone.includes(named(link))) link.closest("li").remove();
+  const first = document.querySelector("[data-review-queue] a");
+  if (first && !first.dataset.key) Object.assign(first.dataset, { key: "j", help: links[0].dataset.help ?? "" });
+}
+
 function show(html) {
   place.innerHTML = html;
   window.htmx?.process(place);
   shown = performance.now();
   place.querySelector("h2")?.scrollIntoView({ block: "nearest" });
+  tidy(current());
   fetchNext();
 }
 
@@ -52,7 +62,7 @@ async function vote(form, says) {
 
 async function undo(form) {
   const html = await ask("/review/undo", { method: "POST", body: new FormData(form) });
-  last.replaceChildren();
+  last.innerHTML = await ask("/review/last");
   show(html);
 }
 

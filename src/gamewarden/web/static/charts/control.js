@@ -13,7 +13,7 @@ export default function (data, look) {
   });
   return {
     grid: { left: 8, right: 12, top: 36, bottom: 8, containLabel: true },
-    legend: { top: 0, textStyle: { color: look.text }, data: [data.names.x, data.names.z, data.names.limits, data.names.out, data.names.new] },
+    legend: { type: "scroll", top: 0, textStyle: { color: look.text }, data: [data.names.x, data.names.z, data.names.limits, data.names.out, data.names.new] },
     tooltip: { trigger: "axis" },
     xAxis: { type: "category", data: days, axisLabel: { color: look.muted }, axisLine: { lineStyle: { color: look.line } } },
     yAxis: { type: "value", scale: true, axisLabel: { color: look.muted }, splitLine: { lineStyle: { color: look.line } } },
