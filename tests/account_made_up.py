@@ -11,7 +11,20 @@ from gamewarden.tables import write_table
 from several_made_up import LOG
 from upkeep_made_up import START
 
-HIDDEN = ("probability", "fpr", "one_in", "point", "weight", "alone", "verdict", "streak", "agree", "score", "llr")
+HIDDEN = (
+    "probability",
+    "fpr",
+    "one_in",
+    "point",
+    "weight",
+    "alone",
+    "verdict",
+    "streak",
+    "agree",
+    "score",
+    "llr",
+    "kept",
+)
 UNHEARD = "nobody-sent-packets"
 WANDERER = "<img src=x onerror=alert(1)>/../?a=b#c%2F \u202e\u200b"
 DAY = f"{START:%Y-%m-%d}"

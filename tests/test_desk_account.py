@@ -2,17 +2,20 @@
 
 import dataclasses
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import workspaces_made_up as made_up
-from account_made_up import UNHEARD, desk_of, leaks
+from account_made_up import UNHEARD, WANDERER, desk_of, leaks
 from gamewarden.cases import Label, Protected
 from gamewarden.desk.account import account, one_in, reasons, word_of
 from gamewarden.desk.account_timeline import add_note, timeline
-from gamewarden.errors import NotThereError, ResponseError
+from gamewarden.errors import NotThereError, ReadError, ResponseError
+from gamewarden.store.verdict_days import VerdictDays
 
 
 @pytest.fixture(scope="module")
@@ -178,3 +181,23 @@ def test_a_probability_has_a_word_and_a_rate_has_a_number_of_people():
         "almost-certainly",
     ]
     assert [one_in(fpr) for fpr in (None, 0.0, 1.0, 0.05, 0.001)] == [None, None, 1, 20, 1000]
+
+
+def test_verdicts_of_one_account_are_read_at_once_as_they_are_day_by_day(desk):
+    store = desk.workspace.verdicts
+    days = list(store.current().values())
+
+    for actor in ("bot003", "human030", "nobody", WANDERER):
+        one_by_one = [store.table(seal, actors=[actor]).with_columns(day=pl.lit(seal.day)) for seal in days]
+        assert_frame_equal(store.of_actor(days, actor), pl.concat(one_by_one), check_column_order=False)
+
+
+def test_a_damaged_day_is_named(desk, tmp_path):
+    shutil.copytree(desk.workspace.verdicts.directory, tmp_path / "verdicts")
+    store = VerdictDays(tmp_path / "verdicts")
+    days = list(store.current().values())
+    path = store.directory / days[1].bundle / "verdicts.parquet"
+    path.write_bytes(path.read_bytes()[:100])
+
+    with pytest.raises(ReadError, match=days[1].bundle):
+        store.of_actor(days, "bot003")

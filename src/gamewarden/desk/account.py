@@ -11,7 +11,7 @@ from gamewarden.cases import Decision, Label, Protected, Suspicion
 from gamewarden.core.durations import to_micros
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.judged_days import DayRules, day_of, rules_of, seals, span_of, verdicts_about
-from gamewarden.desk.known_people import labels, profiles
+from gamewarden.desk.known_people import labels, profile_of
 from gamewarden.desk.reasons import Reasons, reasons_of
 from gamewarden.errors import GamewardenError, NotThereError, short
 from gamewarden.pipeline.measuring import feature_of
@@ -331,7 +331,7 @@ def inputs_of(desk: Desk) -> dict[str, str]:
 
 
 def _profile(desk: Desk, actor: str) -> dict[str, str | int | float | datetime | None]:
-    row = profiles(desk).filter(pl.col("actor") == actor)
+    row = profile_of(desk, actor)
     return {name: value for name, value in row.row(0, named=True).items() if name != "actor"} if row.height else {}
 
 

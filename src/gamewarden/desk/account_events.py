@@ -17,7 +17,8 @@ from gamewarden.tables import EVENTS
 PAGE = 200  # events
 _HOUR = timedelta(hours=1)
 _KEY = (pl.col("at").dt.epoch("us"), pl.col("seq").fill_null(-(1 << 62)))  # what events are sorted by
-_SHOWN = tuple(name for name in EVENTS.columns if name not in {"actor", "seq"})
+_LATER = ("character", "session", "ip")
+_SHOWN = (*(name for name in EVENTS.columns if name not in {"actor", "seq", *_LATER}), *_LATER)
 
 
 @dataclass(frozen=True)

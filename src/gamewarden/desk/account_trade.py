@@ -98,11 +98,14 @@ def trade(desk: Desk, actor: str, *, depth: int = 2, blind: bool = False) -> Tra
 
 
 def _dealings(tables: DeskTables, window: Window, actors: Sequence[str]) -> pl.DataFrame:
-    """What some accounts did with others, by direction: actor, other, way, n, amount."""
+    """What some accounts did with others, by direction: actor, other, way, n, amount.
+
+    A log may write what is given as a loss, below zero: the direction says so already.
+    """
     rows = tables.table("edges", window, actors, ("actor", "other", "kind", "n", "amount"))
     kind = pl.col("kind")
     way = pl.when(kind.is_in(GIVES)).then(pl.lit("gave")).when(kind.is_in(RECEIVES)).then(pl.lit("got"))
-    amount = pl.when(pl.col("amount").count() > 0).then(pl.col("amount").sum()).alias("amount")
+    amount = pl.when(pl.col("amount").count() > 0).then(pl.col("amount").sum().abs()).alias("amount")
     named = rows.with_columns(way=way.otherwise(pl.lit("met"))).filter(pl.col("actor") != pl.col("other"))
     return named.group_by("actor", "other", "way").agg(pl.col("n").sum(), amount).sort("actor", "other", "way")
 

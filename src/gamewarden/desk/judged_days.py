@@ -1,6 +1,6 @@
 """The days that were judged: which there are, by which rules, and what they say of one account."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -10,9 +10,11 @@ from gamewarden.core.durations import from_micros
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.memory import looks_of
 from gamewarden.store.verdict_days import HEAD, LOG, DaySeal
+from gamewarden.tables import check
 from gamewarden.verdicts.rules import VerdictRules
-from gamewarden.workspace.beside import KEPT, facts_of, verdicts_of
+from gamewarden.workspace.beside import KEPT, facts_of
 
+_ABOUT = replace(KEPT, columns={**KEPT.columns, "day": pl.String})
 MOST_DAYS = 90  # of one account that a page shows; the list of all of them is `gamewarden verdict list`
 
 
@@ -78,15 +80,13 @@ def verdicts_about(desk: Desk, actor: str) -> pl.DataFrame:
 
 
 def _verdicts(desk: Desk, actor: str) -> pl.DataFrame:
-    store, wanted = desk.workspace.verdicts, seals(desk)[-MOST_DAYS:]
-    empty = pl.DataFrame(schema={**KEPT.columns, "day": pl.String})
-    parts = [
-        verdicts_of(store, seal, [actor]).with_columns(day=pl.lit(day_of(seal)))
-        for seal in wanted
-        if actor not in store.stubs(seal)
-    ]
-    rows = pl.concat([empty, *parts]).sort("since")
-    return rules_of(desk, wanted[-1]).rules.points.with_streaks(rows) if rows.height else rows
+    store = desk.workspace.verdicts
+    wanted = [seal for seal in seals(desk)[-MOST_DAYS:] if actor not in store.stubs(seal)]
+    if not wanted:
+        return pl.DataFrame(schema=dict(_ABOUT.columns))
+    rows = check(store.of_actor(wanted, actor), _ABOUT, str(store.directory)).sort("since")
+    named = rows.with_columns(pl.col("day").str.strip_prefix("day="))
+    return rules_of(desk, wanted[-1]).rules.points.with_streaks(named)
 
 
 def everybody_on(desk: Desk, seal: DaySeal) -> pl.DataFrame:

@@ -15,8 +15,20 @@ from gamewarden.tables import LABELS, PROFILES
 from gamewarden.workspace.labels import told_by
 
 
+def profile_of(desk: Desk, actor: str) -> pl.DataFrame:
+    """The row of PROFILES of one account, or none.
+
+    Raises:
+        ReadError: the file cannot be read.
+    """
+    known = profiles(desk)
+    place = known["actor"].search_sorted(actor)
+    row = known.slice(place, 1)
+    return row if row.height and row["actor"][0] == actor else row.clear()
+
+
 def profiles(desk: Desk) -> pl.DataFrame:
-    """PROFILES of the workspace; nothing where it has none.
+    """PROFILES of the workspace, sorted by account; nothing where it has none.
 
     Raises:
         ReadError: the file cannot be read.
@@ -24,7 +36,7 @@ def profiles(desk: Desk) -> pl.DataFrame:
     path, zone = desk.workspace.profiles, desk.workspace.config.read.time_zone or None
     if path is None or not path.is_file():
         return pl.DataFrame(schema=dict(PROFILES.columns))
-    return desk.memory.of("profiles", looks_of(path), partial(read_profiles, path, zone), most=1)
+    return desk.memory.of("profiles", looks_of(path), lambda: read_profiles(path, zone).sort("actor"), most=1)
 
 
 def labels(desk: Desk) -> pl.DataFrame:

@@ -19,9 +19,11 @@ from gamewarden.errors import ModelError
 from gamewarden.phrases import Phrase
 from gamewarden.pipeline.models import load_model
 from gamewarden.presentation.story import WeighedTopic, side_of, weighed_topics
+from gamewarden.store.lake import Lake
 from gamewarden.store.verdict_days import DaySeal
 
 EVIDENCE_TABLE = "evidence"
+_NOTHING = pl.DataFrame(schema={"detector": pl.String})
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Reasons:
 
     actor: str
     day: str
-    kept: bool  # they rest with the verdict; else they were read off what was measured
+    kept: bool  # they rest with the verdict, which reached a point; else they were read off, or nobody is told
     detectors: tuple[DetectorReasons, ...]
     silent: tuple[str, ...]  # detectors that saw nothing of this account
     blind: bool = False
@@ -78,7 +80,7 @@ def reasons_of(desk: Desk, actor: str, seal: DaySeal, *, kept: bool, blind: bool
     key = look(desk), lake_look(desk), actor, seal.bundle, kept, desk.workspace.models_in_force()
     evidence, silent = desk.memory.of("reasons", _hashed(key), partial(_evidence, desk, actor, seal, kept=kept))
     told = tuple(_by_detector(desk, evidence, blind=blind))
-    return Reasons(actor, day_of(seal), kept, told, silent, blind)
+    return Reasons(actor, day_of(seal), kept and not blind, told, silent, blind)
 
 
 def _hashed(key: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -102,10 +104,14 @@ def _evidence(desk: Desk, actor: str, seal: DaySeal, *, kept: bool) -> tuple[pl.
 
 def _read_off(desk: Desk, actor: str, seal: DaySeal) -> pl.DataFrame:
     """EVIDENCE by the models in force, from what was measured of the day."""
+    if not desk.workspace.models_in_force():
+        return _NOTHING
     scored, (since, until) = desk.workspace.scored(desk.now()), span_of(seal)
     parts = []
     for model in scored.models:
         feature = scored.features[model.card.id]
+        if feature.input == "events" and not Lake.is_at(desk.workspace.lake):
+            continue
         timeless = feature.input == "table"
         wanted = [
             one
@@ -116,7 +122,7 @@ def _read_off(desk: Desk, actor: str, seal: DaySeal) -> pl.DataFrame:
         inside = rows if timeless else rows.filter(pl.col("until") > since, pl.col("until") <= until)
         if inside.height:
             parts.append(model.explain(_fullest(inside)).with_columns(model=pl.lit(model.card.id)))
-    return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame(schema={"detector": pl.String})
+    return pl.concat(parts, how="diagonal_relaxed") if parts else _NOTHING
 
 
 def _fullest(rows: pl.DataFrame) -> pl.DataFrame:

@@ -200,6 +200,20 @@ class VerdictDays:
         """
         return read_rows(self.directory / seal.bundle / f"{name}{_TABLE}", columns, actors)
 
+    def of_actor(self, seals: Sequence[DaySeal], actor: str) -> pl.DataFrame:
+        """The verdicts of one actor on several days in one reading, each with its day.
+
+        Raises:
+            ReadError: those of a day are missing or damaged.
+        """
+        days = {str(self.directory / one.bundle / f"verdicts{_TABLE}"): one.day for one in seals}
+        try:
+            rows = pl.scan_parquet(list(days), include_file_paths="day").filter(pl.col("actor") == actor).collect()
+            return rows.with_columns(pl.col("day").replace_strict(days, return_dtype=pl.String))
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):  # one by one it is said which
+            parts = (self.table(one, actors=[actor]).with_columns(day=pl.lit(one.day)) for one in seals)
+            return pl.concat(parts, how="diagonal_relaxed") if seals else pl.DataFrame()
+
     def tables(self, seal: DaySeal) -> list[str]:
         """The tables of a day."""
         return sorted(name.removesuffix(_TABLE) for name in seal.files if name.endswith(_TABLE))

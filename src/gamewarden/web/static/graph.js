@@ -29,7 +29,7 @@ export function draw(place, data, look) {
       ? { name: "concentric", animate: false, concentric: (node) => 3 - node.data("depth"), levelWidth: () => 1, minNodeSpacing: 6 }
       : { name: "cose", animate: false, randomize: false, nodeRepulsion: () => 9000, idealEdgeLength: () => 60 },
     userZoomingEnabled: false,
-    maxZoom: 2,
+    maxZoom: 1.6,
   });
   graph.on("tap", "node", (event) => { const to = event.target.data("to"); if (typeof to === "string" && to.startsWith("/")) location.assign(to); });
   new ResizeObserver(() => { graph.resize(); graph.fit(undefined, 20); }).observe(place);

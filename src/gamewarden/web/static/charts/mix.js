@@ -9,7 +9,7 @@ export default function (data, look) {
     xAxis: { type: "value", min: 0, axisLabel: { ...label, formatter: (value) => `${Math.round(value * 100)} %` }, splitLine: { lineStyle: { color: look.line, opacity: 0.5 } } },
     yAxis: { type: "category", data: data.kinds, axisLabel: { color: look.text, width: look.narrow ? 100 : 156, overflow: "truncate" }, axisTick: { show: false }, axisLine: { lineStyle: { color: look.line } } },
     series: [
-      { type: "bar", name: words.account, data: data.shares, barMaxWidth: 12, itemStyle: { color: look.accent }, tooltip: { formatter: (seen) => `${seen.name}\n${words.account} ${(seen.value * 100).toFixed(1)} %` } },
+      { type: "bar", name: words.account, data: data.shares, barMaxWidth: 12, itemStyle: { color: look.accent, opacity: 0.6 }, tooltip: { formatter: (seen) => `${seen.name}\n${words.account} ${(seen.value * 100).toFixed(1)} %` } },
       {
         type: "custom", name: words.people, data: spans, encode: { y: 0, x: [1, 2, 3] }, itemStyle: { color: look.human }, z: 5,
         tooltip: { formatter: (seen) => `${data.kinds[seen.value[0]]}\n${words.median} ${(seen.value[2] * 100).toFixed(1)} %\n${words.people} ${(seen.value[1] * 100).toFixed(1)}–${(seen.value[3] * 100).toFixed(1)} %` },

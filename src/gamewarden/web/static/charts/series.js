@@ -3,7 +3,7 @@ function band(values, look, words) {
   if (!values) return {};
   return {
     markArea: { silent: true, itemStyle: { color: look.band, opacity: 0.35 }, data: [[{ yAxis: values[0] }, { yAxis: values[2] }]] },
-    markLine: { silent: true, symbol: "none", lineStyle: { color: look.human, type: "dashed" }, label: { formatter: words.median, color: look.human, position: "insideEndTop" }, data: [{ yAxis: values[1] }] },
+    markLine: { silent: true, symbol: "none", precision: 6, lineStyle: { color: look.human, type: "dashed" }, label: { formatter: words.median, color: look.human, position: "insideEndTop" }, data: [{ yAxis: values[1] }] },
   };
 }
 
@@ -25,7 +25,7 @@ export default function (data, look) {
   const lowest = heights.length ? Math.min(...heights) : 0.9;
   const lower = band(data.spanBand, look, words);
   if (data.bot !== null) {
-    lower.markLine ??= { silent: true, symbol: "none", data: [] };
+    lower.markLine ??= { silent: true, symbol: "none", precision: 6, data: [] };
     lower.markLine = { ...lower.markLine, data: [...lower.markLine.data, { yAxis: data.bot, lineStyle: { color: look.bot, type: "dotted" }, label: { formatter: words.bot, color: look.bot, position: "insideStartBottom" } }] };
   }
   return {

@@ -12,7 +12,7 @@ export default function (data, look) {
     series: [{
       type: "line", step: "end", data: data.moments.map(([at, score, kind, llr]) => ({ value: [at, score], kind, llr })), symbolSize: 7, lineStyle: { color: look.accent, width: 2 }, itemStyle: { color: look.accent },
       tooltip: { formatter: (seen) => `${seen.data.kind} ${seen.data.llr > 0 ? "+" : ""}${seen.data.llr}\n${seen.value[1]}` },
-      markLine: { silent: true, symbol: "none", lineStyle: { type: "dashed", color: look.watch }, label: { color: look.watch, formatter: "{b}", position: "end" }, data: data.rungs.filter((rung) => rung.enter <= high).map((rung) => ({ name: rung.name, yAxis: rung.enter })) },
+      markLine: { silent: true, symbol: "none", precision: 3, lineStyle: { type: "dashed", color: look.watch }, label: { color: look.watch, formatter: "{b}", position: "end" }, data: data.rungs.filter((rung) => rung.enter <= high).map((rung) => ({ name: rung.name, yAxis: rung.enter })) },
     }],
   };
 }

@@ -26,7 +26,7 @@ export default function (data, look) {
     yAxis: { type: "value", min: 0, axisLabel: label, splitLine: split },
     series: names.map((name, place) => ({
       type: "line", name: words[name] ?? name, showSymbol: true, symbolSize: 5, data: data.at.map((at, number) => [at, data.numbers[name][number]]),
-      markLine: data.people[name] == null ? undefined : { silent: true, symbol: "none", lineStyle: { type: "dashed", color: look.series[place] }, label: { show: false }, data: [{ yAxis: data.people[name] }] },
+      markLine: data.people[name] == null ? undefined : { silent: true, symbol: "none", precision: 3, lineStyle: { type: "dashed", color: look.series[place] }, label: { show: false }, data: [{ yAxis: data.people[name] }] },
     })),
   };
 }
