@@ -10,7 +10,14 @@ import pytest
 from crash.killing import differences, spread
 
 SCRIPT = Path(__file__).parent / "crash" / "killing.py"
-SAMPLE = ("read a cut log anew", "compact", "model promote", "score --out parquet", "run with late files")
+SAMPLE = (
+    "read a cut log anew",
+    "compact",
+    "model promote",
+    "score --out parquet",
+    "run with late files",
+    "run with pushes",
+)
 needs_compiler = pytest.mark.skipif(
     sys.platform != "linux" or not (shutil.which("cc") or shutil.which("gcc")),
     reason="killing at file operations needs Linux and a C compiler",

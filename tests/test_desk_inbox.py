@@ -7,6 +7,8 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -398,6 +400,25 @@ def test_packets_are_gathered_once_although_their_segments_could_not_be_removed(
     run_all(door.workspace, IN_TWO_HOURS)
 
     assert [pl.read_parquet(path).height for path in (door.workspace.inbox / "packets").glob("*.parquet")] == [10]
+
+
+def test_what_a_crash_left_unfinished_in_an_inbox_counts_for_nothing(door):
+    push(door, events(0, 5), key="a")
+    push(door, lines(packet(number) for number in range(10)), "packets")
+    door.close()
+    inbox = door.workspace.inbox
+    (segment,) = closed_segments(inbox / "packets")
+    told = {"segments": json.dumps([segment.stem])}
+    draft = pa.table({"actor": ["a"]}).replace_schema_metadata(told)
+    pq.write_table(draft, inbox / "packets" / ".gamewarden-abcdefgh.parquet")
+    (inbox / "events" / ".gamewarden-abcdefgh.keys").write_text('[1, "d", ')
+    again = Door(door.workspace, rotation=AT_ONCE)
+    assert push(again, events(0, 5), key="a").again
+    again.close()
+    run_all(door.workspace, IN_TWO_HOURS)
+
+    files = [path for path in (inbox / "packets").iterdir() if path.suffix == ".parquet"]
+    assert [pl.read_parquet(path).height for path in files] == [10]
 
 
 def naming(workspace, actor):

@@ -107,6 +107,25 @@ def _late_files(place: Path) -> None:
     late.with_columns(actor=pl.lit("stranger")).write_parquet(place / "ws" / "logs" / "late.parquet")
 
 
+def _pushes(place: Path) -> None:
+    """A workspace into which a game server has pushed; the server was killed while it wrote."""
+    from gamewarden.desk.inbox import Door, Sent
+    from gamewarden.store.inbox import Rotation
+    from gamewarden.workspace.place import Workspace
+    from pushes_made_up import events, lines, packet
+
+    (place / "ws").mkdir()
+    (place / "ws" / "warden.toml").write_text("[workspace]\n")
+    door = Door(Workspace.at(place / "ws"), rotation=Rotation(age=0.0))
+    for first in (0, 40):
+        door.take("events", Sent([events(first, 40)], key=str(first))).result()
+        door.close()
+    door.take("packets", Sent([lines(packet(number) for number in range(50))])).result()
+    door.close()
+    last = max((place / "ws" / "inbox" / "events").glob("*.segment"))
+    last.rename(last.with_suffix(".open")).write_bytes(last.with_suffix(".open").read_bytes() + b"GWB1 half of one")
+
+
 _GAME = "--models {0}/models"
 _LAKE_AND_LOG = ("lake2/lake.json", *(f"lake2/_delta_log/{number:020}.json" for number in range(1, 5)))
 _RUN_GROWS = (
@@ -152,6 +171,9 @@ COMMANDS = {
     ),
     "run": Command("--workspace {0}/ws run", before=_workspace, grows=_RUN_GROWS, moves=_RUN_MOVES),
     "run with late files": Command("--workspace {0}/ws run", before=_late_files, grows=_RUN_GROWS, moves=_RUN_MOVES),
+    "run with pushes": Command(
+        "--workspace {0}/ws run", before=_pushes, grows=_RUN_GROWS, moves=(*_RUN_MOVES, "ws/inbox/*")
+    ),
     "watch": Command(
         "watch {0}/traffic/packets.parquet --state {0}/state --out {0}/decisions.jsonl",
         grows=("decisions.jsonl",),

@@ -15,7 +15,16 @@ from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
-from gamewarden.core.files import is_alone, make_directory, sync, sync_name, unwritable, write_text
+from gamewarden.core.files import (
+    is_alone,
+    is_draft,
+    make_directory,
+    sweep_drafts,
+    sync,
+    sync_name,
+    unwritable,
+    write_text,
+)
 from gamewarden.errors import ReadError
 
 CLOSED, OPEN, KEYS = ".segment", ".open", ".keys"
@@ -111,9 +120,14 @@ def whole_batches(file: BinaryIO) -> Iterator[Batch]:
         yield Batch(Told(*json.loads(said)), begins + _HEAD.size + told_bytes, file.tell())
 
 
+def files_of(directory: Path, ending: str) -> list[Path]:
+    """The files of an inbox with an ending, the earliest first, but for what was never finished."""
+    return sorted(path for path in directory.glob(f"*{ending}") if not is_draft(path.name))
+
+
 def closed_segments(directory: Path) -> list[Path]:
     """The segments that can be read, the earliest first."""
-    return sorted(directory.glob(f"*{CLOSED}"))
+    return files_of(directory, CLOSED)
 
 
 def checked(path: Path) -> Closed:
@@ -166,7 +180,7 @@ def kept_keys(directory: Path, since: float, most: int) -> dict[str, Told]:
     """The batches known by a key whose segments were begun since, the latest ones; older lists are removed."""
     forget_keys(directory, since)
     latest: list[list[Told]] = []
-    for path in sorted(directory.glob(f"*{KEYS}"), reverse=True):
+    for path in reversed(files_of(directory, KEYS)):
         if sum(map(len, latest)) < most:
             lines = path.read_text(encoding="utf-8").splitlines()
             latest.append([Told(*json.loads(line)) for line in lines])
@@ -175,7 +189,7 @@ def kept_keys(directory: Path, since: float, most: int) -> dict[str, Told]:
 
 def forget_keys(directory: Path, since: float) -> None:
     """Remove the keys of segments that were begun before."""
-    for path in directory.glob(f"*{KEYS}"):
+    for path in files_of(directory, KEYS):
         if made_at(path.stem) < since:
             path.unlink(missing_ok=True)
 
@@ -203,7 +217,8 @@ def close_left(directory: Path) -> None:
     Raises:
         OSError: they cannot be written.
     """
-    for path in sorted(directory.glob(f"*{OPEN}")):
+    sweep_drafts(directory)
+    for path in files_of(directory, OPEN):
         close(path)
 
 

@@ -15,6 +15,8 @@ from gamewarden.errors import EmptyError, GamewardenError
 from gamewarden.pipeline.measuring import NO_ROWS, read, write_profiles
 from gamewarden.readers.arrivals import TO_READ, Arrival, arrivals
 from gamewarden.readers.places import Place, places
+from gamewarden.store import manifest as manifests
+from gamewarden.store.lake import Lake
 from gamewarden.workspace.parts import FilePart, SourceState
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.pushed import EVENTS_NAME, PACKETS_NAME, PushedEvents, gather_packets, pushed_sources
@@ -134,8 +136,18 @@ class _Intake:
         try:
             if self._into_lake(EVENTS_NAME, PushedEvents(self._workspace.inbox / "events")):
                 self._files += 1
+            self._count_pushed()
         except GamewardenError as error:
             self._fail(EVENTS_NAME, str(error))
+
+    def _count_pushed(self) -> None:
+        """As the lake has them: it knows them for good before this is written down."""
+        if not Lake.is_at(self._workspace.lake):
+            return
+        known = manifests.load(self._workspace.lake)
+        for place, one in enumerate(known.sources):
+            if one.name == EVENTS_NAME:
+                self._keep(replace(self._parts[EVENTS_NAME], rows=one.rows, last=known.last_of(place)))
 
     def _follow(self, address: Address) -> None:
         source = self._workspace.open(self._source, address)

@@ -35,7 +35,7 @@ from gamewarden.errors import ReadError
 from gamewarden.readers.compression import Content as FileContent
 from gamewarden.readers.pushed import PACKETS_ARROW
 from gamewarden.sources import PlainSource
-from gamewarden.store.inbox_segments import Closed, checked, closed_segments, made_at, remove, settle
+from gamewarden.store.inbox_segments import Closed, checked, closed_segments, files_of, made_at, remove, settle
 from gamewarden.streams import PlainEvents
 from gamewarden.tables import EVENTS, EVENTS_ARROW
 
@@ -43,6 +43,7 @@ EVENTS_NAME, PACKETS_NAME = "pushed events", "pushed packets"  # no [[source]] m
 _RECIPE = digest("pushed events", "1")
 _PIECE = 2_000_000  # rows that come into the lake at once
 _BATCH = 1 << 17  # rows
+_FILES = ".parquet"
 _SEGMENTS = b"segments"  # of which a file of packets was made
 _ENOUGH = 256 << 20  # bytes of packets that are one file at least
 
@@ -50,7 +51,7 @@ _ENOUGH = 256 << 20  # bytes of packets that are one file at least
 def pushed_sources(inbox: Path) -> tuple[SourceSettings, ...]:
     """The sources that an inbox is, once something was pushed."""
     events = SourceSettings(EVENTS_NAME, kind="events")
-    packets = SourceSettings(PACKETS_NAME, (str(inbox.absolute() / "packets" / "*.parquet"),), kind="packets")
+    packets = SourceSettings(PACKETS_NAME, (str(inbox.absolute() / "packets" / f"*{_FILES}"),), kind="packets")
     return tuple(one for one, kind in ((events, "events"), (packets, "packets")) if (inbox / kind).is_dir())
 
 
@@ -208,15 +209,16 @@ def gather_packets(directory: Path, *, before: float) -> int:
     rows = pa.concat_tables(tables_of(segments, PACKETS_ARROW))
     ordered = rows.take(pc.sort_indices(rows, sort_keys=[("at", "ascending")]))
     told = ordered.replace_schema_metadata({_SEGMENTS: json.dumps([one.name for one in segments])})
-    with whole_file(directory / f"{segments[-1].name}.parquet") as draft:
+    with whole_file(directory / f"{segments[-1].name}{_FILES}") as draft:
         pq.write_table(told, draft, compression="zstd")
+        os.utime(draft, (made_at(segments[-1].name),) * 2)  # as old as what is in it, whenever it was put together
     _remove(paths)
     return len(rows)
 
 
 def _gathered(directory: Path) -> list[str]:
     """The segments whose packets are in the latest file."""
-    files = sorted(directory.glob("*.parquet"))
+    files = files_of(directory, _FILES)
     if not files:
         return []
     said = pq.read_schema(files[-1]).metadata or {}
@@ -247,7 +249,7 @@ def pending_rows(inbox: Path, names: Sequence[str]) -> int:
 
 def packet_files(inbox: Path) -> list[Path]:
     """The files that pushed packets were put together to."""
-    return sorted((inbox / "packets").glob("*.parquet"))
+    return files_of(inbox / "packets", _FILES)
 
 
 def without_actors(path: Path, names: Sequence[str]) -> None:
