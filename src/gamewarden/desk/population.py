@@ -30,7 +30,7 @@ from gamewarden.workspace.rest import ACCOUNT_DAYS
 
 T = TypeVar("T")
 POINTS = (ACT, WATCH, NEITHER)
-STATES = ("review", "watching", "actioned", "dismissed")
+REVIEW, WATCHING, ACTIONED, DISMISSED = STATES = ("review", "watching", "actioned", "dismissed")
 # Columns that acts at the desk change.
 STANDING = frozenset({"rung", "step", "rehearsal", "protected", "appeal", "votes", "label", "family", "group", "state"})
 SHOWN_DAYS = 30  # that are drawn in a row of the list
@@ -239,13 +239,13 @@ def _stated(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     felt = pl.col("step").is_not_null() & (pl.col("step") != WATCHED) & ~pl.col("rehearsal")
     state = (
         pl.when(felt.fill_null(False))
-        .then(pl.lit("actioned"))
+        .then(pl.lit(ACTIONED))
         .when(cleared.fill_null(False))
-        .then(pl.lit("dismissed"))
+        .then(pl.lit(DISMISSED))
         .when(pl.lit(suspected) & (pl.col("votes") < _VOTES))
-        .then(pl.lit("review"))
+        .then(pl.lit(REVIEW))
         .when(pl.lit(suspected) | (pl.col("rung") > 0))
-        .then(pl.lit("watching"))
+        .then(pl.lit(WATCHING))
     )
     return filled.with_columns(state.cast(pl.Enum(STATES)).alias("state")).drop("reviewed")
 

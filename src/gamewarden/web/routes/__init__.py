@@ -2,10 +2,26 @@
 
 from fastapi import APIRouter
 
-from gamewarden.web.routes import about, account, acts, audit, groups, models, policy, push, review, session, users
+from gamewarden.web.routes import (
+    about,
+    account,
+    accounts,
+    acts,
+    audit,
+    groups,
+    models,
+    overview,
+    policy,
+    push,
+    review,
+    session,
+    users,
+)
 
 ROUTERS: tuple[APIRouter, ...] = (
     about.router,
+    overview.router,
+    accounts.router,
     push.router,
     push.watched,
     session.router,
