@@ -5,6 +5,7 @@ import socket
 import uvicorn
 
 from gamewarden.desk.desk import Desk
+from gamewarden.desk.warming import warm
 from gamewarden.errors import WriteError
 from gamewarden.web.app import create_app
 
@@ -46,4 +47,5 @@ def serve(desk: Desk, listening: socket.socket, *, proxied: bool = False) -> Non
         timeout_graceful_shutdown=10,
         limit_concurrency=200,
     )
+    warm(desk)
     uvicorn.Server(config).run([listening])

@@ -14,7 +14,8 @@ from gamewarden.desk.search import PUBLISHED, AccountsView, Facet, accounts, exp
 from gamewarden.desk.views import View, remove_view, save_view, saved_views
 from gamewarden.web.asked import DeskHere, Reader
 from gamewarden.web.drawing import bars_path, days_path
-from gamewarden.web.showing import done, download, show, wanted
+from gamewarden.web.list_words import ListWords
+from gamewarden.web.showing import done, download, language_of, show, wanted
 
 router = APIRouter(tags=["accounts"])
 
@@ -61,6 +62,7 @@ def accounts_page(request: Request, desk: DeskHere, person: Reader) -> Response:
         days_path=days_path,
         bars_path=bars_path,
         views=saved_views(desk, person.name),
+        words=ListWords(language_of(request)),
     )
 
 
@@ -89,7 +91,8 @@ def values_of_condition(
     """The values of one condition, with how many accounts have each under all other conditions."""
     del person
     asked = Conditions.of_query(request.url.query)
-    return show(request, "accounts_facet.html", facet(desk, asked, name, find))
+    words = ListWords(language_of(request))
+    return show(request, "accounts_facet.html", facet(desk, asked, name, find), words=words)
 
 
 @dataclass(frozen=True)
