@@ -56,6 +56,10 @@ def test_every_setting_has_a_sentence():
             "here [desk] oidc_roles has 'wardens=king'; write group=role with one of " + ", ".join(config.DESK_ROLES),
         ),
         (
+            {"desk": {"oidc_issuer": "http://127.0.0.1.example.org", "oidc_client": "desk"}},
+            "here [desk] oidc_issuer = 'http://127.0.0.1.example.org'; it is https, or on this machine",
+        ),
+        (
             {"desk": {"oidc_issuer": "https://id.example.org"}},
             "here [desk] oidc_issuer is set and oidc_client is not; write what the issuer calls us",
         ),

@@ -353,6 +353,16 @@ def test_nobody_is_led_to_another_site(app, to):
             assert answer.headers["location"] == "/overview"
 
 
+@pytest.mark.parametrize("to", ["https://evil.example", "//evil.example", "/\\evil.example"])
+def test_logging_in_leads_to_no_other_site(app, handed, to):
+    client = stranger(app)
+    log_in(client, "bert", handed)
+    choose(client, handed)
+
+    assert log_in(stranger(app), "bert", GOOD, next=to).headers["location"] == "/overview"
+    assert "evil.example" not in stranger(app).get("/login", params={"next": to}, headers=HTML).text
+
+
 @pytest.mark.parametrize("to", ["/accounts", "/accounts?q=level>3&sort=-x", "/accounts/한/day"])
 def test_people_are_led_back_to_where_they_wanted_to_go(app, handed, to):
     assert page_of_ours(to) == to

@@ -391,6 +391,7 @@ _SHARE, _COUNT = (0.0, 1.0), (0, 1_000_000_000)
 _LARGEST = 1 << 20  # bytes: all settings with their sentences are some thousand
 _WITH_PASSWORD = re.compile(r"[a-z]+://[^/?#]*:[^/?#]*@")
 _WEB_ADDRESS = re.compile(r"https?://[A-Za-z0-9.\[\]:_-]+(/[^\s?#]*)?")
+_THIS_MACHINE = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?(/|$)")
 _LAST_OF_FOUR = 0xFFFF  # hexadecimal digits
 _LONGEST_NAME = 100  # letters; a longer one is a slip of nobody's finger
 # Settings that have moved: where each stood, and where it stands now.
@@ -839,6 +840,8 @@ def _refuse_no_desk(desk: DeskSettings, source: str) -> None:
         value = getattr(desk, name)
         if value and not _WEB_ADDRESS.fullmatch(value):
             raise ConfigError(f"{source} [desk] {name} = {short(value)}; it is such as https://warden.example.org")
+    if desk.oidc_issuer.startswith("http:") and not _THIS_MACHINE.match(desk.oidc_issuer):
+        raise ConfigError(f"{source} [desk] oidc_issuer = {short(desk.oidc_issuer)}; it is https, or on this machine")
     for group, role in desk_roles(desk.oidc_roles):
         if not group or role not in DESK_ROLES:
             raise ConfigError(
