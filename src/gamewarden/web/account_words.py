@@ -4,8 +4,6 @@ import shlex
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from markupsafe import Markup, escape
-
 from gamewarden.core.outside import visible
 from gamewarden.desk.reasons import Fact, ReasonTopic
 from gamewarden.web.languages import Language
@@ -129,11 +127,6 @@ def profile_name(column: str, language: Language) -> str:
 def quoted(actor: str) -> str:
     """A name as a shell takes it."""
     return shlex.quote(actor)
-
-
-def field(value: str) -> Markup:
-    """A value of a form as it is: what a page shows is written out, what a form sends must not be."""
-    return escape(value)
 
 
 def clock(moment: datetime, zone: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from gamewarden.core.outside import plain_json, visible
 from gamewarden.web.account_names import account_url
@@ -38,13 +38,18 @@ def environment() -> Environment:
     made.globals |= {"_": _text, "gettext": _text, "ngettext": _plural, "asset": asset, "LANGUAGES": LANGUAGES}
     made.globals["account_url"] = account_url
     made.filters |= {name: _in_language(name) for name in ("number", "percent", "when", "day", "duration")}
-    made.filters |= {"data": data, "iso": _iso}
+    made.filters |= {"data": data, "iso": _iso, "field": field}
     return made
 
 
 def shown(value: object) -> object:
     """What a template gives out; markup of our own as it is."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def field(value: str) -> Markup:
+    """A value of a form as it is, escaped: what a page shows is written out, what a form sends must not be."""
+    return escape(value)
 
 
 def data(value: object) -> Markup:
