@@ -255,3 +255,23 @@ def test_a_label_with_markup_in_it_is_text(desk, viewer):
 
     assert not {"i", "u", "s"} & set(found.tags)
     assert account(desk, "human033").labels[-1].by == "<u>mina</u>"
+
+
+def test_an_account_that_was_never_judged_has_a_page_that_says_so(desk, viewer):
+    with desk.workspace.ledger.writing("mina", desk.now()) as work:
+        work.add([Label("never-judged", bot=False, source="review", at=desk.now(), by="mina")])
+
+    page = viewer.get(account_url("never-judged"), headers=HTML)
+    part = viewer.get(account_url("never-judged", "series"), headers=JSON)
+
+    assert "Not judged yet" in page.text
+    assert (page.status_code, part.status_code) == (200, 404)
+    assert "it was never judged" in part.json()["error"]
+
+
+def test_what_a_page_asks_for_that_nobody_gave_is_an_error_in_a_line(viewer):
+    for query, status in (("after=nonsense", 400), ("day=1999-01-01", 404), ("hour=99", 200), ("hour=-1", 200)):
+        answer = viewer.get(f"{account_url('bot003', 'events')}?{query}", headers=JSON)
+
+        assert answer.status_code == status, query
+        assert status == 200 or "\n" not in answer.json()["error"]
