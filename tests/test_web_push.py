@@ -333,3 +333,28 @@ def test_a_run_begins_when_somebody_asks_and_takes_in_what_was_pushed(client, wo
     assert any("pushed events" in line for line in state["last"]["lines"])
     assert len(in_lake(Workspace.at(workspace.root))) == 20
     assert "Run of" in client.get("/run?format=html").text
+
+
+def test_the_client_of_the_guide_pushes(workspace):
+    guide = (Path(__file__).parents[1] / "docs" / "how-to" / "push-from-a-game-server.md").read_text(encoding="utf-8")
+    names = {}
+    exec(guide.partition("```python\n")[2].partition("```")[0], names)  # noqa: S102  our own guide
+    port = free_port()
+    server = started(workspace, port)
+    token = token_of(workspace).removeprefix("Bearer ")
+    try:
+        told = names["push"]([event(1), event(2)], f"http://127.0.0.1:{port}/events", token)
+        with pytest.raises(ValueError, match="actor is missing"):
+            names["push"]([{}], f"http://127.0.0.1:{port}/events", token)
+    finally:
+        server.terminate()
+        server.wait(30)
+
+    assert (told["rows"], told["note"]) == (2, "")
+
+
+def test_the_lines_of_the_guide_can_be_pushed(client):
+    guide = (Path(__file__).parents[1] / "docs" / "how-to" / "push-from-a-game-server.md").read_text(encoding="utf-8")
+    body = guide.partition("<<'EOF'\n")[2].partition("EOF")[0]
+
+    assert client.post("/events", content=body.encode()).json()["rows"] == 2

@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from gamewarden.desk.background import Behind
+from gamewarden.desk.desk import Desk
 from gamewarden.desk.health import OK, Health
 from gamewarden.desk.health import health as looked_at
 from gamewarden.desk.inbox import Door, Receipt, RefusedBatchError, Sent, TooMuchError
@@ -52,7 +53,7 @@ async def push_events(
 ) -> Response:
     """Take a batch of events; the answer comes once it is on the disk."""
     sent = Sent((), _is_packed(content_encoding), idempotency_key, person.name, count_bad=bad == "count")
-    return await _pushed(request, desk.door, "events", sent, content_encoding)
+    return await _pushed(request, _door(desk), "events", sent, content_encoding)
 
 
 @router.post("/packets", response_model=Receipt, responses=_REFUSALS, openapi_extra=_BODY)
@@ -67,7 +68,7 @@ async def push_packets(
 ) -> Response:
     """Take a batch of packets: actor, at, up and size; the answer comes once it is on the disk."""
     sent = Sent((), _is_packed(content_encoding), idempotency_key, person.name, count_bad=bad == "count")
-    return await _pushed(request, desk.door, "packets", sent, content_encoding)
+    return await _pushed(request, _door(desk), "packets", sent, content_encoding)
 
 
 @watched.get("/health", response_model=Health, responses={503: {"model": Health}})
@@ -97,6 +98,12 @@ def run(request: Request, desk: DeskHere, person: Operator) -> Response:
     del person
     new = desk.background.run_now()
     return done(request, "/run", "a run begins" if new else "a run goes on already", status=202)
+
+
+def _door(desk: Desk) -> Door:
+    """The door, by the settings as they are now: they say what zone times without one are of."""
+    desk.door.workspace = desk.workspace
+    return desk.door
 
 
 def _is_packed(encoding: str) -> bool:
