@@ -4,7 +4,7 @@ Being in a group is never enough alone: families, cafés and dormitories share a
 with what speaks about it by itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property, partial
@@ -16,6 +16,7 @@ from gamewarden.contracts import digest
 from gamewarden.core.text import counted
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.judged import Judged, judged
+from gamewarden.desk.memory import looks_of
 from gamewarden.errors import NotThereError, short
 from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.verdicts.points import ACT, WATCH
@@ -155,7 +156,7 @@ def group(desk: Desk, name: str, *, whole_addresses: bool = False) -> GroupView:
     actors = found.members.filter(pl.col("kind") == kind, pl.col("name") == shared)["actor"].to_list()
     row = _row(told.row(0, named=True), whole_addresses=whole_addresses)
     gifts = _gifts_among(found.gifts, actors)
-    members = _members(desk, found, actors, gifts)
+    members = desk.memory.of("group", (look(desk), name), partial(_members, desk, found, actors, gifts), most=32)
     shown = [one.actor for one in members[:_DRAWN]]
     graph = _graph(row, [one for one in members if one.actor in set(shown)], gifts, hub=_hub(kind, shared))
     hints = tuple(_hints(kind, len(actors), gifts))
@@ -193,14 +194,17 @@ class _Found:
         return dict(zip(rows["actor"].to_list(), (rows["kind"] + ":" + rows["name"]).to_list(), strict=True))
 
 
+def look(desk: Desk) -> Hashable:
+    """What changes whenever there may be other groups."""
+    known = judged(desk)
+    tables, window = DeskTables(desk.workspace), _window(known)
+    rest = tuple(one.came_from for name in ("edges", "addresses") for one in tables.days(window, name))
+    return known.key, rest, looks_of(desk.workspace.labels_file)
+
+
 def _found(desk: Desk) -> _Found:
     known = judged(desk)
-    tables = DeskTables(desk.workspace)
-    window = _window(known)
-    rest = tuple(one.came_from for name in ("edges", "addresses") for one in tables.days(window, name))
-    labels = desk.workspace.labels_file
-    changed = labels.stat().st_mtime_ns if labels is not None and labels.is_file() else 0
-    return desk.memory.of("groups", (known.key, rest, changed), partial(_look, desk, known, window), most=2)
+    return desk.memory.of("groups", look(desk), partial(_look, desk, known, _window(known)), most=2)
 
 
 def _window(known: Judged) -> Window:

@@ -1,27 +1,24 @@
 """What the verdicts at rest say of everybody, remembered until a day is judged again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from gamewarden.core.durations import from_micros
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.judged_days import seals
 from gamewarden.store.verdict_days import DaySeal
-from gamewarden.tables import TIME, DataType
+from gamewarden.tables import TIME
 from gamewarden.verdicts.points import ACT, WATCH
 
 DAYS = 30  # the newest judged days that count
 _COLUMNS = ("actor", "until", "probability", "fpr", "point")
-_SCHEMA: dict[str, DataType] = {
-    "actor": pl.String,
-    "until": TIME,
-    "probability": pl.Float64,
-    "fpr": pl.Float64,
-    "point": pl.String,
-}
+_NEVER = -(1 << 62)
+_POINTS = (None, ACT, WATCH)
 
 
 @dataclass(frozen=True)
@@ -72,17 +69,11 @@ def judged(desk: Desk) -> Judged:
 
 
 def _judged(desk: Desk, newest: Sequence[DaySeal], key: tuple[str, ...]) -> Judged:
-    latest = pl.DataFrame(schema=_SCHEMA)
-    points = pl.DataFrame(schema={"actor": pl.String, "until": TIME})
-    for seal in newest:
-        day = _day(desk, seal)
-        latest = pl.concat([latest, day]).unique("actor", keep="last", maintain_order=True)
-        points = pl.concat([points, day.filter(pl.col("point").is_in([ACT, WATCH])).select("actor", "until")])
-    counted = points.group_by("actor").agg(
-        points=pl.col("until").n_unique().cast(pl.Int64), last_point=pl.col("until").max()
-    )
-    frame = latest.join(counted, on="actor", how="left").with_columns(pl.col("points").fill_null(0)).sort("actor")
-    return Judged(frame, tuple(_end(one) for one in newest), key)
+    days = [_day(desk, seal) for seal in newest]
+    fold = _Fold(_everybody(day["actor"] for day in days))
+    for day in days:
+        fold.add(day)
+    return Judged(fold.frame(), tuple(_end(one) for one in newest), key)
 
 
 def _day(desk: Desk, seal: DaySeal) -> pl.DataFrame:
@@ -91,7 +82,65 @@ def _day(desk: Desk, seal: DaySeal) -> pl.DataFrame:
     rows = store.table(seal, columns=_COLUMNS).filter(pl.col("probability").is_not_null())
     rows = rows.filter(~pl.col("actor").is_in(store.stubs(seal))) if seal.forgotten else rows
     rows = rows.with_columns(pl.col("until").fill_null(pl.lit(_end(seal), TIME)))
-    return rows.select(_COLUMNS).sort("fpr", nulls_last=True).unique("actor", keep="first", maintain_order=True)
+    if rows["actor"].n_unique() < rows.height:
+        rows = rows.sort("fpr", nulls_last=True).unique("actor", keep="first", maintain_order=True)
+    code = pl.when(pl.col("point") == ACT).then(1).when(pl.col("point") == WATCH).then(2).otherwise(0).cast(pl.Int8)
+    return rows.select("actor", pl.col("until").to_physical(), "probability", "fpr", code.alias("point"))
+
+
+def _everybody(parts: Iterator[pl.Series]) -> pl.Series:
+    """Every actor once, sorted."""
+    known = pl.Series("actor", [], dtype=pl.String)
+    for part in parts:
+        new = part.filter(known.gather(_places(known, part)) != part) if len(known) else part
+        known = pl.concat([known, new]).sort() if len(new) else known
+    return known
+
+
+def _places(known: pl.Series, actors: pl.Series) -> pl.Series:
+    """Where actors stand, or would stand, among those that are known and sorted."""
+    return known.search_sorted(actors).clip(0, max(len(known) - 1, 0))
+
+
+class _Fold:
+    """What days add up to, an array a column: no more than that is held of a million accounts."""
+
+    def __init__(self, actors: pl.Series) -> None:
+        self._actors = actors
+        self._until, self._last_point = (np.full(len(actors), _NEVER, np.int64) for _ in range(2))
+        self._probability, self._fpr = (np.full(len(actors), np.nan) for _ in range(2))
+        self._point, self._points = np.zeros(len(actors), np.int8), np.zeros(len(actors), np.int64)
+
+    def add(self, day: pl.DataFrame) -> None:
+        """Take a day in; they come in their order."""
+        at = _places(self._actors, day["actor"]).to_numpy()
+        until, point = day["until"].to_numpy(), day["point"].to_numpy()
+        self._until[at], self._point[at] = until, point
+        self._probability[at] = day["probability"].to_numpy()
+        self._fpr[at] = day["fpr"].fill_null(np.nan).to_numpy()
+        reached = at[point > 0]
+        self._points[reached] += 1
+        self._last_point[reached] = until[point > 0]
+
+    def frame(self) -> pl.DataFrame:
+        """A row per actor."""
+        names = pl.Series(_POINTS, dtype=pl.String)
+        return pl.DataFrame(
+            {
+                "actor": self._actors,
+                "until": _times(self._until),
+                "probability": pl.Series(self._probability).fill_nan(None),
+                "fpr": pl.Series(self._fpr).fill_nan(None),
+                "point": names.gather(self._point.astype(np.uint32)),
+                "points": self._points,
+                "last_point": _times(self._last_point),
+            }
+        )
+
+
+def _times(micros: NDArray[np.int64]) -> pl.Series:
+    found = pl.Series(micros)
+    return found.set(found == _NEVER, None).cast(TIME)
 
 
 def _end(seal: DaySeal) -> datetime:

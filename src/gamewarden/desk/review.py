@@ -5,10 +5,11 @@ A place in the queue never tells a score: whoever votes first looks at the evide
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
+from heapq import merge
 from itertools import islice
 from math import log1p
 from threading import Lock
@@ -21,7 +22,7 @@ from gamewarden.contracts import digest
 from gamewarden.core.durations import parse_zone
 from gamewarden.desk.agreement import THREE, Agreement, agreements, raw_agreement
 from gamewarden.desk.desk import Desk
-from gamewarden.desk.groups import group_of
+from gamewarden.desk.groups import group_of, look
 from gamewarden.desk.judged import Judged, Standing, judged
 from gamewarden.desk_records import BOT, HUMAN, SKIP, UNSURE, Review
 from gamewarden.errors import NotThereError, ResponseError, short
@@ -139,17 +140,13 @@ class _Known:
     judged: Judged
     votes: Mapping[str, Mapping[str, Review]]  # actor -> rater -> what counts
     groups: Mapping[str, str]  # actor -> a group that it belongs to
+    groups_look: Hashable  # what names them, and the judged days
     money: Mapping[str, float]  # what passed through the accounts that reached a point, as shares of the most
     much: float  # from which on that is much
 
-
-@dataclass(frozen=True)
-class _Case:
-    """An account that waits for votes."""
-
-    entry: Entry
-    worth: float
-    group: str | None
+    def stands(self, actor: str) -> Standing:
+        """What was last said of an account."""
+        return self.judged.of(actor) or Standing(actor, None, None, None, None, 0, None)
 
 
 def queue(desk: Desk, rater: str, most: int = 20) -> QueueView:
@@ -164,7 +161,7 @@ def queue(desk: Desk, rater: str, most: int = 20) -> QueueView:
     entries = tuple(islice(_order(desk, known, rater, mine), most))
     return QueueView(
         entries,
-        len(_cases(desk, known)),
+        _waiting(desk, known),
         dict(Counter(one.says for one in mine)),
         RANDOM_SHARE,
         THREE,
@@ -295,13 +292,12 @@ def _known(desk: Desk) -> _Known:
         for rater, bot in label.votes.items():  # also those who voted elsewhere than at the desk
             told = Review("", label.actor, rater, label.at, BOT if bot else HUMAN, score_seen=False)
             votes.setdefault(label.actor, {}).setdefault(rater, told)
-    money = desk.memory.of("review money", found.key, partial(_money, desk, found), most=2)
-    much = sorted(money.values())[int(_MUCH * len(money))] if money else 0.0
-    return _Known(found, votes, group_of(desk), money, much)
+    money, much = desk.memory.of("review money", found.key, partial(_money, desk, found), most=2)
+    return _Known(found, votes, group_of(desk), look(desk), money, much)
 
 
-def _money(desk: Desk, found: Judged) -> dict[str, float]:
-    """What the accounts that reached a point gained in the newest days, on a scale of logarithms from 0 to 1."""
+def _money(desk: Desk, found: Judged) -> tuple[dict[str, float], float]:
+    """What the accounts that reached a point gained in the newest days, as logarithms from 0 to 1; what is much."""
     window = (found.days[0] - timedelta(days=1), None) if found.days else EVER
     rows = DeskTables(desk.workspace).table(
         "accounts", window, found.pointed["actor"].to_list(), ["actor", "money_gained"]
@@ -309,7 +305,8 @@ def _money(desk: Desk, found: Judged) -> dict[str, float]:
     gained = rows.group_by("actor").agg(pl.col("money_gained").sum()).filter(pl.col("money_gained") > 0)
     told = {actor: log1p(amount) for actor, amount in gained.iter_rows()}
     most = max(told.values(), default=1.0)
-    return {actor: amount / most for actor, amount in told.items()}
+    shares = {actor: amount / most for actor, amount in told.items()}
+    return shares, sorted(shares.values())[int(_MUCH * len(shares))] if shares else 0.0
 
 
 def _reviews(desk: Desk, **where: Any) -> list[Review]:  # noqa: ANN401  values of columns
@@ -336,18 +333,17 @@ def _midnight(desk: Desk) -> datetime:
 def _order(desk: Desk, known: _Known, rater: str, today: Sequence[Review]) -> Iterator[Entry]:
     """The accounts for a rater: by worth, and at places that a rule draws, whoever chance names."""
     done = {one.actor for one in today}
-    cases = [one.entry for one in _cases(desk, known) if _may_see(known, one.entry.actor, rater, done)]
-    day, seed = _midnight(desk).date().isoformat(), _seed(desk)
-    by_chance = (one for one in _drawn(desk, known, seed) if _may_see(known, one.actor, rater, done))
-    by_worth, shown = iter(cases), set[str]()
-    waiting = max(len(cases), _ANYWAY if not cases else 0)
+    day, seed, waiting = _midnight(desk).date().isoformat(), _seed(desk), _waiting(desk, known)
+    by_chance = (one for one in _drawn(desk, known, seed) if _may_see(known, one, rater, done))
+    by_worth = (one for one in _by_worth(desk, known) if _may_see(known, one, rater, done))
+    shown = set[str]()
     for place in range(len(today), len(today) + waiting + _ANYWAY):
-        chance = not cases or _chance(seed, rater, day, str(place)) < RANDOM_SHARE
+        chance = not waiting or _chance(seed, rater, day, str(place)) < RANDOM_SHARE
         sides = (by_chance, by_worth) if chance else (by_worth,)
-        found = next((one for side in sides for one in side if one.actor not in shown), None)
+        found = next((one for side in sides for one in side if one not in shown), None)
         if found is not None:
-            shown.add(found.actor)
-            yield found
+            shown.add(found)
+            yield Entry(found, tuple(_because(known, found)), len(known.votes.get(found, {})))
 
 
 def _may_see(known: _Known, actor: str, rater: str, today: set[str]) -> bool:
@@ -362,20 +358,49 @@ def _is_new(standing: Standing | None, review: Review) -> bool:
     return standing is not None and standing.last_point is not None and standing.last_point > review.at
 
 
-def _cases(desk: Desk, known: _Known) -> list[_Case]:
+def _by_worth(desk: Desk, known: _Known) -> Iterator[str]:
     """The accounts that wait for votes, those most worth looking at first, the groups mixed."""
-    key = (known.judged.key, _ledger_head(desk))
-    return desk.memory.of("review cases", key, lambda: _diverse(list(_waiting(known))), most=4)
+    untouched = ((-worth, actor) for worth, actor in _untouched(desk, known) if actor not in known.votes)
+    begun = sorted((-_worth(known, standing, votes), standing.actor) for standing, votes in _begun(known))
+    return (actor for _, actor in merge(untouched, begun))
 
 
-def _waiting(known: _Known) -> Iterator[_Case]:
-    for row in known.judged.pointed.iter_rows(named=True):
-        standing = Standing(**row)
-        votes = known.votes.get(standing.actor, {})
-        if len(votes) >= THREE and not _reopened(standing, votes):
-            continue
-        entry = Entry(standing.actor, tuple(_because(known, standing.actor, standing)), len(votes))
-        yield _Case(entry, _worth(known, standing, votes), known.groups.get(standing.actor))
+def _waiting(desk: Desk, known: _Known) -> int:
+    """How many wait for votes."""
+    everybody = len(_untouched(desk, known))
+    voted = sum(known.stands(actor).points > 0 for actor in known.votes)
+    return everybody - voted + sum(1 for _ in _begun(known))
+
+
+def _begun(known: _Known) -> Iterator[tuple[Standing, Mapping[str, Review]]]:
+    """The accounts that somebody voted on and that wait for more votes."""
+    for actor, votes in known.votes.items():
+        standing = known.stands(actor)
+        if standing.points and (len(votes) < THREE or _reopened(standing, votes)):
+            yield standing, votes
+
+
+def _untouched(desk: Desk, known: _Known) -> list[tuple[float, str]]:
+    """Everybody who reached a point, by what it is worth to look at them as long as nobody did."""
+    return desk.memory.of("review untouched", known.groups_look, partial(_ordered, known), most=2)
+
+
+def _ordered(known: _Known) -> list[tuple[float, str]]:
+    frame = known.judged.pointed
+    actors = frame["actor"].to_list()
+    likely = pl.col("probability").fill_null(0.5)
+    told = frame.select(
+        "actor",
+        group=pl.Series([known.groups.get(actor) for actor in actors], dtype=pl.String),
+        worth=_WEIGHTS["point"] * pl.when(pl.col("point") == ACT).then(1.0).otherwise(0.5)
+        + _WEIGHTS["unsure"] * 4 * likely * (1 - likely)
+        + _WEIGHTS["often"] * pl.min_horizontal("points", pl.lit(_OFTEN)) / _OFTEN
+        + _WEIGHTS["money"] * pl.Series([known.money.get(actor, 0.0) for actor in actors], dtype=pl.Float64),
+    ).sort("worth", "actor", descending=[True, False])
+    # Each further account of a group counts less: ten of one farm teach little more than two.
+    place = pl.when(pl.col("group").is_null()).then(0).otherwise(pl.int_range(pl.len()).over("group"))
+    mixed = told.with_columns(worth=pl.col("worth") * pl.lit(_SAME_GROUP).pow(place))
+    return list(mixed.sort("worth", "actor", descending=[True, False]).select("worth", "actor").iter_rows())
 
 
 def _reopened(standing: Standing, votes: Mapping[str, Review]) -> bool:
@@ -400,18 +425,7 @@ def _worth(known: _Known, standing: Standing, votes: Mapping[str, Review]) -> fl
     return sum(_WEIGHTS[name] * value for name, value in parts.items())
 
 
-def _diverse(cases: list[_Case]) -> list[_Case]:
-    """By worth, but each further account of a group counts less: ten of one farm teach little more than two."""
-    seen: Counter[str] = Counter()
-    weighed = []
-    for one in sorted(cases, key=lambda case: (-case.worth, case.entry.actor)):
-        worth = one.worth if one.group is None else one.worth * _SAME_GROUP ** seen[one.group]
-        seen.update([] if one.group is None else [one.group])
-        weighed.append(replace(one, worth=worth))
-    return sorted(weighed, key=lambda case: (-case.worth, case.entry.actor))
-
-
-def _because(known: _Known, actor: str, standing: Standing | None = None) -> Iterator[str]:
+def _because(known: _Known, actor: str) -> Iterator[str]:
     """Why an account is worth a look: nothing of it tells a score."""
     votes = known.votes.get(actor, {})
     if not votes:
@@ -420,20 +434,17 @@ def _because(known: _Known, actor: str, standing: Standing | None = None) -> Ite
         yield f"{len(votes)} of {THREE} raters have looked at it"
     if len({one.says for one in votes.values()}) > 1:
         yield "those who looked do not agree"
-    if votes and _is_new(standing or known.judged.of(actor), max(votes.values(), key=lambda one: one.at)):
+    if votes and _is_new(known.judged.of(actor), max(votes.values(), key=lambda one: one.at)):
         yield "it was judged on new days since"
     if known.money.get(actor, 0.0) >= known.much > 0:
         yield "more money passes through it than through nine in ten others here"
 
 
-def _drawn(desk: Desk, known: _Known, seed: str) -> Iterator[Entry]:
+def _drawn(desk: Desk, known: _Known, seed: str) -> Iterator[str]:
     """Everybody who was judged, in an order that only the month decides; who has enough votes is left out."""
     key = (known.judged.key, seed)
     order = desk.memory.of("review drawn", key, partial(_shuffled, known.judged.frame, seed), most=2)
-    for actor in order:
-        votes = known.votes.get(actor, {})
-        if len(votes) < THREE:
-            yield Entry(actor, tuple(_because(known, actor)), len(votes))
+    return (actor for actor in order if len(known.votes.get(actor, ())) < THREE)
 
 
 def _shuffled(frame: pl.DataFrame, seed: str) -> list[str]:
@@ -477,10 +488,6 @@ def _digest(*parts: str) -> str:
 
 def _holding(desk: Desk) -> Holding:
     return desk.memory.of("review holding", "all", Holding)
-
-
-def _ledger_head(desk: Desk) -> int:
-    return desk.workspace.ledger.head.number if desk.workspace.has_ledger else 0
 
 
 def _looked_for(milliseconds: int | None) -> int | None:
