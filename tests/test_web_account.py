@@ -205,8 +205,8 @@ def test_a_form_sends_the_name_as_it_is(app):
 
 
 def test_whoever_may_not_decide_gets_no_form_for_it(app, viewer):
-    assert 'action="/acts/preview"' not in viewer.get(account_url("bot003"), headers=HTML).text
-    assert 'action="/acts/preview"' in browser(app, "moderator").get(account_url("bot003"), headers=HTML).text
+    assert 'action="/acts"' not in viewer.get(account_url("bot003"), headers=HTML).text
+    assert 'action="/acts"' in browser(app, "moderator").get(account_url("bot003"), headers=HTML).text
 
 
 def test_the_drawer_is_short_and_links_to_the_page(viewer):
