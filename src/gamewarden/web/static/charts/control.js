@@ -19,7 +19,7 @@ export default function (data, look) {
     yAxis: { type: "value", scale: true, axisLabel: { color: look.muted }, splitLine: { lineStyle: { color: look.line } } },
     series: [
       limit("lower", of("lower"), { tooltip: { show: false } }),
-      limit(data.names.limits, band, { areaStyle: { color: look.band, opacity: 0.35 }, lineStyle: { width: 0 } }),
+      limit(data.names.limits, band, { areaStyle: { color: look.band, opacity: 0.35 }, lineStyle: { width: 0 }, itemStyle: { color: look.band } }),
       dots(data.names.x, of("x"), "circle", 6, look.muted),
       { name: data.names.z, type: "line", data: of("z"), symbol: "none", lineStyle: { color: look.accent, width: 2 }, itemStyle: { color: look.accent }, connectNulls: false },
       dots(data.names.out, marked((one) => one.status === "below" || one.status === "above"), "diamond", 13, look.bot),
