@@ -244,7 +244,7 @@ class _Told:
         return None if least is None and most is None else Range(least, most)
 
     def _number(self, name: str) -> float | None:
-        text = self.one(name).strip()
+        text = self.one(name).replace(",", "").strip()  # people write 1,000,000
         if not text:
             return None
         if not _NUMBER.fullmatch(text) or not math.isfinite(number := float(text)):

@@ -77,6 +77,7 @@ WORDS: Mapping[tuple[str, str], str] = {
     ("state", "watching"): N_("watching"),
     ("state", "actioned"): N_("actioned"),
     ("state", "dismissed"): N_("dismissed"),
+    ("state", ""): N_("nothing to do"),
     ("label", "bot"): N_("bot"),
     ("label", "human"): N_("human"),
 }
@@ -98,10 +99,8 @@ class ListWords:
 
     def word(self, name: str, value: str) -> str:
         """A value of a condition."""
-        if not value:
-            return self._language.text(_UNKNOWN)
-        told = WORDS.get((name, value))
-        return value if told is None else self._language.text(told)
+        told = WORDS.get((name, value)) or ("" if value else _UNKNOWN)
+        return self._language.text(told) if told else value
 
     def cell(self, name: str, value: Value) -> str:
         """A value of a row; a dash where it is not known."""

@@ -1,4 +1,7 @@
 // Choosing accounts of the list: by mouse, by x and shift-x, all on the page, or all that match.
+const conditions = document.getElementById("facets");
+if (conditions && window.innerWidth >= 1200) conditions.open = true;
+
 const form = document.getElementById("acts");
 
 if (form) {
