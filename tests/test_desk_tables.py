@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import desk_made_up
+from gamewarden.errors import ReadError
 from gamewarden.features.day_counts import DayCounts
 from gamewarden.tables import TIME, FrameEvents, write_table
 from gamewarden.workspace.desk_tables import DeskTables, DeskWriting, write_desk
@@ -164,6 +165,26 @@ def test_one_accounts_rows_are_found_without_those_of_others(at_rest):
     days = desk_made_up.rich_events().filter(pl.col("other").is_not_null(), actor="bot002")["at"].dt.date()
     assert found["since"].n_unique() == days.n_unique()
     assert DeskTables(at_rest).table("hours", (BEGIN, BEGIN + timedelta(days=1)), ["bot002"]).height == 1
+
+
+@pytest.mark.parametrize("name", [name for name, schema in DESK.items() if "actor" in schema.columns])
+def test_some_accounts_rows_are_those_of_the_whole_table(at_rest, name):
+    tables, some = DeskTables(at_rest), ["bot002", "human030", "nobody", "\ud800"]
+
+    found = tables.table(name, actors=some)
+    assert found.equals(tables.rest(name).table(actors=some))
+    assert found.equals(tables.table(name).filter(pl.col("actor").is_in(some[:3])))
+    assert tables.table(name, actors=some, columns=["actor"]).columns == ["actor"]
+    assert tables.table(name, (LATER, None), some).schema == found.schema
+
+
+def test_a_damaged_table_is_said_to_be_so(workspace):
+    tables = DeskTables(workspace)
+    path = tables.rest("hours").directory / tables.days(name="hours")[1].file
+    path.write_bytes(b"PAR1" + path.read_bytes()[4:-200] + bytes(200))
+
+    with pytest.raises(ReadError, match="is damaged"):
+        tables.table("hours", actors=["bot002"])
 
 
 def test_what_is_written_is_not_written_again(workspace):

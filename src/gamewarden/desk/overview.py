@@ -286,15 +286,17 @@ def _parts(
     """Suspected accounts by something, those with most first."""
     if not people.frame.height or column not in people.frame.columns:
         return ()
-    texts, codes = Columns(people).codes(column)
-    everybody = np.bincount(codes, minlength=len(texts) + 1)
-    some = np.bincount(codes[suspected], minlength=len(texts) + 1)
-    told = [
-        _part(name, int(n), int(of), column, wanted)
-        for name, n, of in zip((*texts, ""), some, everybody, strict=True)
-        if n and (name or not known_only)
-    ]
+    counts = people.searches.of("parts", column, lambda: _by(people, suspected, column))
+    told = [_part(name, n, of, column, wanted) for name, n, of in counts if n and (name or not known_only)]
     return tuple(sorted(told, key=lambda one: (-one.suspected, one.name))[:_BARS])
+
+
+def _by(people: Population, suspected: Rows, column: str) -> list[tuple[str, int, int]]:
+    """How many suspected accounts, and how many in all, have each value of a column."""
+    texts, codes = Columns(people).codes(column)
+    everybody = np.bincount(codes, minlength=len(texts) + 1).tolist()
+    some = np.bincount(codes[suspected], minlength=len(texts) + 1).tolist()
+    return list(zip((*texts, ""), some, everybody, strict=True))
 
 
 def _part(name: str, suspected: int, judged: int, column: str, wanted: Conditions) -> Part:

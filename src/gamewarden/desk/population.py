@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gamewarden.core.durations import from_micros
 from gamewarden.desk.desk import Desk
-from gamewarden.desk.memory import looks_of
+from gamewarden.desk.memory import Memory, looks_of
 from gamewarden.desk.standing import HUMAN, standing
 from gamewarden.errors import ConfigError, short
 from gamewarden.policy import WATCH as WATCHED
@@ -129,6 +129,7 @@ class Population:
     # What is found of columns when somebody first asks: of those that acts at the desk change, and of all others.
     passing: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
     lasting: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
+    searches: Memory = field(default_factory=Memory, repr=False, compare=False)
 
     def kept(self, column: str, what: str, make: Callable[[], T]) -> T:
         """What was found of a column, as long as the column is the same."""
@@ -228,7 +229,7 @@ def _known(desk: Desk, days: Sequence[JudgedDay], look: tuple[object, ...]) -> P
 
 def _joined(known: Population, state: pl.DataFrame) -> Population:
     told = known.frame.select("actor").join(state, on="actor", how="left", maintain_order="left").drop("actor")
-    return replace(known, frame=known.frame.hstack(_stated(known.frame, told)), passing={})
+    return replace(known, frame=known.frame.hstack(_stated(known.frame, told)), passing={}, searches=Memory())
 
 
 def _stated(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:

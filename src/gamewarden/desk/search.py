@@ -33,6 +33,7 @@ DRAWING = "days"  # a column that is a drawing, and no value
 _HIDDEN = frozenset({"kinds"})
 _TOP = 12  # values of a condition that are shown at once
 _FOUND = 50  # and of those that somebody looks for
+_SEARCHES = 32  # whose counts are kept, as long as nothing changes
 _CHUNK = 5_000  # rows that leave at once
 _MOST_OWN = 20  # further columns of profiles that one can choose by
 
@@ -112,21 +113,23 @@ class AccountsView:
     spreads: tuple[Spread, ...]
 
 
-class Search:
-    """Conditions tried on a population."""
+class Matches:
+    """Who meets conditions, and how many would under others: found once for all pages and orders of a search."""
 
-    def __init__(self, desk: Desk, wanted: Conditions) -> None:
+    def __init__(self, people: Population, wanted: Conditions) -> None:
         self.wanted = wanted
-        self.people: Population = population(desk, wanted.span)
-        self.columns = Columns(self.people)
-        self._refuse_unknown()
+        self.people = people
+        self.columns = Columns(people)
+        self._counts: dict[str, dict[str, int]] = {}
+        self._bars: dict[str, tuple[int, ...]] = {}
+        self._ordered: dict[tuple[str, bool], NDArray[np.uint32]] = {}
 
     @cached_property
     def masks(self) -> dict[str, Rows]:
         """Who meets each condition."""
         wanted, columns = self.wanted, self.columns
         found = {name: columns.within(RANGES[name], one.least, one.most) for name, one in wanted.ranges}
-        found |= {name: columns.are(self._column(name), values) for name, values in wanted.choices}
+        found |= {name: columns.are(column_of(name), values) for name, values in wanted.choices}
         found |= {name: columns.yes(FLAGS[name]) for name in wanted.flags}
         if wanted.kinds:
             found[KIND] = np.logical_and.reduce([columns.did(kind) for kind in wanted.kinds])
@@ -148,13 +151,18 @@ class Search:
         found: Rows = self._failed == 0
         return found
 
+    @cached_property
+    def total(self) -> int:
+        """How many meet all of them."""
+        return int(np.count_nonzero(self.matching))
+
     def but(self, name: str) -> Rows:
         """Who meets all of them but one, whatever that one says."""
         own = self.masks.get(name)
         found: Rows = self.matching if own is None else (self._failed - ~own) == 0
         return found
 
-    def picked(self, name: str) -> Picked:
+    def _picked(self, name: str) -> Picked:
         """The same as what an array is asked for: all of it, or places in it."""
         return self._matching_places if name not in self.masks else np.flatnonzero(self.but(name))
 
@@ -162,22 +170,57 @@ class Search:
     def _matching_places(self) -> Picked:
         return np.flatnonzero(self.matching) if self.masks else slice(None)
 
-    @property
-    def total(self) -> int:
-        """How many meet all conditions."""
-        return int(np.count_nonzero(self.matching))
+    def counts(self, name: str) -> dict[str, int]:
+        """How many of those who meet all other conditions have each value of one."""
+        if name not in self._counts:
+            rows = self._picked(name)
+            self._counts[name] = self.columns.kinds(rows) if name == KIND else self._counted(name, rows)
+        return self._counts[name]
+
+    def _counted(self, name: str, rows: Picked) -> dict[str, int]:
+        texts, codes = self.columns.codes(column_of(name))
+        counted = np.bincount(codes[rows], minlength=len(texts) + 1).tolist()
+        return {text: n for text, n in zip((*texts, UNKNOWN), counted, strict=True) if n}
+
+    def bars(self, name: str) -> tuple[int, ...]:
+        """How many of those who meet all other conditions lie in each bar of a number."""
+        if name not in self._bars:
+            places = self.columns.bars(RANGES[name]).places[self._picked(name)]
+            self._bars[name] = tuple(np.bincount(places, minlength=BARS + 1)[:BARS].tolist())
+        return self._bars[name]
+
+    def ordered(self, column: str, *, falling: bool) -> NDArray[np.uint32]:
+        """The places of all that match, in the order of a column."""
+        if (column, falling) not in self._ordered:
+            places = self.columns.order(column, falling=falling).places
+            self._ordered[column, falling] = places[self.matching[places]] if self.masks else places
+        return self._ordered[column, falling]
+
+
+def column_of(name: str) -> str:
+    """The column that a condition by choice is about."""
+    return CHOICES.get(name) or name.removeprefix(PROFILE)
+
+
+class Search:
+    """A search as it is asked for: conditions, order, page and columns."""
+
+    def __init__(self, desk: Desk, wanted: Conditions) -> None:
+        self.wanted = wanted
+        self.people: Population = population(desk, wanted.span)
+        self._refuse_unknown()
+        alone = Conditions(wanted.span, wanted.ranges, wanted.choices, wanted.flags, wanted.kinds, wanted.text)
+        self.matches = self.people.searches.of("matches", alone, lambda: Matches(self.people, alone), _SEARCHES)
 
     @cached_property
     def order(self) -> Order:
         """The order that is asked for."""
-        return self.columns.order(self.wanted.sort, falling=self.wanted.falling)
+        return self.matches.columns.order(self.wanted.sort, falling=self.wanted.falling)
 
     @cached_property
     def ordered(self) -> NDArray[np.uint32]:
         """The places of all that match, in their order."""
-        places = self.order.places
-        found: NDArray[np.uint32] = places[self.matching[places]]
-        return found
+        return self.matches.ordered(self.wanted.sort, falling=self.wanted.falling)
 
     def page(self) -> tuple[int, NDArray[np.uint32]]:
         """Where a page begins among all that match, and the places of its rows."""
@@ -220,16 +263,13 @@ class Search:
             raise _lost(cursor)
         return value, actor
 
-    def _column(self, name: str) -> str:
-        return CHOICES.get(name) or name.removeprefix(PROFILE)
-
     def _refuse_unknown(self) -> None:
         there = self.people.frame.columns
         for name in (one for one, _ in self.wanted.ranges):
             if RANGES[name] not in there:
                 raise ConfigError(f"{name}: nothing is known of it here; profiles have no such column")
         for name in (one for one, _ in self.wanted.choices):
-            if self._column(name) not in there or self._column(name) in _HIDDEN:
+            if column_of(name) not in there or column_of(name) in _HIDDEN:
                 raise ConfigError(f"{short(name)}: nothing is known of it here; profiles have no such column")
         for name in (self.wanted.sort, *self.wanted.columns):
             if name not in self.all_columns or (name == DRAWING and name == self.wanted.sort):
@@ -257,7 +297,7 @@ def accounts(desk: Desk, wanted: Conditions) -> AccountsView:
     """
     found = Search(desk, wanted)
     begin, places = found.page()
-    people, total = found.people, found.total
+    people, total = found.people, found.matches.total
     ends = places.size and (found.cursor(int(places[0])), found.cursor(int(places[-1])))
     bare = wanted.first_page()
     return AccountsView(
@@ -308,7 +348,7 @@ def matching(desk: Desk, wanted: Conditions) -> list[str]:
 
 def count(desk: Desk, wanted: Conditions) -> int:
     """How many accounts meet conditions."""
-    return Search(desk, wanted).total
+    return Search(desk, wanted).matches.total
 
 
 def facet(desk: Desk, wanted: Conditions, name: str, find: str = "") -> Facet:
@@ -352,7 +392,7 @@ def _pieces(frame: pl.DataFrame, places: NDArray[np.uint32], form: str) -> Itera
 def _chips(found: Search) -> Iterator[Chip]:
     wanted = found.wanted
     for name in wanted.names:
-        without = int(np.count_nonzero(found.but(name)))
+        without = int(np.count_nonzero(found.matches.but(name)))
         yield Chip(name, _told(wanted, name), wanted.without(name).url(), without)
 
 
@@ -388,9 +428,8 @@ def _facets(found: Search) -> Iterator[Facet]:
 
 
 def _facet(found: Search, name: str, find: str, most: int) -> Facet:
-    rows = found.picked(name)
     chosen = found.wanted.kinds if name == KIND else dict(found.wanted.choices).get(name, ())
-    counts = found.columns.kinds(rows) if name == KIND else _counts(found, name, rows)
+    counts = found.matches.counts(name)
     listed = {value: counts.get(value, 0) for value in (*chosen, *counts)}
     wanted = {value: n for value, n in listed.items() if find in value.lower()}
     # What is chosen stands first, so that it can be taken back; then the most frequent, of equal ones by name.
@@ -402,23 +441,14 @@ def _facet(found: Search, name: str, find: str, most: int) -> Facet:
     return Facet(name, tuple(choices), len(ordered) - len(shown))
 
 
-def _counts(found: Search, name: str, rows: Picked) -> dict[str, int]:
-    texts, codes = found.columns.codes(CHOICES.get(name) or name.removeprefix(PROFILE))
-    counted = np.bincount(codes[rows], minlength=len(texts) + 1).tolist()
-    return {text: n for text, n in zip((*texts, UNKNOWN), counted, strict=True) if n}
-
-
 def _spreads(found: Search) -> Iterator[Spread]:
     for name, column in RANGES.items():
         if column not in found.people.frame.columns:
             continue
-        bars = found.columns.bars(column)
-        if not bars.edges:
-            continue
-        counted = np.bincount(bars.places[found.picked(name)], minlength=BARS + 1)[:BARS]
-        chosen = dict(found.wanted.ranges).get(name)
-        ends = bars.edges[0], bars.edges[-1]
-        yield Spread(name, column, *ends, bars.edges, tuple(counted.tolist()), chosen)
+        edges = found.matches.columns.bars(column).edges
+        if edges:
+            chosen = dict(found.wanted.ranges).get(name)
+            yield Spread(name, column, edges[0], edges[-1], edges, found.matches.bars(name), chosen)
 
 
 def _is_number(value: object) -> bool:

@@ -275,11 +275,12 @@ def read_rows(path: Path, columns: Sequence[str] | None = None, actors: Collecti
     """
     try:
         with pq.ParquetFile(path, pre_buffer=False) as file:
-            _refuse_foreign(file.schema_arrow)
-            names = list(columns or file.schema_arrow.names)
+            own = file.schema_arrow  # made anew whenever it is asked for
+            _refuse_foreign(own)
+            names = list(columns or own.names)
             wanted = list(dict.fromkeys([*names, "actor"])) if actors is not None else names
             batches = list(parquet_batches(file, wanted) if actors is None else _batches_of(file, wanted, actors))
-            schema = pa.schema([file.schema_arrow.field(name) for name in wanted])
+            schema = pa.schema([own.field(name) for name in wanted])
         return pl.DataFrame(pl.from_arrow(pa.Table.from_batches(batches, schema))).select(names)
     except FileNotFoundError as error:
         raise ReadError(f"{path}: is missing from the results; compute it anew with --fresh") from error

@@ -47,7 +47,9 @@ def map_of_zone(
     """Where in a zone accounts that reach a point were, over the newest of these days."""
     del person
     span = Span.parse(days, since, until)
-    return show(request, "overview_cells.html", cells(desk, span, zone), span=span.query)
+    view = cells(desk, span, zone)
+    squares = [[one.x, one.y, one.events, one.suspected] for one in view.cells]
+    return show(request, "overview_cells.html", view, squares=squares)
 
 
 @router.post("/marks")

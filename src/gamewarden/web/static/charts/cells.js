@@ -1,6 +1,7 @@
 // A map of a zone: the darker a square, the more events suspected accounts had in it.
 export default function (data, look) {
-  const { cells, side, words } = data;
+  const { side, words } = data;
+  const cells = data.cells.map(([x, y, events, suspected]) => ({ x, y, events, suspected }));
   const steps = (key) => [...new Set(cells.map((one) => one[key] / side))];
   const range = (values) => { const low = Math.min(...values); const high = Math.max(...values); return Array.from({ length: high - low + 1 }, (_, at) => low + at); };
   const xs = range(steps("x"));
