@@ -14,7 +14,7 @@ _METHODS = [("**.html", "jinja2"), ("**.py", "python")]
 def texts():
     """Every text (a pair where it has a plural) and the files that show it."""
     found = {}
-    keywords = {**DEFAULT_KEYWORDS, "N_": None}
+    keywords = {**DEFAULT_KEYWORDS, "N_": None, "text": None}
     for place, _, message, _, _ in extract_from_dir(str(WEB), _METHODS, _OPTIONS, keywords=keywords):
         if message:
             found.setdefault(message, set()).add(place)

@@ -4,6 +4,7 @@ python tools/catalogs.py              # src/gamewarden/web/locale/ko.po: new tex
 """
 
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -13,6 +14,15 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from web_texts import WEB, texts  # the test of the catalogs finds them in the same way
 
 LANGUAGES = ("ko",)
+_HEADER = "# The texts of the desk; python tools/catalogs.py adds new ones."
+# Neither names nor today: who wrote what, and when, is in the history of the repository.
+_NOBODY = {
+    "msgid_bugs_address": "gamewarden",
+    "last_translator": "gamewarden",
+    "language_team": "gamewarden",
+    "version": "0",
+}
+_BEGAN = datetime(2026, 11, 17, tzinfo=UTC)
 
 
 def main() -> None:
@@ -20,7 +30,15 @@ def main() -> None:
     for code in LANGUAGES:
         path = WEB / "locale" / f"{code}.po"
         known = _known(path, code)
-        made = Catalog(locale=code, project="gamewarden", charset="utf-8", fuzzy=False)
+        made = Catalog(
+            locale=code,
+            project="gamewarden",
+            fuzzy=False,
+            header_comment=_HEADER,
+            creation_date=_BEGAN,
+            revision_date=_BEGAN,
+            **_NOBODY,
+        )
         missing = []
         for message, places in sorted(texts().items(), key=lambda one: str(one[0])):
             told = known.get(message)
