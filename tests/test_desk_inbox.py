@@ -421,6 +421,21 @@ def test_what_a_crash_left_unfinished_in_an_inbox_counts_for_nothing(door):
     assert [pl.read_parquet(path).height for path in files] == [10]
 
 
+@pytest.mark.parametrize("content", [b"PAR1 broken PAR1", b"", pl.DataFrame({"other": [1]}).write_parquet])
+def test_a_strange_file_among_pushed_packets_stops_forgetting_in_one_line(door, content):
+    push(door, lines(packet(number) for number in range(10)), "packets")
+    door.close()
+    strange = door.workspace.inbox / "packets" / "0.parquet"
+    if callable(content):
+        content(strange)
+    else:
+        strange.write_bytes(content)
+
+    with pytest.raises(ReadError, match=r"0\.parquet"):  # noqa: PT012  what is damaged is found first, the rest later
+        begin(door.workspace, ["player3"], LATER)
+        finish(door.workspace, LATER)
+
+
 def naming(workspace, actor):
     found = []
     for path in sorted(one for one in workspace.root.rglob("*") if one.is_file()):
@@ -441,6 +456,8 @@ def test_a_player_who_is_forgotten_is_in_no_pending_segment_and_in_no_pushed_pac
     finish(workspace, LATER)
 
     assert naming(workspace, "player3") == []
+    (file,) = (workspace.inbox / "packets").glob("*.parquet")
+    assert b"segments" in pq.read_schema(file).metadata
     assert len(in_lake(workspace)) == 18
     before = workspace.states.load("pushed packets").files
     run_all(workspace, IN_TWO_HOURS)

@@ -32,6 +32,7 @@ FORMATS = {
     "seals": Format(workspaces.seals, 12),
     "bundle": Format(workspaces.bundle, 12),
     "source-state": Format(workspaces.sources, 10),
+    "inbox": Format(workspaces.inbox, 10),
 }
 
 

@@ -7,14 +7,18 @@ spoiled, as someone who knows the format would: what is behind the seal is met t
 import hashlib
 import json
 
+import pyarrow as pa
+
 from fuzz import values
 from fuzz.case import Case, command
 from fuzz.kit import Kit
 from fuzz.logs import events, parquet_bytes
 from fuzz.mutate import Dice, chance, json_text, spoil_bytes, spoil_json, spoil_rows
 from fuzz.stored import bound, chained, json_bytes
+from gamewarden.store.inbox_segments import Told, framed
 from gamewarden.store.sealed import sha256
 from gamewarden.store.verdict_days import FACTS, HEAD, LOG
+from gamewarden.tables import EVENTS_ARROW
 
 _HOME = "ws/"
 _SEALS, _HEAD = f"results/verdicts/{LOG}", f"results/verdicts/{HEAD}"
@@ -97,6 +101,40 @@ def sources(dice: Dice, kit: Kit) -> Case:
 
 def _known(tree: dict[str, object], dice: Dice) -> dict[str, object]:
     return {**tree, "known": spoil_json(tree["known"], dice)}
+
+
+def inbox(dice: Dice, kit: Kit) -> Case:
+    """What waits in an inbox: segments, keys and files of packets, mostly with checksums that fit."""
+    files = _files(kit)
+    rows = parquet_bytes(spoil_rows(events(dice), dice), dice)
+    content = dice.choice((_pushed(dice), spoil_bytes(_pushed(dice), dice, values.WORDS["parquet"]), rows))
+    segment = framed(Told(dice.choice((0, 3, 3, -1)), "digest", dice.choice(("", "key"))), content)
+    if chance(dice, 0.5):
+        segment = spoil_bytes(segment, dice, values.WORDS["parquet"])
+    kind = dice.choice(("events", "events", "packets"))
+    ending = dice.choice((".segment", ".segment", ".open"))
+    files[f"inbox/{kind}/00000000000000000001-1-1{ending}"] = segment
+    files[f"inbox/{kind}/00000000000000000001-1-1.keys"] = json_bytes([1, "digest", "key"], dice)
+    if chance(dice, 0.3):
+        files["inbox/packets/00000000000000000000-1-1.parquet"] = rows
+    return Case(command(dice, *_ASKED, (40, "run")), files)
+
+
+def _pushed(dice: Dice) -> bytes:
+    """A batch as it is kept."""
+    table = EVENTS_ARROW.empty_table()
+    if chance(dice, 0.9):
+        at = dice.choice((0, 1_700_000_000_000_000, -(1 << 62)))
+        some = {"actor": ["ann", "bob", None], "at": [at] * 3, "kind": ["move"] * 3}
+        arrays = [
+            pa.array(some.get(one.name, [None] * 3), pa.int64() if one.name == "at" else one.type).cast(one.type)
+            for one in EVENTS_ARROW
+        ]
+        table = pa.table(arrays, schema=EVENTS_ARROW)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue())
 
 
 def _files(kit: Kit) -> dict[str, bytes]:

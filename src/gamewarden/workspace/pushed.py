@@ -9,6 +9,7 @@ import io
 import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +38,7 @@ from gamewarden.readers.pushed import PACKETS_ARROW
 from gamewarden.sources import PlainSource
 from gamewarden.store.inbox_segments import Closed, checked, closed_segments, files_of, made_at, remove, settle
 from gamewarden.streams import PlainEvents
-from gamewarden.tables import EVENTS, EVENTS_ARROW
+from gamewarden.tables import EVENTS, EVENTS_ARROW, PARQUET_FAULTS, first_line
 
 EVENTS_NAME, PACKETS_NAME = "pushed events", "pushed packets"  # no [[source]] may have a blank in its name
 _RECIPE = digest("pushed events", "1")
@@ -221,8 +222,19 @@ def _gathered(directory: Path) -> list[str]:
     files = files_of(directory, _FILES)
     if not files:
         return []
-    said = pq.read_schema(files[-1]).metadata or {}
-    return [str(name) for name in json.loads(said.get(_SEGMENTS, b"[]"))]
+    with _of_ours(files[-1]):
+        said = pq.read_schema(files[-1]).metadata or {}
+        return [str(name) for name in json.loads(said.get(_SEGMENTS, b"[]"))]
+
+
+@contextmanager
+def _of_ours(path: Path) -> Iterator[None]:
+    """Say of a file that is damaged, or was put there by somebody else, that it is."""
+    try:
+        yield
+    except (*PARQUET_FAULTS, TypeError) as error:
+        why = first_line(error)
+        raise ReadError(f"{path}: is no file of pushed packets ({why}); restore it, or move it away") from error
 
 
 def _remove(paths: Sequence[Path]) -> None:
@@ -256,9 +268,12 @@ def without_actors(path: Path, names: Sequence[str]) -> None:
     """Rewrite a file of packets without those of some actors; it looks as old as it was.
 
     Raises:
+        ReadError: it is no such file.
         WriteError: it cannot be written.
     """
-    rows = pq.read_table(path)
+    with _of_ours(path):
+        found = pq.read_table(path)
+        rows = found.cast(PACKETS_ARROW).replace_schema_metadata(found.schema.metadata)
     kept = rows.filter(pc.invert(pc.is_in(rows.column("actor"), pa.array(list(names), pa.string()))))
     if kept.num_rows == rows.num_rows:
         return
