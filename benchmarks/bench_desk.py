@@ -4,7 +4,7 @@ A small synthetic workspace is made and run, then grown (desk_fill.py) to as man
 sealed verdicts, features, scores and the desk's own tables rest as a run would leave them. The real server is started
 as a process, and a second process asks for a fixed number of pages from several connections at once. What is printed
 is the server's own time (the header Server-Timing) and the time on the wall, each at the median and the 95th
-percentile. Pages of other parts stand in the table PAGES; rows per second of POST /events are of bench_push.py.
+percentile, and the CPU a request, which others on the machine change little. Pages of other parts stand in the table PAGES; rows per second of POST /events are of bench_push.py.
 
     python benchmarks/bench_desk.py                                   # 300,000 accounts × 30 days, some minutes
     python benchmarks/bench_desk.py --accounts 30000 --days 7
@@ -120,7 +120,8 @@ def measured(workspace: Workspace, each: int, only: str) -> int:
             begun = time.monotonic()
             fetch(f"{url}/accounts", token, "text/html", 120)
             say(f"first list after {time.monotonic() - begun:.1f} s; {memory_of(server.pid):,} MiB")
-            slow = [name for name, path in pages.items() if not is_quick(name, url + path, token, each)]
+            say(f"{'':34} ms of the server at the median and the 95th percentile, on the wall, and CPU a request")
+            slow = [name for name, path in pages.items() if not is_quick(name, url + path, token, each, server.pid)]
             say(f"memory of the server: {memory_of(server.pid):,} MiB")
         finally:
             server.send_signal(signal.SIGINT)
@@ -143,12 +144,13 @@ def named(desk: Desk, only: str) -> Iterator[tuple[str, str]]:
             yield name, path.format(**told)
 
 
-def is_quick(name: str, url: str, token: str, each: int) -> bool:
+def is_quick(name: str, url: str, token: str, each: int, server: int) -> bool:
     """Ask for a page, and for its JSON, from another process; say what it took."""
     told = {}
     for kind in ("html", "json"):
-        line = [sys.executable, __file__, "--ask", url, f"{kind}:{token}", str(each)]
+        line, before = [sys.executable, __file__, "--ask", url, f"{kind}:{token}", str(each)], cpu_of(server)
         told[kind] = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
+        told[kind]["cpu"] = (cpu_of(server) - before) * 1_000 / (each + 1)
     page, data = told["html"], told["json"]
     if "failed" in page:
         say(f"{name:34} {page['failed']}")
@@ -163,7 +165,7 @@ def _figures(told: dict[str, Any]) -> str:
     if "failed" in told:
         return str(told["failed"])
     (server, worst), (wall, longest) = told["server"], told["wall"]
-    return f"server {server:6.1f} {worst:6.1f}  wall {wall:6.1f} {longest:6.1f}"
+    return f"server {server:6.1f} {worst:6.1f}  wall {wall:6.1f} {longest:6.1f}  CPU {told['cpu']:6.1f}"
 
 
 def ask(url: str, secret: str, each: str) -> int:
@@ -218,6 +220,12 @@ def address_of(server: "subprocess.Popen[str]") -> str:
 def memory_of(process: int) -> int:
     """MiB that a process has in memory."""
     return int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
+
+
+def cpu_of(process: int) -> float:
+    """Seconds of CPU that a process has used, which do not grow when others use the machine."""
+    told = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def say(line: str) -> None:

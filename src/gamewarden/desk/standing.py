@@ -5,7 +5,7 @@ It changes with every act at the desk, and is small: only those are in it of who
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 BOT, HUMAN = "bot", "human"
 _MINUTE = 60  # seconds after which it is looked at anew, whatever was written: decisions end by themselves
+_A_WHILE = 300
+_MARGIN = timedelta(minutes=2)  # by which clocks of others may be behind
 _SCHEMA: Mapping[str, DataType] = {
     "actor": pl.String,
     "rung": pl.Int16,
@@ -66,7 +68,7 @@ def standing(desk: Desk) -> Standing:
 def _frame(desk: Desk) -> pl.DataFrame:
     told = [_labels(desk)]
     if desk.workspace.has_ledger:
-        told += _of_ledger(desk.workspace.ledger, desk.now())
+        told += [_rungs(desk), *_of_decisions(desk), *_of_ledger(desk.workspace.ledger, desk.now())]
     actors = pl.concat([one.select("actor") for one in told]).unique()
     for one in told:
         actors = actors.join(one, on="actor", how="left")
@@ -82,20 +84,48 @@ def _few(texts: pl.Series) -> pl.Series:
     return texts.cast(pl.Enum(texts.drop_nulls().unique().sort()))
 
 
-def _of_ledger(ledger: "Ledger", at: datetime) -> list[pl.DataFrame]:
-    suspicions = (one for one in ledger.find(Suspicion) if one.rung)
-    standing = [one for one in ledger.find(Decision, undone_at=None) if one.until is None or one.until > at]
+def _rungs(desk: Desk) -> pl.DataFrame:
+    """Who stands on a rung of the ladder: there are many, whom runs move, so that they are looked at less often."""
+    return desk.memory.of("rungs", _slowly(desk), lambda: _on_rungs(desk.workspace.ledger), 1)
+
+
+def _slowly(desk: Desk) -> tuple[object, ...]:
+    """What changes with a run, and every few minutes."""
+    index = DeskTables(desk.workspace).rest("accounts").directory / INDEX
+    return looks_of(index), int(desk.now().timestamp()) // _A_WHILE
+
+
+def _on_rungs(ledger: "Ledger") -> pl.DataFrame:
+    return _rows("rung", {one.actor: one.rung for one in ledger.find(Suspicion) if one.rung}, pl.Int16())
+
+
+def _of_decisions(desk: Desk) -> list[pl.DataFrame]:
+    """What stands of decisions: those of some minutes ago, and what was decided or taken back since."""
+    ledger, at = desk.workspace.ledger, desk.now()
+    looked, before = desk.memory.of("decisions", _slowly(desk), lambda: (at - _MARGIN, _standing(ledger, at)), 1)
+    known = before | {one.id: one for one in ledger.find(Decision, at_least={"at": looked})}
+    known |= {one.id: one for one in ledger.find(Decision, at_least={"undone_at": looked})}
+    standing = [one for one in known.values() if one.undone_at is None and (one.until is None or one.until > at)]
     # A step that was only rehearsed, or only watches, stands behind one that somebody feels.
     felt = sorted(standing, key=lambda one: (not one.rehearsal, one.step != WATCH, one.rung, one.at))
+    return [
+        _rows("step", {one.actor: one.step for one in felt}, pl.String()),
+        _rows("rehearsal", {one.actor: one.rehearsal for one in felt}, pl.Boolean()),
+    ]
+
+
+def _standing(ledger: "Ledger", at: datetime) -> dict[str, Decision]:
+    for_good = ledger.find(Decision, undone_at=None, until=None)
+    return {one.id: one for one in (*for_good, *ledger.find(Decision, at_least={"until": at}, undone_at=None))}
+
+
+def _of_ledger(ledger: "Ledger", at: datetime) -> list[pl.DataFrame]:
     protected = (one.actor for one in ledger.find(Protected) if one.until > at)
     appeals = (one.actor for one in ledger.find(Appeal, outcome=None))
     labels = ledger.find(Label, order=("at",))
     votes = {one.actor: len(one.votes) for one in labels if one.source == REVIEW}
     settled = {one.actor: BOT if one.bot else HUMAN for one in labels if not one.votes or said(one.votes) is not None}
     return [
-        _rows("rung", {one.actor: one.rung for one in suspicions}, pl.Int16()),
-        _rows("step", {one.actor: one.step for one in felt}, pl.String()),
-        _rows("rehearsal", {one.actor: one.rehearsal for one in felt}, pl.Boolean()),
         _rows("protected", dict.fromkeys(protected, True), pl.Boolean()),
         _rows("appeal", dict.fromkeys(appeals, True), pl.Boolean()),
         _rows("votes", votes, pl.Int16()),
