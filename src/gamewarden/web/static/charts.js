@@ -57,6 +57,7 @@ async function draw(figure) {
     const { draw: graph } = await import("./graph.js");
     await script("cytoscape.min.js");
     graph(place, data, look());
+    figure.dataset.drawn = "yes";
     return;
   }
   const [lib, part] = await Promise.all([echarts(), import(`./charts/${kind}.js`)]);
