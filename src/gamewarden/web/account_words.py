@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 from gamewarden.core.outside import visible
 from gamewarden.desk.reasons import Fact, ReasonTopic
 from gamewarden.web.languages import Language
+from gamewarden.web.sentences import told
 
 
 def N_(text: str) -> str:  # noqa: N802  the name by which texts to translate are found
@@ -87,16 +88,17 @@ _DIGITS = 4
 
 def sentence(fact: Fact, language: Language) -> str:
     """A reason as the reader reads it."""
-    if language.code == "en":
-        return fact.says
+    said = told(fact.says, language)
+    if language.code == "en" or said != fact.says:
+        return said
     name = feature_name(fact.feature, language)
     if fact.value is None:
         return language.text(N_("%(name)s: not measured.")) % {"name": name}
     value = number(fact.value, language)
     if fact.typical is None:
         return language.text(N_("%(name)s: %(value)s.")) % {"name": name, "value": value}
-    told = {"name": name, "value": value, "typical": number(fact.typical, language)}
-    return language.text(N_("%(name)s: %(value)s; a usual person has %(typical)s.")) % told
+    words = {"name": name, "value": value, "typical": number(fact.typical, language)}
+    return language.text(N_("%(name)s: %(value)s; a usual person has %(typical)s.")) % words
 
 
 def feature_name(feature: str, language: Language) -> str:

@@ -14,6 +14,7 @@ from gamewarden.core.outside import plain_json, visible
 from gamewarden.web.account_names import account_url
 from gamewarden.web.assets import asset
 from gamewarden.web.languages import LANGUAGES, Language
+from gamewarden.web.sentences import told
 
 
 def page(template: str, **values: Any) -> str:  # noqa: ANN401  each template has values of its own
@@ -38,7 +39,7 @@ def environment() -> Environment:
     made.globals |= {"_": _text, "gettext": _text, "ngettext": _plural, "asset": asset, "LANGUAGES": LANGUAGES}
     made.globals["account_url"] = account_url
     made.filters |= {name: _in_language(name) for name in ("number", "percent", "when", "day", "duration")}
-    made.filters |= {"data": data, "iso": _iso, "field": field}
+    made.filters |= {"data": data, "iso": _iso, "field": field, "told": _told}
     return made
 
 
@@ -73,6 +74,12 @@ def _plural(context: Context, one: str, many: str, num: int, **values: object) -
 
 def _filled(text: str, values: dict[str, object]) -> Markup:
     return Markup(text) % {name: shown(value) for name, value in values.items()}  # noqa: S704  a text of ours
+
+
+@pass_context
+def _told(context: Context, sentence: str) -> str:
+    """A sentence that rests in English, in the reader's language."""
+    return told(sentence, _language(context))
 
 
 def _in_language(name: str) -> Callable[..., str]:
