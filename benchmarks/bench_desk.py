@@ -4,7 +4,8 @@ A small synthetic workspace is made and run, then grown (desk_fill.py) to as man
 sealed verdicts, features, scores and the desk's own tables rest as a run would leave them. The real server is started
 as a process, and a second process asks for a fixed number of pages from several connections at once. What is printed
 is the server's own time (the header Server-Timing) and the time on the wall, each at the median and the 95th
-percentile, and the CPU a request, which others on the machine change little. Pages of other parts stand in the table PAGES; rows per second of POST /events are of bench_push.py.
+percentile, and the CPU a request, which others on the machine change little. Pages of other parts stand in the table
+PAGES; rows per second of POST /events are of bench_push.py.
 
     python benchmarks/bench_desk.py                                   # 300,000 accounts × 30 days, some minutes
     python benchmarks/bench_desk.py --accounts 30000 --days 7

@@ -15,6 +15,7 @@ router = APIRouter(tags=["overview"])
 Days = Annotated[str, Query(description="The newest so many days, or `all`; 30 where nothing is said.", max_length=10)]
 Day = Annotated[str, Query(description="A date such as 2026-03-01.", max_length=10)]
 Field = Annotated[str, Form(max_length=400)]
+_MOST_SQUARES = 50  # of a map that stand in its table
 
 
 @router.get("/", include_in_schema=False)
@@ -49,7 +50,8 @@ def map_of_zone(
     span = Span.parse(days, since, until)
     view = cells(desk, span, zone)
     squares = [[one.x, one.y, one.events, one.suspected] for one in view.cells]
-    return show(request, "overview_cells.html", view, squares=squares)
+    most = sorted(squares, key=lambda one: -one[3])[:_MOST_SQUARES]
+    return show(request, "overview_cells.html", view, squares=squares, most=most)
 
 
 @router.post("/marks")
