@@ -6,18 +6,20 @@ import pytest
 
 from gamewarden.learning.phrases import SeenNumber, says
 from gamewarden.phrases.days import PHRASES
+from gamewarden.phrases.sessions import PHRASES as SESSION_PHRASES
 from gamewarden.web.languages import Language
 from gamewarden.web.sentences import told
 
 KOREAN = Language("ko")
 ENGLISH_WORD = re.compile(r"[A-Za-z]{2,}")
+SAID = {**PHRASES, **SESSION_PHRASES}
 PEOPLE = tuple(float(number) for number in range(101))
 
 
-@pytest.mark.parametrize("feature", PHRASES)
+@pytest.mark.parametrize("feature", SAID)
 @pytest.mark.parametrize("value", [-1.0, 20.0, 50.0, 80.0, 99.0, 1_000.0])
-def test_every_reason_of_a_day_is_told_in_korean(feature, value):
-    reason = says(SeenNumber(feature, value, PEOPLE, window="minute", period=1_440.0), PHRASES[feature])
+def test_every_reason_of_a_day_or_a_session_is_told_in_korean(feature, value):
+    reason = says(SeenNumber(feature, value, PEOPLE, window="minute", period=1_440.0), SAID[feature])
 
     assert not ENGLISH_WORD.search(told(reason, KOREAN)), reason
 
