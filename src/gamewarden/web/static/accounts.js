@@ -1,6 +1,6 @@
 // Choosing accounts of the list: by mouse, by x and shift-x, all on the page, or all that match.
 const conditions = document.getElementById("facets");
-if (conditions && window.innerWidth >= 1200) conditions.open = true;
+if (conditions) conditions.open = window.innerWidth >= 1200 || (conditions.open && window.innerWidth >= 768);
 
 const form = document.getElementById("acts");
 

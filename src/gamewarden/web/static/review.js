@@ -1,5 +1,7 @@
 // Review without waiting: the next account is fetched while somebody looks at this one, and a vote swaps it in.
 // Without this script the same forms lead from page to page.
+import { toast } from "./desk.js";
+
 const place = document.getElementById("review-item");
 const last = document.getElementById("review-last");
 const token = document.querySelector('meta[name="csrf"]')?.content ?? "";
@@ -31,8 +33,13 @@ function tidy(...gone) {
   if (first && !first.dataset.key) Object.assign(first.dataset, { key: "j", help: links[0].dataset.help ?? "" });
 }
 
+// What the server answered, as elements: nothing in it is run.
+function put(where, html) {
+  where.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
+}
+
 function show(html) {
-  place.innerHTML = html;
+  put(place, html);
   window.htmx?.process(place);
   shown = performance.now();
   place.querySelector("h2")?.scrollIntoView({ block: "nearest" });
@@ -40,21 +47,12 @@ function show(html) {
   fetchNext();
 }
 
-function tell(text) {
-  const toasts = document.getElementById("toasts");
-  const made = document.createElement("div");
-  made.className = "desk-toast";
-  made.textContent = text;
-  toasts.append(made);
-  setTimeout(() => made.remove(), 8000);
-}
-
 async function vote(form, says) {
   const body = new FormData(form);
   body.set("says", says);
   body.set("milliseconds", String(Math.round(performance.now() - shown)));
   const voted = ask("/review/votes", { method: "POST", body });
-  last.innerHTML = await voted;
+  put(last, await voted);
   const html = await next;
   if (html === null) location.assign("/review");
   else show(html);
@@ -62,7 +60,7 @@ async function vote(form, says) {
 
 async function undo(form) {
   const html = await ask("/review/undo", { method: "POST", body: new FormData(form) });
-  last.innerHTML = await ask("/review/last");
+  put(last, await ask("/review/last"));
   show(html);
 }
 
@@ -76,7 +74,7 @@ if (place && last && window.fetch) {
     if (busy) return;
     busy = true;
     const work = voting ? vote(form, event.submitter?.value ?? "skip") : undo(form);
-    work.catch((error) => tell(error.message)).finally(() => { busy = false; });
+    work.catch((error) => toast(error.message)).finally(() => { busy = false; });
   });
   fetchNext();
 }

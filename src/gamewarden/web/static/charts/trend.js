@@ -19,7 +19,7 @@ export default function (data, look) {
     ],
     series: [
       { ...bar(words.act, "act", look.bot), markLine: { symbol: "none", silent: false, lineStyle: { color: look.text, type: "dashed" }, label: { color: look.text, rotate: 90, position: "insideEndTop" }, tooltip: { trigger: "item", formatter: "{b}" }, data: lines } },
-      bar(words.watch, "watch", look.watch, { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [1, 6], rotation: Math.PI / 4, color: "rgba(255,255,255,.5)" }),
+      bar(words.watch, "watch", look.series[4], { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [1, 6], rotation: Math.PI / 4, color: "rgba(255,255,255,.5)" }),
       { name: words.listed, type: "line", symbol: "diamond", lineStyle: { type: "dotted", color: look.muted }, itemStyle: { color: look.muted }, data: days.map((one) => one.listed) },
       { name: words.rate, type: "line", yAxisIndex: 1, symbol: "circle", lineStyle: { color: look.accent }, itemStyle: { color: look.accent }, data: days.map((one) => one.rate) },
     ],
