@@ -182,6 +182,13 @@ _SENTENCES = (
     N_("%(n)s accounts were seen at one address"),
     N_("labels say that %(n)s accounts belong together"),
     N_("%(n)s accounts gave to one and got nothing back"),
+    N_(
+        "Nobody here gives to another who gives nothing back: it may be a household, a café or a dormitory, or a "
+        "network that gives many people one address."
+    ),
+    N_("1 pair of accounts at this address trade in one direction only."),
+    N_("%(n)s pairs of accounts at this address trade in one direction only."),
+    N_("A guild's bank and a friend who sells for others look like this too: see what speaks about each account."),
     # the policy
     N_("Entered when suspicion reaches %(enter)s, left below %(leave)s."),
     N_("Nothing of it reaches the game."),
@@ -224,6 +231,21 @@ _SENTENCES = (
     N_("learning"),
     N_("missing"),
     # verdicts
+    N_("The point to act is closed ([verdict] act = 0.0): a verdict is a reason to look."),
+    N_(
+        "Nobody can reach the point to act with these models: %(agree)s families of features must agree and only "
+        "%(names)s can speak; the FPR must be %(act)s and is never below %(least)s (%(people)s held-out humans of one "
+        "style). It takes %(takes)s; until then a verdict is a reason to look, no more."
+    ),
+    N_(
+        "Nobody can reach the point to act with these models: %(agree)s families of features must agree and only "
+        "%(names)s can speak. It takes %(takes)s; until then a verdict is a reason to look, no more."
+    ),
+    N_(
+        "Nobody can reach the point to act with these models: the FPR must be %(act)s and is never below %(least)s "
+        "(%(people)s held-out humans of one style). It takes %(takes)s; until then a verdict is a reason to look, "
+        "no more."
+    ),
     N_("%(models)s learned from a synthetic world: the humans there, the typical one too, are simulated"),
     N_(
         "%(n)s of %(of)s rows lie far beyond what %(model)s learned from, most by %(feature)s; no more than watching "
