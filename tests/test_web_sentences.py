@@ -36,6 +36,12 @@ def test_a_reason_keeps_its_numbers():
     assert told(reason, Language("en")) == reason
 
 
+def test_how_long_something_lasts_is_told_in_words():
+    line = "It ends by itself after 14d, unless newer evidence carries it."
+
+    assert told(line, KOREAN) == "더 새로운 증거가 없으면 14일 뒤 저절로 끝납니다."
+
+
 def test_sentences_of_a_line_are_told_one_by_one():
     line = "account-day: its limits are still being learned (2015-08-25); traffic: no period is over yet"
 

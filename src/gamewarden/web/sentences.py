@@ -294,6 +294,8 @@ _SENTENCES = (
 )
 _REASON = re.compile(r"(.+?): (?:(.+), )?a typical human \w+ (\S+)(?: \((.+)\))?\.")
 _PLACE = re.compile(r"%\((\w+)\)s|%%")
+_SPAN = re.compile(r"(\d{1,6})([mhdw])")
+_MINUTES = {"m": 1, "h": 60, "d": 24 * 60, "w": 7 * 24 * 60}
 _AS_MANY = 4_096  # sentences: a list has one a row, and most come again
 
 
@@ -345,6 +347,9 @@ def _refilled(sentence: str, patterns: tuple[str, ...], language: Language) -> s
 
 
 def _value(value: str, language: Language) -> str:
+    span = _SPAN.fullmatch(value)
+    if span is not None:
+        return language.duration(int(span[1]) * _MINUTES[span[2]])
     known = _VALUES.get(value.lower())
     return value if known is None else language.text(known)
 
