@@ -102,13 +102,9 @@ def mix(desk: Desk, actor: str, day: str | None = None) -> Mix:
         ReadError: what rests is damaged.
     """
     seal, tables = chosen_day(desk, actor, day), DeskTables(desk.workspace)
-    mine = _shares(tables.table("mix", span_of(seal), [actor])).drop("actor")
-    peers = peers_of(desk, actor, seal)
-    theirs = (
-        _shares(tables.table("mix", span_of(seal), peers.actors))
-        if peers.actors
-        else _shares(tables.table("mix").clear())
-    )
+    counted, peers = tables.table("mix", span_of(seal), [actor]), peers_of(desk, actor, seal)
+    mine = _shares(counted).drop("actor")
+    theirs = _shares(tables.table("mix", span_of(seal), peers.actors) if peers.actors else counted.clear())
     usual = _usual(theirs)
     told = mine.join(usual, on="kind", how="left" if not usual.height else "full", coalesce=True)
     filled = told.with_columns(pl.col("n").fill_null(0), pl.col("share").fill_null(0.0))

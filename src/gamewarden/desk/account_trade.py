@@ -8,16 +8,16 @@ import polars as pl
 from gamewarden.core.durations import from_micros
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.judged_days import seals
-from gamewarden.verdicts.points import ACT, NEITHER, WATCH
+from gamewarden.desk.population import Span, population
 from gamewarden.workspace.days import Window
 from gamewarden.workspace.desk_tables import DeskTables
 
 MOST_NODES = 150
 NEAR = 60  # neighbours of the account that are shown at the most; the others' neighbours share what is left
+FOLLOWED = 8  # the biggest of them, whose own neighbours are looked up: each more costs as much as the account itself
 DAYS = 30  # the latest that are looked at
 GIVES = ("trade.give", "mail.send")
 RECEIVES = ("trade.receive", "mail.receive")
-_RANK = {ACT: 0, WATCH: 1, NEITHER: 2}
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class TradeNode:
 
     actor: str
     depth: int  # 0 is the account itself
-    point: str | None  # the highest that it reached in that time; None: not judged, or hidden
+    point: str | None  # that of its highest day; None: not judged, or hidden
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,10 @@ def trade(desk: Desk, actor: str, *, depth: int = 2, blind: bool = False) -> Tra
         return Trade(actor, len(resting), (), (), (), 0, "account" if resting else "day", blind)
     near = _partners(mine)
     shown = near["other"].head(NEAR).to_list()
-    further = _dealings(tables, window, shown) if depth > 1 and shown else mine.clear()
+    further = _dealings(tables, window, shown[:FOLLOWED]) if depth > 1 and shown else mine.clear()
     flows = flows_of(pl.concat([mine, further]))
     names, depths = nodes_of(actor, shown, flows)
-    points = {} if blind else _points(tables, window, names)
+    points = {} if blind else _points(desk, names)
     inside = flows.filter(pl.col("giver").is_in(names), pl.col("receiver").is_in(names))
     return Trade(
         actor,
@@ -163,9 +163,8 @@ def nodes_of(actor: str, near: Sequence[str], flows: pl.DataFrame) -> tuple[list
     return list(depths), depths
 
 
-def _points(tables: DeskTables, window: Window, names: Sequence[str]) -> dict[str, str]:
-    """The highest point that each account reached."""
-    rows = tables.table("accounts", window, names, ("actor", "point")).drop_nulls("point")
-    order = pl.col("point").replace_strict(_RANK, default=len(_RANK), return_dtype=pl.Int8)
-    best = rows.sort(order).unique("actor", keep="first", maintain_order=True)
-    return dict(best.iter_rows())
+def _points(desk: Desk, names: Sequence[str]) -> dict[str, str]:
+    """The point that each account reached on its highest day."""
+    everybody = population(desk, Span(DAYS)).frame
+    found = everybody.filter(pl.col("actor").is_in(names)).select("actor", pl.col("point").cast(pl.String))
+    return dict(found.drop_nulls("point").iter_rows())
