@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import desk_made_up
 from gamewarden.cases import Appeal, Decision, Protected, Suspicion
 from gamewarden.desk.desk import Desk
+from gamewarden.desk.known_people import profile_of
 from gamewarden.desk.population import NOT_JUDGED, Latest, Span, judged_days, population
 from gamewarden.errors import ConfigError
 from gamewarden.tables import write_table
@@ -94,6 +95,14 @@ def test_profiles_stand_beside_and_a_level_that_was_played_counts_more(at_rest):
     assert (one["name"], one["class"], one["server"], one["guild"]) == ("Namebot003", "elf", "server-0", None)
     assert one["level"] < 20  # the profile says 23
     assert frame.filter(actor="bot007")["name"].to_list() == [None]
+
+
+def test_a_profile_is_found_after_the_list_was_looked_at_however_its_file_is_sorted(workspace):
+    write_table(desk_made_up.profiles().sort("actor", descending=True), workspace.root / "profiles.csv")
+    desk = Desk(workspace)
+    population(desk, Span())
+
+    assert profile_of(desk, "bot003")["name"].to_list() == ["Namebot003"]
 
 
 def test_streaks_are_those_that_verdicts_have(at_rest):

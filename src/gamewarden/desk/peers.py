@@ -57,7 +57,7 @@ def population(desk: Desk, seal: DaySeal) -> pl.DataFrame:
         ReadError: what rests of the day is missing or damaged.
     """
     key = look(desk), seal.bundle, tuple(model.card.id for model in desk.workspace.models_in_force())
-    rows = desk.memory.of("population", key, partial(_judged, desk, seal), most=3)
+    rows = desk.memory.of("people of a day", key, partial(_judged, desk, seal), most=3)
     return rows.join(known_as(desk), on="actor", how="left", maintain_order="left")
 
 

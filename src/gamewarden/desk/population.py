@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from gamewarden.core.durations import from_micros
 from gamewarden.desk.desk import Desk
+from gamewarden.desk.known_people import profiles
 from gamewarden.desk.memory import Memory, looks_of
 from gamewarden.desk.standing import HUMAN, standing
 from gamewarden.errors import ConfigError, short
 from gamewarden.policy import WATCH as WATCHED
-from gamewarden.readers.logs.operator_tables import read_profiles
 from gamewarden.store.partitions import INDEX, Partition, Partitions
 from gamewarden.tables import TIME
 from gamewarden.verdicts.points import ACT, NEITHER, WATCH
@@ -208,9 +208,9 @@ def population(desk: Desk, span: Span) -> Population:
     """
     days = span.of(judged_days(desk))
     files = tuple(one.partition.file for one in days)
-    profiles = looks_of(desk.workspace.profiles)
+    look = looks_of(desk.workspace.profiles)
     latest = desk.memory.of("latest", span, Latest, _HELD)
-    known = latest.of((files, profiles), lambda: _known(desk, days, profiles))
+    known = latest.of((files, look), lambda: _known(desk, days, look))
     state = standing(desk)
     key = (*(one.partition.file for one in known.days), id(known), state.rests_on)
     return desk.memory.of("population", key, lambda: _joined(known, state.frame), _HELD)
@@ -220,11 +220,11 @@ def _known(desk: Desk, days: Sequence[JudgedDay], look: tuple[object, ...]) -> P
     """What days and profiles say: all that no act at the desk changes."""
     files = tuple(one.partition.file for one in days)
     found = desk.memory.of("folded", files, lambda: _folded(desk, days), 1)
-    place, zone = desk.workspace.profiles, desk.workspace.config.read.time_zone or None
-    if place is None or not place.is_file():
+    known = profiles(desk)
+    if known.is_empty():
         return replace(found, lasting={})
-    told = desk.memory.of("profiles", look, lambda: _chosen(read_profiles(place, zone)), 1)
-    return replace(found, frame=_beside(found.frame, told), lasting={})
+    chosen = desk.memory.of("chosen profiles", look, lambda: _chosen(known), 1)
+    return replace(found, frame=_beside(found.frame, chosen), lasting={})
 
 
 def _joined(known: Population, state: pl.DataFrame) -> Population:
@@ -251,19 +251,18 @@ def _stated(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     return filled.with_columns(state.cast(pl.Enum(STATES)).alias("state")).drop("reviewed")
 
 
-def _chosen(profiles: pl.DataFrame) -> pl.DataFrame:
+def _chosen(told: pl.DataFrame) -> pl.DataFrame:
     """Profiles whose texts are held once, where there are few of them."""
     own = ("actor", "name", "main_character")
-    texts = [name for name, kind in profiles.schema.items() if kind == pl.String and name not in own]
-    found = {name: profiles[name].drop_nulls().unique().sort() for name in texts}
-    return profiles.with_columns(pl.col(name).cast(pl.Enum(few)) for name, few in found.items() if len(few) <= _FEW)
+    texts = [name for name, kind in told.schema.items() if kind == pl.String and name not in own]
+    found = {name: told[name].drop_nulls().unique().sort() for name in texts}
+    return told.with_columns(pl.col(name).cast(pl.Enum(few)) for name, few in found.items() if len(few) <= _FEW)
 
 
-def _beside(frame: pl.DataFrame, profiles: pl.DataFrame) -> pl.DataFrame:
+def _beside(frame: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     """What the operator knows beside what was judged; of a level the one that was played counts."""
-    clash = {name: f"profile_{name}" for name in profiles.columns if name in {*frame.columns, *STANDING} - {"actor"}}
-    told = profiles.rename(clash)
-    joined = frame.join(told, on="actor", how="left", maintain_order="left")
+    clash = {name: f"profile_{name}" for name in told.columns if name in {*frame.columns, *STANDING} - {"actor"}}
+    joined = frame.join(told.rename(clash), on="actor", how="left", maintain_order="left")
     if "profile_level" not in joined.columns:
         return joined
     level = pl.col("level").fill_null(pl.col("profile_level").cast(pl.Int16))
