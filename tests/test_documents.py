@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from gamewarden import tables
+from gamewarden.workspace.rest import DESK
 
 DOCS = Path(__file__).parents[1] / "docs"
 FIGURES = DOCS / "figures"
 BY_HAND, PUBLISHED = FIGURES / "by_hand.json", FIGURES / "published.json"
 RECORDED = sorted(path for path in FIGURES.glob("*.json") if path not in (BY_HAND, PUBLISHED))
-TABLES = [value for value in vars(tables).values() if isinstance(value, tables.Schema)]
+TABLES = [*(value for value in vars(tables).values() if isinstance(value, tables.Schema)), *DESK.values()]
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
