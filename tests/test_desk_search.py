@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import desk_made_up
 from gamewarden.desk.conditions import CHOICES, PAGE_SIZES, RANGES, Conditions, Range
 from gamewarden.desk.desk import Desk
+from gamewarden.desk.known_people import profile_of
 from gamewarden.desk.population import POINTS, STATES, population
 from gamewarden.desk.search import PUBLISHED, Search, accounts, count, exported, facet, matching
 from gamewarden.errors import ConfigError
@@ -266,3 +267,28 @@ def test_an_export_holds_no_formula_and_pages_are_of_the_offered_sizes(desk, tmp
     assert any("HYPERLINK" in row["name"] for row in rows)
     assert not any(row["name"].startswith(("=", "+", "-", "@")) for row in rows)
     assert [Conditions.of_query(f"size={size}").size for size in PAGE_SIZES] == list(PAGE_SIZES)
+
+
+def test_an_account_page_and_the_list_do_not_take_each_others_profiles(desk):
+    ours = Desk(desk.workspace)
+    before = [one.name for one in accounts(ours, Conditions()).facets]
+    known = [profile_of(ours, row["actor"]).height for row in desk_made_up.profiles().to_dicts()]
+    other = Desk(desk.workspace)
+    profile_of(other, "bot001")
+
+    assert set(known) == {1}
+    assert [one.name for one in accounts(other, Conditions()).facets] == before
+
+
+@pytest.mark.parametrize("told", [[0.5, "\ud800"], ["\ud800", "bot001"]])
+def test_a_place_in_the_list_with_half_a_letter_is_refused(desk, told):
+    cursor = base64.urlsafe_b64encode(json.dumps(told).encode()).decode()
+
+    with pytest.raises(ConfigError):
+        accounts(desk, Conditions(sort="probability" if told[0] == 0.5 else "zone", after=cursor))
+
+
+@pytest.mark.parametrize("column", ["probability", "since", "kinds", "protected", "payment", "level"])
+def test_only_texts_are_chosen_by_value(desk, column):
+    with pytest.raises(ConfigError, match="nothing is known"):
+        accounts(desk, Conditions.of_query(f"profile.{column}=1"))

@@ -31,6 +31,7 @@ PUBLISHED = (
 )  # fmt: skip
 DRAWING = "days"  # a column that is a drawing, and no value
 _HIDDEN = frozenset({"kinds"})
+_TEXTS = (pl.String, pl.Enum)  # kinds of columns whose values can be chosen
 _TOP = 12  # values of a condition that are shown at once
 _FOUND = 50  # and of those that somebody looks for
 _SEARCHES = 32  # whose counts are kept, as long as nothing changes
@@ -255,6 +256,7 @@ class Search:
     def _place(self, cursor: str) -> tuple[Value, str]:
         try:
             value, actor = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+            f"{value}{actor}".encode()  # half a letter stands nowhere
         except (ValueError, TypeError, RecursionError) as error:
             raise _lost(cursor) from error
         text = self.order.keys.dtype == pl.String
@@ -264,12 +266,12 @@ class Search:
         return value, actor
 
     def _refuse_unknown(self) -> None:
-        there = self.people.frame.columns
+        there = self.people.frame.schema
         for name in (one for one, _ in self.wanted.ranges):
             if RANGES[name] not in there:
                 raise ConfigError(f"{name}: nothing is known of it here; profiles have no such column")
         for name in (one for one, _ in self.wanted.choices):
-            if column_of(name) not in there or column_of(name) in _HIDDEN:
+            if there.get(column_of(name)) not in _TEXTS:
                 raise ConfigError(f"{short(name)}: nothing is known of it here; profiles have no such column")
         for name in (self.wanted.sort, *self.wanted.columns):
             if name not in self.all_columns or (name == DRAWING and name == self.wanted.sort):
