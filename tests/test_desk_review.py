@@ -174,6 +174,41 @@ def test_undoing_a_vote_leaves_what_others_said_since(desk):
     assert label.bot is False
 
 
+def test_what_two_raters_took_back_never_comes_back(desk):
+    vote(desk, "anna", "bot", rater="Ada")
+    vote(desk.later(minutes=1), "anna", "human", rater="Ben")
+
+    undo(desk.later(minutes=2), rater="Ada")
+    undo(desk.later(minutes=3), rater="Ben")
+
+    assert desk.workspace.ledger.find(Label) == []
+
+
+def test_a_vote_that_was_only_said_again_still_counts_after_the_second_is_undone(desk):
+    vote(desk, "anna", "bot", rater="Ada")
+    vote(desk.later(minutes=1), "anna", "bot", rater="Ada")
+    vote(desk.later(minutes=2), "anna", "human", rater="Ben")
+
+    undo(desk.later(minutes=3), rater="Ada")
+
+    (label,) = desk.workspace.ledger.find(Label)
+    assert dict(label.votes) == {"Ada": True, "Ben": False}
+
+
+def test_a_vote_is_not_undone_behind_the_back_of_a_newer_one_on_the_same_account(desk):
+    first = vote(desk, "anna", "human", rater="Ada")
+    second = vote(desk.later(minutes=1), "anna", "bot", rater="Ada")
+
+    with pytest.raises(ResponseError, match="newer"):
+        undo(desk.later(minutes=2), rater="Ada", review=first.review)
+
+    (label,) = desk.workspace.ledger.find(Label)
+    assert dict(label.votes) == {"Ada": True}
+    undo(desk.later(minutes=3), rater="Ada", review=second.review)
+    undo(desk.later(minutes=4), rater="Ada", review=first.review)
+    assert desk.workspace.ledger.find(Label) == []
+
+
 def test_only_ones_own_vote_is_undone_and_once(desk):
     made = vote(desk, "anna", "bot", rater="Ada")
 

@@ -253,7 +253,7 @@ def undo(desk: Desk, *, rater: str, review: str | None = None) -> Review:
     """Take a rater's last vote back, or the one of an id; the label is as it was before.
 
     Raises:
-        ResponseError: there is nothing of theirs to take back.
+        ResponseError: there is nothing of theirs to take back, or something newer on the same account.
         LedgerError: the ledger cannot be written.
     """
     if not desk.workspace.has_ledger:
@@ -264,11 +264,19 @@ def undo(desk: Desk, *, rater: str, review: str | None = None) -> Review:
         if not found:
             raise ResponseError("review: there is no vote of yours to take back")
         old = found[0]
+        _refuse_if_newer(work, old)
         new = replace(old, undone_at=desk.now())
         work.change(old, new)
         if old.says in {BOT, HUMAN} or (old.says == UNSURE and _withdrew(work, old)):
             unvoted(work, old.actor, by=rater, at=old.at)
     return new
+
+
+def _refuse_if_newer(work: Writing, review: Review) -> None:
+    """The label rests on what a rater said last of an account: what was said before is taken back after that."""
+    standing = work.find(Review, actor=review.actor, rater=review.rater, undone_at=None, order=("at",))
+    if any(one.at > review.at and one.says != SKIP for one in standing):
+        raise ResponseError("review: there is a newer vote of yours on this account; take that back first")
 
 
 def _last(known: _Known, mine: Sequence[Review]) -> Last | None:

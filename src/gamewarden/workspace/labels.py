@@ -58,7 +58,7 @@ def withdrawn(work: Writing, actor: str, *, by: str, source: str = REVIEW) -> No
     known = work.find(Label, actor=actor, source=kind, order=("at",))
     if not known or who not in known[-1].votes:
         return
-    votes = {name: vote for name, vote in known[-1].votes.items() if name != who}
+    votes = _of_others(known[-1].votes, who)
     if votes:
         work.change(known[-1], _label(replace(known[-1], at=work.at, by=who), votes))
     else:
@@ -79,10 +79,13 @@ def unvoted(work: Writing, actor: str, *, by: str, at: datetime, source: str = R
     old = {} if written[0].old is None else dict(written[0].old)
     if not known:
         work.add([_as_told(old)] if "actor" in old else [])
-    elif known[-1].at == at and known[-1].by == who:
-        _restore(work, known[-1], old)
+        return
+    now = known[-1]
+    earlier = dict(old.get("votes", now.votes)) if old else {}  # the audit names only what was changed
+    if (now.at, now.by, _of_others(now.votes, who)) == (at, who, _of_others(earlier, who)):
+        _restore(work, now, old)
     else:
-        _without(work, known[-1], who, dict(old.get("votes", {})))
+        _without(work, now, who, earlier)
 
 
 def _restore(work: Writing, now: Label, old: Mapping[str, Any]) -> None:
@@ -95,8 +98,15 @@ def _restore(work: Writing, now: Label, old: Mapping[str, Any]) -> None:
 
 def _without(work: Writing, now: Label, who: str, earlier: Mapping[str, bool]) -> None:
     """The label with what a rater said earlier, if anything, in the place of what the rater said last."""
-    votes = {name: vote for name, vote in now.votes.items() if name != who}
-    work.change(now, _label(now, votes | ({who: earlier[who]} if who in earlier else {})))
+    votes = _of_others(now.votes, who) | ({who: earlier[who]} if who in earlier else {})
+    if votes:
+        work.change(now, _label(now, votes))
+    else:
+        work.remove(now)
+
+
+def _of_others(votes: Mapping[str, bool], who: str) -> dict[str, bool]:
+    return {name: vote for name, vote in votes.items() if name != who}
 
 
 def _as_told(old: Mapping[str, Any]) -> Label:
