@@ -33,3 +33,16 @@ def test_settings_that_nobody_can_follow_leave_the_old_ones_in_force(desk):
     write(desk, "armed = perhaps", "armed = true")
 
     assert desk.workspace.config.response.armed
+
+
+def test_settings_that_were_named_count_instead_of_the_workspaces_own_also_later(desk, tmp_path):
+    from gamewarden.workspace.place import Workspace
+
+    root, named = desk.at_start.root, tmp_path / "other.toml"
+    named.write_text((root / "warden.toml").read_text().replace("armed = false", "armed = true"))
+    ours = Desk(Workspace.at(root, named))
+    write(desk, "[response]", "# somebody was here\n[response]")
+
+    assert ours.workspace.config.response.armed
+    named.write_text(named.read_text().replace("armed = true", "armed = false"))
+    assert not ours.workspace.config.response.armed

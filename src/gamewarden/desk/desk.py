@@ -34,13 +34,13 @@ class Desk:
         if seen != self._seen:
             self._seen = seen
             with suppress(GamewardenError):
-                self._now, self.memory = Workspace.at(self.at_start.root), Memory()
+                self._now, self.memory = Workspace.at(self.at_start.root, self.at_start.settings), Memory()
         return self._now
 
     def _look(self) -> tuple[int, int] | None:
         """What tells that somebody wrote the settings anew."""
         try:
-            found = (self.at_start.root / FILE_NAME).stat()
+            found = (self.at_start.settings or self.at_start.root / FILE_NAME).stat()
         except OSError:
             return None
         return found.st_mtime_ns, found.st_size

@@ -51,6 +51,7 @@ class Workspace:
 
     root: Path
     config: Config
+    settings: Path | None = None  # whose settings it follows, where they are not its own
 
     @classmethod
     def at(cls, root: Path, config: Path | None = None) -> "Workspace":
@@ -62,7 +63,7 @@ class Workspace:
         path = root / FILE_NAME
         if not path.is_file():
             raise ConfigError(f"{root}: is no workspace (it has no {FILE_NAME}); `gamewarden init {root}` makes one")
-        return cls(root, load_config(config or path))
+        return cls(root, load_config(config or path), config)
 
     @classmethod
     def found(
@@ -80,7 +81,7 @@ class Workspace:
         settings = None if root is None else load_config(root / FILE_NAME)
         if root is None or settings is None or not settings.is_workspace:
             return None
-        return cls(_short(root, start), settings if config is None else load_config(config))
+        return cls(_short(root, start), settings if config is None else load_config(config), config)
 
     @property
     def lake(self) -> Path:
