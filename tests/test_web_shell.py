@@ -55,6 +55,19 @@ def test_a_form_that_posts_carries_the_secret(path):
             assert "csrf" in form or "secret(" in form, form[:200]
 
 
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_what_a_form_sends_is_the_value_itself_and_not_how_it_is_written_out(path):
+    sent = re.findall(r'\s(?:value|data-actor)="\{\{ (.*?) \}\}"', path.read_text(encoding="utf-8"))
+
+    assert [one for one in sent if not one.endswith("|field") and "_(" not in one] == []
+
+
+def test_a_field_keeps_letters_that_a_page_writes_out():
+    shown = pages.environment().from_string('{{ name }}<input value="{{ name|field }}">')
+
+    assert shown.render(name="\u202e<b>") == '\\u202e&lt;b&gt;<input value="\u202e&lt;b&gt;">'
+
+
 def test_data_for_a_script_cannot_end_its_element():
     told = pages.data({"name": "</script><script>alert(1)</script>", "at": datetime(2026, 1, 2, tzinfo=UTC)})
 
