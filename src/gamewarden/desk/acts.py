@@ -12,7 +12,6 @@ from gamewarden.core.text import counted
 from gamewarden.desk.desk import Desk
 from gamewarden.desk_records import ActBatch, Note
 from gamewarden.errors import NotThereError, ResponseError, short
-from gamewarden.policy import STEPS
 from gamewarden.response.persons import APPROVAL
 from gamewarden.store.ledger.ledger import Writing
 from gamewarden.workspace.appealing import end_protection, protect
@@ -303,11 +302,6 @@ def span_of(text: str) -> timedelta | None:
         ConfigError: it is none.
     """
     return timedelta(microseconds=parse_span(text)) if text.strip() else None
-
-
-def steps() -> tuple[str, ...]:
-    """What may be decided about accounts."""
-    return (*STEPS, DISMISS)
 
 
 def _undismissed(batch: str, brought_back: int, decisions: int) -> Undone:

@@ -439,7 +439,7 @@ def _because(known: _Known, actor: str) -> Iterator[str]:
     if not votes:
         yield "nobody has looked at it yet"
     elif len(votes) < THREE:
-        yield f"{len(votes)} of {THREE} raters have looked at it"
+        yield f"{len(votes)} of {THREE} raters {'has' if len(votes) == 1 else 'have'} looked at it"
     if len({one.says for one in votes.values()}) > 1:
         yield "those who looked do not agree"
     if votes and _is_new(known.judged.of(actor), max(votes.values(), key=lambda one: one.at)):

@@ -6,14 +6,8 @@ from zoneinfo import ZoneInfo
 
 from gamewarden.core.outside import visible
 from gamewarden.desk.reasons import Fact, ReasonTopic
-from gamewarden.web.languages import Language
+from gamewarden.web.languages import N_, Language
 from gamewarden.web.sentences import told
-
-
-def N_(text: str) -> str:  # noqa: N802  the name by which texts to translate are found
-    """A text that is translated where it is shown."""
-    return text
-
 
 # What a number is called, by its feature.
 _NAMES = {

@@ -18,6 +18,11 @@ CATALOGS = Path(__file__).parent / "locale"
 _SMALL = 1e-3  # below this a number is written with its first digits that are not 0
 
 
+def N_(text: str) -> str:  # noqa: N802  the name by which texts to translate are found
+    """A text that is translated where it is shown."""
+    return text
+
+
 @dataclass(frozen=True)
 class Language:
     """One language, and the time zone in which its reader looks at times."""

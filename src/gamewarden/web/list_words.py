@@ -7,15 +7,10 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from gamewarden.desk.conditions import PROFILE
-from gamewarden.web.languages import Language
+from gamewarden.web.languages import N_, Language
+from gamewarden.web.step_names import STEP_NAMES
 
 Value = str | int | float | bool | datetime | None
-
-
-def N_(text: str) -> str:  # noqa: N802  as gettext marks what is translated later
-    """A text to be translated where it is shown."""
-    return text
-
 
 TITLES: Mapping[str, str] = {
     "actor": N_("Account"),
@@ -80,6 +75,7 @@ WORDS: Mapping[tuple[str, str], str] = {
     ("state", ""): N_("nothing to do"),
     ("label", "bot"): N_("bot"),
     ("label", "human"): N_("human"),
+    **{("step", step): name for step, name in STEP_NAMES.items()},
 }
 _UNKNOWN, _YES, _NO = N_("not known"), N_("yes"), N_("no")
 _DIGITS = {"probability": ".3f", "covered": ".3f", "self_sim": ".4f", "fpr": ".2g"}

@@ -15,6 +15,7 @@ from gamewarden.web.account_names import account_url
 from gamewarden.web.assets import asset
 from gamewarden.web.languages import LANGUAGES, Language
 from gamewarden.web.sentences import told
+from gamewarden.web.step_names import STEP_NAMES, step_name
 
 
 def page(template: str, **values: Any) -> str:  # noqa: ANN401  each template has values of its own
@@ -37,9 +38,9 @@ def environment() -> Environment:
     made.policies["ext.i18n.trimmed"] = True
     made.newstyle_gettext = True  # type: ignore[attr-defined]  # the extension adds it: variables come by name
     made.globals |= {"_": _text, "gettext": _text, "ngettext": _plural, "asset": asset, "LANGUAGES": LANGUAGES}
-    made.globals["account_url"] = account_url
+    made.globals |= {"account_url": account_url, "STEPS": tuple(STEP_NAMES)}
     made.filters |= {name: _in_language(name) for name in ("number", "percent", "when", "day", "duration")}
-    made.filters |= {"data": data, "iso": _iso, "field": field, "told": _told}
+    made.filters |= {"data": data, "iso": _iso, "field": field, "told": _told, "step": _step}
     return made
 
 
@@ -80,6 +81,12 @@ def _filled(text: str, values: dict[str, object]) -> Markup:
 def _told(context: Context, sentence: str) -> str:
     """A sentence that rests in English, in the reader's language."""
     return told(sentence, _language(context))
+
+
+@pass_context
+def _step(context: Context, step: str) -> str:
+    """A step by its name."""
+    return step_name(step, _language(context))
 
 
 def _in_language(name: str) -> Callable[..., str]:

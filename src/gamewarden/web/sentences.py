@@ -7,13 +7,7 @@ translated, or that a person wrote, is shown as it is.
 import re
 from functools import cache, lru_cache
 
-from gamewarden.web.languages import Language
-
-
-def N_(text: str) -> str:  # noqa: N802  the name by which texts to translate are found
-    """A text that is translated where it is shown."""
-    return text
-
+from gamewarden.web.languages import N_, Language
 
 _LEADS = (
     N_("The %(window)ss resemble one another more than those of %(humans)s"),
@@ -178,6 +172,13 @@ _SENTENCES = (
     N_("done"),
     N_("failed"),
     N_("verdict"),
+    # who waits for a vote, and why
+    N_("nobody has looked at it yet"),
+    N_("1 of 3 raters has looked at it"),
+    N_("2 of 3 raters have looked at it"),
+    N_("those who looked do not agree"),
+    N_("it was judged on new days since"),
+    N_("more money passes through it than through nine in ten others here"),
     # groups
     N_("%(n)s accounts were seen at one address"),
     N_("labels say that %(n)s accounts belong together"),

@@ -48,7 +48,7 @@ def before_acting(
     names = chosen_actors(chosen, _finder(desk))
     view = preview(desk, names, step, by=person.name, span=doing.span_of(lasts))
     form = {"query": query, "expected": len(names), "because": because, "lasts": lasts, "next": page_of_ours(next, "")}
-    return show(request, "acts_preview.html", view, form=form, named=() if query else names, steps=doing.steps())
+    return show(request, "acts_preview.html", view, form=form, named=() if query else names)
 
 
 @router.post("/acts", response_model=Acted)
