@@ -6,7 +6,7 @@ from datetime import timedelta
 import polars as pl
 import pytest
 
-import desk_made_up
+import rich_made_up
 from gamewarden import pipeline, readers
 from gamewarden.desk import population as people
 from gamewarden.desk.conditions import Conditions
@@ -26,7 +26,7 @@ from people_made_up import empty_desk
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory):
-    return Desk(desk_made_up.run_rich(tmp_path_factory.mktemp("made")))
+    return Desk(rich_made_up.run_rich(tmp_path_factory.mktemp("made")))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import desk_made_up
+import rich_made_up
 from gamewarden.cases import Appeal, Decision, Protected, Suspicion
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.known_people import profile_of
@@ -25,7 +25,7 @@ SPANS = st.sampled_from([Span(1), Span(2), Span(30), Span(), Span(None, date(202
 
 @pytest.fixture(scope="module")
 def at_rest(tmp_path_factory):
-    return desk_made_up.run_rich(tmp_path_factory.mktemp("made"))
+    return rich_made_up.run_rich(tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_profiles_stand_beside_and_a_level_that_was_played_counts_more(at_rest):
 
 
 def test_a_profile_is_found_after_the_list_was_looked_at_however_its_file_is_sorted(workspace):
-    write_table(desk_made_up.profiles().sort("actor", descending=True), workspace.root / "profiles.csv")
+    write_table(rich_made_up.profiles().sort("actor", descending=True), workspace.root / "profiles.csv")
     desk = Desk(workspace)
     population(desk, Span())
 
@@ -187,7 +187,7 @@ def test_a_decision_that_is_over_no_longer_counts(workspace, monkeypatch):
 def test_what_a_run_has_written_is_seen_at_once(workspace):
     desk = Desk(workspace)
     before = population(desk, Span())
-    events = desk_made_up.rich_events()
+    events = rich_made_up.rich_events()
     late = events.filter(pl.col("at").dt.day() == 2, actor="bot002").with_columns(actor=pl.lit("newcomer"))
     write_table(late, workspace.root / "logs" / "late.parquet")
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import desk_made_up
+import rich_made_up
 from gamewarden.desk.conditions import CHOICES, PAGE_SIZES, RANGES, Conditions, Range
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.known_people import profile_of
@@ -28,7 +28,7 @@ SORTS = ("actor", "name", "zone", "ticket", "level", "probability", "point", "st
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory):
-    return Desk(desk_made_up.run_rich(tmp_path_factory.mktemp("made")))
+    return Desk(rich_made_up.run_rich(tmp_path_factory.mktemp("made")))
 
 
 @pytest.fixture(scope="module")
@@ -259,7 +259,7 @@ def test_an_export_has_all_that_match_in_their_order(desk, wanted):
 def test_an_export_holds_no_formula_and_pages_are_of_the_offered_sizes(desk, tmp_path):
     shutil.copytree(desk.workspace.root, tmp_path / "ws")
     path = tmp_path / "ws" / "profiles.csv"
-    names = desk_made_up.profiles().with_columns(name="=HYPERLINK(1)" + desk_made_up.number().cast(str))
+    names = rich_made_up.profiles().with_columns(name="=HYPERLINK(1)" + rich_made_up.number().cast(str))
     write_table(names, path)
     told = "".join(exported(Desk(Workspace.at(tmp_path / "ws")), Conditions(), "csv"))
 
@@ -272,7 +272,7 @@ def test_an_export_holds_no_formula_and_pages_are_of_the_offered_sizes(desk, tmp
 def test_an_account_page_and_the_list_do_not_take_each_others_profiles(desk):
     ours = Desk(desk.workspace)
     before = [one.name for one in accounts(ours, Conditions()).facets]
-    known = [profile_of(ours, row["actor"]).height for row in desk_made_up.profiles().to_dicts()]
+    known = [profile_of(ours, row["actor"]).height for row in rich_made_up.profiles().to_dicts()]
     other = Desk(desk.workspace)
     profile_of(other, "bot001")
 

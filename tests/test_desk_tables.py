@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import desk_made_up
+import rich_made_up
 from gamewarden.errors import ReadError
 from gamewarden.features.day_counts import DayCounts
 from gamewarden.tables import TIME, FrameEvents, write_table
@@ -27,7 +27,7 @@ SOON = LATER + timedelta(hours=1)
 @pytest.fixture(scope="module")
 def at_rest(tmp_path_factory):
     """A workspace that was run once."""
-    return desk_made_up.run_rich(tmp_path_factory.mktemp("made"))
+    return rich_made_up.run_rich(tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def workspace(at_rest, tmp_path):
 
 
 def of_day(day=2):
-    events = desk_made_up.rich_events()
+    events = rich_made_up.rich_events()
     return events.filter(pl.col("at").dt.day() == day)
 
 
@@ -162,7 +162,7 @@ def test_one_accounts_rows_are_found_without_those_of_others(at_rest):
     found = DeskTables(at_rest).table("edges", actors=["bot002"])
 
     assert found["actor"].unique().to_list() == ["bot002"]
-    days = desk_made_up.rich_events().filter(pl.col("other").is_not_null(), actor="bot002")["at"].dt.date()
+    days = rich_made_up.rich_events().filter(pl.col("other").is_not_null(), actor="bot002")["at"].dt.date()
     assert found["since"].n_unique() == days.n_unique()
     assert DeskTables(at_rest).table("hours", (BEGIN, BEGIN + timedelta(days=1)), ["bot002"]).height == 1
 

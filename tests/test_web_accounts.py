@@ -8,7 +8,7 @@ from html import unescape
 
 import pytest
 
-import desk_made_up
+import rich_made_up
 from gamewarden.desk.conditions import Conditions
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.search import matching
@@ -23,7 +23,7 @@ HTML, JSON = {"Accept": "text/html"}, {"Accept": "application/json"}
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory):
-    return desk_made_up.run_rich(tmp_path_factory.mktemp("made"))
+    return rich_made_up.run_rich(tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +171,7 @@ def test_who_operates_marks_what_happened(app):
 
 def test_names_that_are_markup_are_shown_as_they_are(workspace, tmp_path):
     shutil.copytree(workspace.root, tmp_path / "ws")
-    evil = desk_made_up.profiles().with_columns(name='<img src=x onerror="alert(1)">' + desk_made_up.number().cast(str))
+    evil = rich_made_up.profiles().with_columns(name='<img src=x onerror="alert(1)">' + rich_made_up.number().cast(str))
     write_table(evil, tmp_path / "ws" / "profiles.csv")
     app = create_app(Desk(Workspace.at(tmp_path / "ws")))
 

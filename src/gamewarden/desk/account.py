@@ -14,7 +14,6 @@ from gamewarden.desk.judged_days import DayRules, day_of, rules_of, seals, span_
 from gamewarden.desk.known_people import labels, profile_of
 from gamewarden.desk.reasons import Reasons, reasons_of
 from gamewarden.errors import GamewardenError, NotThereError, short
-from gamewarden.pipeline.measuring import feature_of
 from gamewarden.store.verdict_days import DaySeal
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.points import ACT, NEITHER, WATCH
@@ -106,7 +105,7 @@ class SaidLabel:
 
 
 @dataclass(frozen=True)
-class Standing:
+class OnLadder:
     """Where the account is on the ladder."""
 
     score: float
@@ -122,7 +121,7 @@ class Account:
     actor: str
     profile: dict[str, str | int | float | datetime | None]
     labels: tuple[SaidLabel, ...]
-    standing: Standing | None
+    standing: OnLadder | None
     protected: Protected | None
     decisions: tuple[Decision, ...]  # that hold now
     day: str | None  # the day shown
@@ -325,11 +324,6 @@ def _sum(rows: pl.DataFrame) -> int | None:
     return int(rows["events"].sum()) if rows["events"].count() else None
 
 
-def inputs_of(desk: Desk) -> dict[str, str]:
-    """What each detector in force looks at: events, packets, messages, or a table."""
-    return {model.card.detector: feature_of(model.feature).input for model in desk.workspace.models_in_force()}
-
-
 def _profile(desk: Desk, actor: str) -> dict[str, str | int | float | datetime | None]:
     row = profile_of(desk, actor)
     return {name: value for name, value in row.row(0, named=True).items() if name != "actor"} if row.height else {}
@@ -348,7 +342,7 @@ def _labels(desk: Desk, actor: str) -> tuple[SaidLabel, ...]:
     return (*told, *(SaidLabel(one.bot, one.source, one.at, one.by, dict(one.votes), one.because) for one in ours))
 
 
-def _case(desk: Desk, actor: str) -> tuple[Standing | None, Protected | None, tuple[Decision, ...]]:
+def _case(desk: Desk, actor: str) -> tuple[OnLadder | None, Protected | None, tuple[Decision, ...]]:
     """What the ledger holds of it now."""
     if not desk.workspace.has_ledger:
         return None, None, ()
@@ -364,7 +358,7 @@ def _case(desk: Desk, actor: str) -> tuple[Standing | None, Protected | None, tu
     return standing, guarded[0] if guarded else None, tuple(held)
 
 
-def _standing(desk: Desk, found: Suspicion) -> Standing:
+def _standing(desk: Desk, found: Suspicion) -> OnLadder:
     rungs = desk.workspace.config.ladder
     name = rungs[found.rung - 1].name if 0 < found.rung <= len(rungs) else ""
-    return Standing(found.score, found.rung, name, found.entered)
+    return OnLadder(found.score, found.rung, name, found.entered)

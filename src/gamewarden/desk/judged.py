@@ -1,6 +1,6 @@
 """What the verdicts at rest say of everybody, remembered until a day is judged again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gamewarden.core.durations import from_micros
 from gamewarden.desk.desk import Desk
+from gamewarden.desk.everybody import everybody, places
 from gamewarden.desk.judged_days import seals
 from gamewarden.store.verdict_days import DaySeal
 from gamewarden.tables import TIME
@@ -22,7 +23,7 @@ _POINTS = (None, ACT, WATCH)
 
 
 @dataclass(frozen=True)
-class Standing:
+class LastVerdict:
     """What was last said of an account, and how often it reached a point."""
 
     actor: str
@@ -42,13 +43,13 @@ class Judged:
     days: tuple[datetime, ...]
     key: tuple[str, ...]  # what names the days as they were judged
 
-    def of(self, actor: str) -> Standing | None:
+    def of(self, actor: str) -> LastVerdict | None:
         """What is said of an account; None where nothing is."""
         names = self.frame["actor"]
         place = int(names.search_sorted(actor))
         if place >= self.frame.height or names[place] != actor:
             return None
-        return Standing(**self.frame.row(place, named=True))
+        return LastVerdict(**self.frame.row(place, named=True))
 
     @property
     def pointed(self) -> pl.DataFrame:
@@ -70,7 +71,7 @@ def judged(desk: Desk) -> Judged:
 
 def _judged(desk: Desk, newest: Sequence[DaySeal], key: tuple[str, ...]) -> Judged:
     days = [_day(desk, seal) for seal in newest]
-    fold = _Fold(_everybody(day["actor"] for day in days))
+    fold = _Fold(everybody(day["actor"] for day in days))
     for day in days:
         fold.add(day)
     return Judged(fold.frame(), tuple(_end(one) for one in newest), key)
@@ -88,20 +89,6 @@ def _day(desk: Desk, seal: DaySeal) -> pl.DataFrame:
     return rows.select("actor", pl.col("until").to_physical(), "probability", "fpr", code.alias("point"))
 
 
-def _everybody(parts: Iterator[pl.Series]) -> pl.Series:
-    """Every actor once, sorted."""
-    known = pl.Series("actor", [], dtype=pl.String)
-    for part in parts:
-        new = part.filter(known.gather(_places(known, part)) != part) if len(known) else part
-        known = pl.concat([known, new]).sort() if len(new) else known
-    return known
-
-
-def _places(known: pl.Series, actors: pl.Series) -> pl.Series:
-    """Where actors stand, or would stand, among those that are known and sorted."""
-    return known.search_sorted(actors).clip(0, max(len(known) - 1, 0))
-
-
 class _Fold:
     """What days add up to, an array a column: no more than that is held of a million accounts."""
 
@@ -113,7 +100,7 @@ class _Fold:
 
     def add(self, day: pl.DataFrame) -> None:
         """Take a day in; they come in their order."""
-        at = _places(self._actors, day["actor"]).to_numpy()
+        at = places(self._actors, day["actor"]).to_numpy()
         until, point = day["until"].to_numpy(), day["point"].to_numpy()
         self._until[at], self._point[at] = until, point
         self._probability[at] = day["probability"].to_numpy()

@@ -50,7 +50,7 @@ class UsualBot:
 NOBODY = Peers((), "", None, None, 0)
 
 
-def population(desk: Desk, seal: DaySeal) -> pl.DataFrame:
+def people_on(desk: Desk, seal: DaySeal) -> pl.DataFrame:
     """Everybody who was judged on a day: actor, point, bot (as people say), style, level, self_sim.
 
     Raises:
@@ -69,7 +69,7 @@ def days_recipe(desk: Desk) -> SelfSimilarity | None:
 
 def peers_of(desk: Desk, actor: str, seal: DaySeal) -> Peers:
     """The people to show beside an account."""
-    everybody = population(desk, seal)
+    everybody = people_on(desk, seal)
     mine, others = everybody.filter(pl.col("actor") == actor), everybody.filter(pl.col("actor") != actor)
     style, level = (mine["style"][0], mine["level"][0]) if mine.height else (None, None)
     for known, people in _people(others):
@@ -83,7 +83,7 @@ def peers_of(desk: Desk, actor: str, seal: DaySeal) -> Peers:
 
 def usual_bot(desk: Desk, seal: DaySeal) -> UsualBot | None:
     """The median self-similarity of known bots on a day; where none are known, of accounts that reach a point."""
-    measured = population(desk, seal).drop_nulls("self_sim")
+    measured = people_on(desk, seal).drop_nulls("self_sim")
     for known, bots in (
         (LABELLED, measured.filter(pl.col("bot"))),
         ("suspected", measured.filter(pl.col("point").is_in([ACT, WATCH]))),

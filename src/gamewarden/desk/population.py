@@ -4,7 +4,7 @@ It is held in memory by column and found anew only when what it rests on changes
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from threading import Lock, Thread
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gamewarden.core.durations import from_micros
 from gamewarden.desk.desk import Desk
+from gamewarden.desk.everybody import everybody, places
 from gamewarden.desk.known_people import profiles
 from gamewarden.desk.memory import Memory, looks_of
 from gamewarden.desk.standing import HUMAN, standing
@@ -272,7 +273,7 @@ def _beside(frame: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
 def _folded(desk: Desk, days: Sequence[JudgedDay]) -> Population:
     """The days one after the other, so that no more than one of them is held beside what they add up to."""
     table = DeskTables(desk.workspace).rest("accounts")
-    fold = _Fold(_everybody(_rows(table, one.partition, ["actor"])["actor"] for one in days), days)
+    fold = _Fold(everybody(_rows(table, one.partition, ["actor"])["actor"] for one in days), days)
     for place, one in enumerate(days):
         fold.add(place, _once(_rows(table, one.partition, _COLUMNS)))
     return Population(fold.frame(), tuple(days), fold.drawn, fold.kinds)
@@ -286,20 +287,6 @@ def _rows(table: Partitions, one: Partition, columns: Sequence[str]) -> pl.DataF
         return table.table([one], columns)
     as_it_is = all(found.schema[name] == ACCOUNT_DAYS.columns[name] for name in columns)
     return found if as_it_is else table.table([one], columns)
-
-
-def _everybody(parts: Iterator[pl.Series]) -> pl.Series:
-    """Every actor once, sorted."""
-    known = pl.Series("actor", [], dtype=pl.String)
-    for part in parts:
-        new = part if known.is_empty() else part.filter(known.gather(_places(known, part)) != part)
-        known = pl.concat([known, new.unique()]).sort() if len(new) else known
-    return known
-
-
-def _places(known: pl.Series, actors: pl.Series) -> pl.Series:
-    """Where actors stand, or would stand, among those that are known and sorted."""
-    return known.search_sorted(actors).clip(0, max(len(known) - 1, 0))
 
 
 def _once(rows: pl.DataFrame) -> pl.DataFrame:
@@ -335,7 +322,7 @@ class _Fold:
 
     def add(self, place: int, rows: pl.DataFrame) -> None:
         """Take a day in; they come in their order."""
-        codes = _places(self._actors, rows["actor"]).to_numpy()
+        codes = places(self._actors, rows["actor"]).to_numpy()
         point = _codes(rows["point"], {name: at for at, name in enumerate(POINTS)})
         probability = rows["probability"].fill_null(_NOTHING).to_numpy()
         higher = probability >= self._highest[codes]

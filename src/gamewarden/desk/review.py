@@ -23,7 +23,7 @@ from gamewarden.core.durations import parse_zone
 from gamewarden.desk.agreement import THREE, Agreement, agreements, raw_agreement
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.groups import group_of, look
-from gamewarden.desk.judged import Judged, Standing, judged
+from gamewarden.desk.judged import Judged, LastVerdict, judged
 from gamewarden.desk_records import BOT, HUMAN, SKIP, UNSURE, Review
 from gamewarden.errors import NotThereError, ResponseError, short
 from gamewarden.store.ledger.ledger import Writing
@@ -144,9 +144,9 @@ class _Known:
     money: Mapping[str, float]  # what passed through the accounts that reached a point, as shares of the most
     much: float  # from which on that is much
 
-    def stands(self, actor: str) -> Standing:
+    def stands(self, actor: str) -> LastVerdict:
         """What was last said of an account."""
-        return self.judged.of(actor) or Standing(actor, None, None, None, None, 0, None)
+        return self.judged.of(actor) or LastVerdict(actor, None, None, None, None, 0, None)
 
 
 def queue(desk: Desk, rater: str, most: int = 20) -> QueueView:
@@ -362,7 +362,7 @@ def _may_see(known: _Known, actor: str, rater: str, today: set[str]) -> bool:
     return mine is None or _is_new(known.judged.of(actor), mine)
 
 
-def _is_new(standing: Standing | None, review: Review) -> bool:
+def _is_new(standing: LastVerdict | None, review: Review) -> bool:
     return standing is not None and standing.last_point is not None and standing.last_point > review.at
 
 
@@ -380,7 +380,7 @@ def _waiting(desk: Desk, known: _Known) -> int:
     return everybody - voted + sum(1 for _ in _begun(known))
 
 
-def _begun(known: _Known) -> Iterator[tuple[Standing, Mapping[str, Review]]]:
+def _begun(known: _Known) -> Iterator[tuple[LastVerdict, Mapping[str, Review]]]:
     """The accounts that somebody voted on and that wait for more votes."""
     for actor, votes in known.votes.items():
         standing = known.stands(actor)
@@ -411,13 +411,13 @@ def _ordered(known: _Known) -> list[tuple[float, str]]:
     return list(mixed.sort("worth", "actor", descending=[True, False]).select("worth", "actor").iter_rows())
 
 
-def _reopened(standing: Standing, votes: Mapping[str, Review]) -> bool:
+def _reopened(standing: LastVerdict, votes: Mapping[str, Review]) -> bool:
     """New points after the last vote on somebody whom raters do not call a bot."""
     newest = max(votes.values(), key=lambda one: one.at)
     return _is_new(standing, newest) and said(_as_votes(votes)) is not True
 
 
-def _worth(known: _Known, standing: Standing, votes: Mapping[str, Review]) -> float:
+def _worth(known: _Known, standing: LastVerdict, votes: Mapping[str, Review]) -> float:
     probability = 0.5 if standing.probability is None else standing.probability
     newest = max((one.at for one in votes.values()), default=None)
     says = {one.says for one in votes.values()}

@@ -78,15 +78,8 @@ def read_rows(
 
 def parsed(block: bytes, schema: pa.Schema) -> pa.Table | None:
     """The lines of a block, if every one is an object of this schema as Arrow reads it; keys beside it are left out."""
-    lines = block.count(b"\n") + 1
-    if not _looks_alike(block):
-        return None
-    try:
-        block.decode()
-        table = _read_json(block, schema)
-    except (UnicodeDecodeError, pa.ArrowException):
-        return None
-    return table.select(schema.names) if table.num_rows == lines else None
+    table = _read_alike(block, block.count(b"\n") + 1, schema)
+    return None if table is None else table.select(schema.names)
 
 
 def line_by_line(block: bytes, row: int, wanted: Sequence[str], tally: Tally) -> pl.DataFrame:
@@ -110,6 +103,12 @@ def _rows(places: Sequence[int]) -> pl.Series:
 
 
 def _alike(block: bytes, lines: int, schema: pa.Schema) -> pl.DataFrame | None:
+    """The wanted keys as Arrow reads the block, if every line is an object of this schema."""
+    table = _read_alike(block, lines, schema)
+    return None if table is None else _flat(table, schema)
+
+
+def _read_alike(block: bytes, lines: int, schema: pa.Schema) -> pa.Table | None:
     """The block as Arrow reads it, if every line is an object of this schema."""
     if not _looks_alike(block):
         return None
@@ -118,7 +117,7 @@ def _alike(block: bytes, lines: int, schema: pa.Schema) -> pl.DataFrame | None:
         table = _read_json(block, schema)
     except (UnicodeDecodeError, pa.ArrowException):
         return None
-    return _flat(table, schema) if table.num_rows == lines else None
+    return table if table.num_rows == lines else None
 
 
 def _flat(table: pa.Table, schema: pa.Schema) -> pl.DataFrame:
