@@ -14,7 +14,7 @@ from gamewarden.desk.account_series import series
 from gamewarden.desk.account_sessions import sessions, sessions_in
 from gamewarden.desk.account_traffic import traffic
 from gamewarden.desk.day_events import DayEvents, events_of
-from gamewarden.desk.peers import peers_of, population, usual_bot
+from gamewarden.desk.peers import people_on, peers_of, usual_bot
 from gamewarden.errors import ConfigError
 from gamewarden.tables import EVENTS, check
 from gamewarden.verdicts.prevalence import Prevalence
@@ -70,7 +70,7 @@ def test_without_labels_accounts_that_reach_no_point_stand_in(desk):
         labels.write_text("actor,bot\n")
         seal = seal_of(desk)
         peers = peers_of(desk, "bot003", seal)
-        known = population(desk, seal).filter(pl.col("actor").is_in(peers.actors))
+        known = people_on(desk, seal).filter(pl.col("actor").is_in(peers.actors))
 
         assert peers.known_as == "unsuspected"
         assert set(known["point"]) == {"neither"}
