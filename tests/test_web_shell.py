@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gamewarden.web import assets, languages, pages
+from gamewarden.web.serving import is_local
 
 WEB = Path(assets.__file__).parent
 TEMPLATES = sorted((WEB / "templates").rglob("*.html"))
@@ -102,3 +103,11 @@ def test_numbers_and_times_are_written_for_people_and_what_is_not_known_as_a_das
     assert english.duration(1500) == "1 day 1 hr"
     assert english.duration(0) == "0 min"
     assert languages.Language("ko").duration(90) == "1시간 30분"
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("warden.example.org", False)],  # noqa: S104  asked about, not listened on
+)
+def test_whether_others_reach_the_desk_is_told_by_its_address(host, local):
+    assert is_local(host) is local

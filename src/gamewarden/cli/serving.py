@@ -49,13 +49,15 @@ def open_desk(
 ) -> None:
     """Serve the desk of a workspace until somebody stops it; without a port at the usual one, or else at a free one."""
     from gamewarden.desk.desk import Desk
-    from gamewarden.web.serving import address_of, bound, serve
+    from gamewarden.web.serving import address_of, bound, is_local, serve
 
     listening = bound(host, PORT, 0) if port is None else bound(host, port)
     desk = Desk(workspace)
     _say_password(workspace)
     address = address_of(listening)
     tell(f"The desk is open at {address}", "Ctrl-C stops it.")
+    if not is_local(host):
+        say("others can reach it, and whoever is between reads along (no TLS): docs/how-to/desk-people.md has a proxy")
     if opened:
         click.launch(address)
     desk.background.every = None if run_every is None else timedelta(microseconds=run_every)

@@ -1,5 +1,7 @@
 """`gamewarden demo`: the whole path on a synthetic game, told step by step."""
 
+import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,6 +90,9 @@ def _say_where(place: Path, first: str) -> None:
     """The files there are, and what to ask of them."""
     for path in sorted(place.iterdir()):
         _tell(str(path))
+    activate = Path(sys.prefix) / "bin" / "activate"
+    if shutil.which("gamewarden") is None and activate.exists():
+        _tell(f"First: . {activate}   # then this terminal knows gamewarden")
     _tell(f"Next: cd {place} && gamewarden rank")
     _tell(f"      gamewarden explain {first}")
     _tell("      gamewarden serve   # the same in a browser: accounts, evidence, review, decisions")

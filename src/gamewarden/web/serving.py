@@ -1,6 +1,7 @@
 """A server for the desk: on this machine only, unless somebody says otherwise."""
 
 import socket
+from ipaddress import ip_address
 
 import uvicorn
 
@@ -34,6 +35,14 @@ def address_of(listening: socket.socket) -> str:
     """Where a browser finds the desk."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def serve(desk: Desk, listening: socket.socket, *, proxied: bool = False) -> None:
