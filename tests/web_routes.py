@@ -43,6 +43,7 @@ ROUTES = {
     ("POST", "/tokens/{number}/revoke"): PEOPLE,
     ("GET", "/review"): "vote",
     ("GET", "/review/item"): "vote",
+    ("GET", "/review/queue"): "vote",
     ("GET", "/review/last"): "vote",
     ("POST", "/review/votes"): "vote",
     ("POST", "/review/undo"): "vote",

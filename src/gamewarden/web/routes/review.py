@@ -48,6 +48,12 @@ def review(
     return show(request, "review.html", ReviewView(queue(desk, person.name), found))
 
 
+@router.get("/review/queue", response_model=QueueView)
+def waiting(request: Request, desk: DeskHere, person: Voter) -> Response:
+    """Who waits for your vote, and what you said today."""
+    return show(request, "review_count.html", queue(desk, person.name))
+
+
 @router.get("/review/item", response_model=Item | None)
 def next_item(
     request: Request,

@@ -47,6 +47,13 @@ function show(html) {
   fetchNext();
 }
 
+// How many wait and how many were said, as they are now; the page goes on without them.
+async function count() {
+  const place = document.getElementById("review-count");
+  const html = await ask("/review/queue").catch(() => null);
+  if (place && html !== null) put(place, html);
+}
+
 async function vote(form, says) {
   const body = new FormData(form);
   body.set("says", says);
@@ -56,12 +63,14 @@ async function vote(form, says) {
   const html = await next;
   if (html === null) location.assign("/review");
   else show(html);
+  count();
 }
 
 async function undo(form) {
   const html = await ask("/review/undo", { method: "POST", body: new FormData(form) });
   put(last, await ask("/review/last"));
   show(html);
+  count();
 }
 
 if (place && last && window.fetch) {
