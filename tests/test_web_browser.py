@@ -197,6 +197,32 @@ def test_names_that_would_be_more_are_names_on_every_page(page, desk):
         assert page.evaluate("window.harmed") is None
 
 
+def test_an_account_is_seen_in_short_beside_the_list(page, desk):
+    page.goto(f"{desk.url}/accounts")
+    drawer = page.locator("#drawer")
+    page.keyboard.press("j")
+    page.keyboard.press("v")
+    names = page.locator("[data-row] th a").all_inner_texts()
+    drawer.locator("h2", has_text=names[0]).wait_for()
+    page.keyboard.press("j")
+    drawer.locator("h2", has_text=names[1]).wait_for()
+    page.keyboard.press("Escape")
+    assert not drawer.is_visible()
+    page.locator("[data-row] td.list-reason").nth(2).click()
+    drawer.locator("h2", has_text=names[2]).wait_for()
+    assert drawer.locator("a", has_text="The whole page").get_attribute("href")
+
+
+def test_the_review_counts_what_was_said(page, desk):
+    page.goto(f"{desk.url}/review")
+    told = page.locator("#review-count")
+    before = told.inner_text()
+    page.keyboard.press("3")
+    page.wait_for_function("before => document.getElementById('review-count').innerText !== before", arg=before)
+    page.keyboard.press("u")
+    page.wait_for_function("before => document.getElementById('review-count').innerText === before", arg=before)
+
+
 def test_a_formula_in_a_name_is_harmless_in_a_spreadsheet(page, desk):
     told = page.request.get(f"{desk.url}/accounts", params={"q": FORMULA, "format": "csv"}).text()
     cells = [cell for row in csv.reader(io.StringIO(told)) for cell in row]

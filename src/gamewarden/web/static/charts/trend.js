@@ -9,7 +9,7 @@ export default function (data, look) {
     data: days.map((one) => ({ value: one[key], to: one.url })),
   });
   return {
-    legend: { top: 0, textStyle: { color: look.text }, type: "scroll" },
+    legend: { top: 0, textStyle: { color: look.text }, itemWidth: 18, itemGap: 8 },
     tooltip: { trigger: "axis" },
     grid: { left: 8, right: 8, bottom: 4, top: 60, containLabel: true },
     xAxis: { type: "category", data: names, axisLabel: { color: look.muted } },
