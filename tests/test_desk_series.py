@@ -14,7 +14,7 @@ from gamewarden.desk.account_series import series
 from gamewarden.desk.account_sessions import sessions, sessions_in
 from gamewarden.desk.account_traffic import traffic
 from gamewarden.desk.day_events import DayEvents, events_of
-from gamewarden.desk.peers import people_on, peers_of, usual_bot
+from gamewarden.desk.peers import peers_of, people_on, usual_bot
 from gamewarden.errors import ConfigError
 from gamewarden.tables import EVENTS, check
 from gamewarden.verdicts.prevalence import Prevalence
