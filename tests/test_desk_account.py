@@ -201,3 +201,14 @@ def test_a_damaged_day_is_named(desk, tmp_path):
 
     with pytest.raises(ReadError, match=days[1].bundle):
         store.of_actor(days, "bot003")
+
+
+def test_whoever_judges_blind_reads_no_note_of_others(desk, verdicts):
+    actor, _, _ = somebody(verdicts, "watch")
+    add_note(desk, actor, "mina", "surely a bot")
+    add_note(desk, actor, "ada", "asked on the forum")
+
+    told = timeline(desk, actor, blind=True, reader="ada")
+
+    assert {one.by for one in told.events} == {"ada"}
+    assert timeline(desk, actor, blind=True).events == ()

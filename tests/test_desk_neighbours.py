@@ -100,3 +100,14 @@ def test_a_neighbourhood_has_room_for_so_many(monkeypatch):
 
     assert names == ["a", "b", "far19", "far18"]
     assert depths == {"a": 0, "b": 1, "far19": 2, "far18": 2}
+
+
+def test_an_amount_that_no_event_tells_is_not_nought():
+    dealings = pl.DataFrame(
+        {"actor": ["a"] * 3, "other": ["b", "c", "c"], "way": ["gave", "gave", "got"], "n": [2, 1, 1]}
+    ).with_columns(amount=pl.Series([None, 5.0, None], dtype=pl.Float64))
+
+    told = {row["actor"]: row for row in account_trade._told(account_trade._partners(dealings)).to_dicts()}
+
+    assert (told["b"]["given"], told["b"]["gave"]) == (None, 2)
+    assert (told["c"]["given"], told["c"]["received"]) == (5.0, None)

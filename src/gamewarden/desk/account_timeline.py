@@ -77,8 +77,8 @@ class Timeline:
     blind: bool = False
 
 
-def timeline(desk: Desk, actor: str, *, blind: bool = False) -> Timeline:
-    """What happened; blind, only what people wrote down: all else rests on what models say.
+def timeline(desk: Desk, actor: str, *, blind: bool = False, reader: str = "") -> Timeline:
+    """What happened; blind, only what the reader wrote down: all else is what models or others say.
 
     Raises:
         LedgerError: the ledger cannot be read.
@@ -87,7 +87,7 @@ def timeline(desk: Desk, actor: str, *, blind: bool = False) -> Timeline:
         return Timeline(actor, (), (), (), blind)
     ledger = desk.workspace.ledger
     if blind:
-        return Timeline(actor, _latest_first(_notes(ledger, actor)), (), (), blind=True)
+        return Timeline(actor, _latest_first(_notes(ledger, actor, reader)), (), (), blind=True)
     config = desk.workspace.config
     seen = ledger.find(Observation, actor=actor)
     known = ledger.find(Suspicion, actor=actor)
@@ -181,6 +181,7 @@ def _said(ledger: "Ledger", actor: str) -> Iterator[Event]:
         yield Event(guarded.at, "protected", "protected", guarded.by, (guarded.because,), until=guarded.until)
 
 
-def _notes(ledger: "Ledger", actor: str) -> Iterator[Event]:
+def _notes(ledger: "Ledger", actor: str, reader: str | None = None) -> Iterator[Event]:
     for one in ledger.find(Note, actor=actor):
-        yield Event(one.at, "note", "note", one.by, (one.text,), one.id)
+        if reader in {None, one.by}:
+            yield Event(one.at, "note", "note", one.by, (one.text,), one.id)

@@ -117,11 +117,11 @@ def _partners(mine: pl.DataFrame) -> pl.DataFrame:
         for way in ("gave", "got", "met")
         for expression in (
             pl.col("n").filter(pl.col("way") == way).sum().alias(way),
-            pl.col("amount").filter(pl.col("way") == way).sum().alias(f"{way}_amount"),
+            pl.col("amount").filter(pl.col("way") == way).drop_nulls().first().alias(f"{way}_amount"),
         )
     ]
     partners = mine.group_by("other").agg(*ways)
-    flow = pl.col("gave_amount") + pl.col("got_amount")
+    flow = pl.sum_horizontal("gave_amount", "got_amount")
     times = pl.col("gave") + pl.col("got")
     return partners.sort(flow, times, "met", "other", descending=[True, True, True, False])
 

@@ -130,7 +130,8 @@ def timeline_part(
     request: Request, desk: DeskHere, person: Reader, actor: ActorHere, *, blind: Blind = False
 ) -> Response:
     """What was seen, said, decided and done about an account, and how its suspicion added up."""
-    return _part(request, "timeline", timeline(desk, actor, blind=blind), may_decide="decide" in person.rights)
+    view = timeline(desk, actor, blind=blind, reader=person.name)
+    return _part(request, "timeline", view, may_decide="decide" in person.rights)
 
 
 @router.post("/accounts/{actor}/notes")
