@@ -129,6 +129,13 @@ def test_a_mark_needs_a_day_a_kind_and_a_text(own, day, kind, text):
         mark(own, day, kind, text, by="op")
 
 
+def test_a_day_that_begins_before_all_calendars_is_none(tmp_path):
+    east = empty_desk(tmp_path / "east", '[read]\ntime_zone = "Asia/Seoul"\n')
+
+    with pytest.raises(ConfigError, match="no day"):
+        mark(east, "0001-01-01", "patch", "x", by="op")
+
+
 def test_a_search_is_kept_under_a_name_for_oneself_or_for_all(own):
     mine = save_view(own, "Dion", "zone=Dion&after=xyz", shared=False, by="ann")
     save_view(own, "all elves", "class=elf", shared=True, by="ann")

@@ -46,6 +46,14 @@ def test_many_are_decided_about_and_undone_from_the_toast(mo, desk):
     assert {one.state for one in desk.workspace.ledger.find(Action)} == {"cancelled"}
 
 
+def test_a_part_of_a_page_is_led_on_to_an_address_in_any_letters(mo):
+    sent = {**FREEZE, "actors": ["ann"], "next": "/accounts?zone=한국&q=a%20b"}
+
+    answer = mo.post("/acts", data=sent, headers={**HTML, "HX-Request": "true"})
+
+    assert answer.headers["HX-Redirect"] == "/accounts?zone=%ED%95%9C%EA%B5%AD&q=a%20b"
+
+
 def test_what_speaks_against_a_step_is_shown_before(mo, desk):
     page = mo.post("/acts/preview", data={"step": "freeze", "actors": ["ann", "nobody"]}, headers=HTML)
     told = mo.post("/acts/preview", data={"step": "ban", "actors": ["ann"]}, headers=JSON).json()

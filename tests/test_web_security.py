@@ -1,5 +1,7 @@
 """Nobody sees or does at the desk what they may not, from wherever they come and whatever they send."""
 
+import base64
+import json
 import re
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
@@ -141,6 +143,30 @@ def test_no_act_is_done_without_the_secret_of_the_session(admin, sent):
         answer = admin.request(method, filled(path), data=data, headers=JSON)
         assert answer.status_code == 403, (method, path)
         assert "another session" in answer.json()["error"]
+
+
+def test_a_secret_with_half_a_letter_is_a_wrong_one(admin):
+    del admin.headers["X-CSRF-Token"]
+    body = b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n\\ud800\r\n--x--\r\n'
+
+    answer = admin.post(
+        "/me", content=body, headers={"Content-Type": "multipart/form-data; boundary=x; charset=unicode_escape"}
+    )
+
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "undo", ["/\\evil.example", "//evil.example", "/users/anna/disable", "/acts/../x/undo", "/policy/resume"]
+)
+def test_a_cookie_that_somebody_else_set_offers_no_act(admin, undo):
+    told = base64.urlsafe_b64encode(json.dumps({"says": "Undo?", "undo": undo}).encode()).decode()
+    admin.cookies.set("gw_said", told)
+
+    page = admin.get("/policy", headers=HTML)
+
+    assert "Undo?" in page.text
+    assert f'action="{undo}"' not in page.text.partition("Undo?")[2]
 
 
 def test_the_secret_of_another_session_of_the_same_person_is_no_use(app):

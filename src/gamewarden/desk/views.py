@@ -88,12 +88,11 @@ def mark(desk: Desk, day: str, kind: str, text: str, *, by: str) -> Mark:
     """
     if kind not in MARKS:
         raise ConfigError(f"marks: {short(kind)} is no kind of mark; there are {', '.join(MARKS)}")
-    try:
-        begins = date.fromisoformat(day)
-    except ValueError as error:
-        raise ConfigError(f"marks: {short(day)} is no day; give one such as 2026-03-01") from error
     zone = parse_zone(desk.workspace.config.read.time_zone or "UTC")
-    at = datetime.combine(begins, time(), zone).astimezone(UTC)
+    try:
+        at = datetime.combine(date.fromisoformat(day), time(), zone).astimezone(UTC)
+    except (ValueError, OverflowError) as error:  # no day, or none that begins within the calendar
+        raise ConfigError(f"marks: {short(day)} is no day; give one such as 2026-03-01") from error
     told = _name(text)
     made = Mark(digest(day, kind, told), at, kind, told, by, desk.now())
     with desk.workspace.ledger.writing(by, desk.now()) as work:

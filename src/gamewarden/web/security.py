@@ -169,7 +169,7 @@ async def _refuse_foreign_form(request: Request, person: Person) -> None:
     if not sent and request.headers.get("content-type", "").lower().startswith(_FORMS):
         value = (await request.form()).get("csrf", "")
         sent = value if isinstance(value, str) else ""
-    if not person.csrf or not hmac.compare_digest(sent.encode(), person.csrf.encode()):
+    if not person.csrf or not hmac.compare_digest(sent.encode(errors="replace"), person.csrf.encode()):
         raise HTTPException(_FORBIDDEN, "This form is of another session; load the page again.")
 
 

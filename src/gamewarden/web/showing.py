@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Iterable
 from typing import Any, Literal
 from urllib.parse import quote
@@ -18,6 +19,8 @@ from gamewarden.web.pages import page
 Format = Literal["html", "json", "csv"]
 FLASH = "gw_said"
 _SEE_OTHER = 303
+_UNDOES = re.compile(r"/(acts/\w+|review)/undo|/marks/\w+/delete", re.ASCII)  # others can set cookies, too
+_IN_ADDRESS = ":/%#?=@[]!$&'()*+,;"  # what stays as it is in the address of a header
 _LONGEST_FLASH = 1_000  # letters: a cookie holds about 4,000
 
 
@@ -62,7 +65,7 @@ def done(request: Request, to: str, says: str, *, undo: str | None = None, statu
     if wanted(request) == "json":
         return JSONResponse({"says": says, "undo": undo}, status)
     if request.headers.get("hx-request") == "true":
-        answer = Response(status_code=204, headers={"HX-Redirect": to})
+        answer = Response(status_code=204, headers={"HX-Redirect": quote(to, safe=_IN_ADDRESS)})
     else:
         answer = RedirectResponse(to, _SEE_OTHER)
     told = json.dumps({"says": says[:_LONGEST_FLASH], "undo": undo}).encode()
@@ -138,5 +141,5 @@ def _said(request: Request) -> dict[str, Any] | None:
         says, undo = str(told["says"]), told["undo"]
     except (KeyError, ValueError, TypeError, RecursionError):
         return None
-    ours = isinstance(undo, str) and undo.startswith("/") and not undo.startswith("//")
+    ours = isinstance(undo, str) and _UNDOES.fullmatch(undo)
     return {"says": says, "undo": undo if ours else None}
