@@ -11,6 +11,7 @@ from gamewarden.desk import background
 from gamewarden.desk.acts import act
 from gamewarden.desk.background import Background, carry_due
 from gamewarden.errors import ConfigError
+from gamewarden.workspace.place import Workspace
 from pushes_made_up import make_workspace
 
 
@@ -64,7 +65,7 @@ def test_nothing_runs_by_itself_unless_it_is_wanted(workspace):
 
 
 def test_a_run_that_goes_on_is_not_done_twice_and_ends_when_the_desk_is_closed(workspace, monkeypatch):
-    def lasting(_root):
+    def lasting(_root, _settings):
         return background.subprocess.Popen(
             ["sleep", "60"],
             stdout=background.subprocess.PIPE,
@@ -111,6 +112,35 @@ def test_nothing_leaves_once_somebody_disarms_it(tmp_path):
 
     assert carry_due(desk.workspace.root) == ""
     assert not (desk.workspace.root / "actions.jsonl").exists()
+
+
+@pytest.mark.usefixtures("later")
+def test_nothing_leaves_behind_a_desk_that_was_given_settings_of_a_rehearsal(tmp_path):
+    desk = suspect(make_desk(tmp_path / "ws", armed=True), "ann")
+    act(desk, ["ann"], "freeze", by="Ada", because="a farm", span=timedelta(days=7))
+    root, named = desk.workspace.root, tmp_path / "rehearsal.toml"
+    named.write_text((root / "warden.toml").read_text().replace("armed = true", "armed = false"))
+    behind = Background(Workspace.at(root, named), look=0.01)
+    behind.start()
+    time.sleep(0.3)
+    behind.stop()
+
+    assert not (root / "actions.jsonl").exists()
+
+
+def test_a_run_follows_the_settings_that_the_desk_was_given(workspace, tmp_path):
+    named = tmp_path / "named.toml"
+    named.write_text(
+        (workspace.root / "warden.toml").read_text().replace("[workspace]", '[workspace]\nlake = "sea"', 1)
+    )
+    behind = Background(Workspace.at(workspace.root, named))
+    (workspace.root / "warden.toml").write_text("[workspace]\nnonsense = 1\n")
+    behind.run_now()
+    until(lambda: behind.state().last is not None and behind.state().last.ended is not None)
+    last = behind.state().last
+    behind.stop()
+
+    assert last.code == 0, last
 
 
 def test_settings_that_cannot_be_followed_are_told_and_end_nothing(workspace):

@@ -55,7 +55,7 @@ class Background:
     """Runs a workspace, never twice at once, from `start` to `stop`."""
 
     def __init__(self, workspace: Workspace, every: timedelta | None = None, look: float = _LOOK) -> None:
-        self._root = workspace.root
+        self._root, self._settings = workspace.root, workspace.settings
         self.every = every
         self._look = look
         self._asked = threading.Event()
@@ -113,7 +113,7 @@ class Background:
 
     def _run(self) -> None:
         with self._lock:
-            self._last, self._child = Ran(now()), _started(self._root)
+            self._last, self._child = Ran(now()), _started(self._root, self._settings)
         lines: deque[str] = deque(maxlen=_KEPT_LINES)
         reader = threading.Thread(target=_listen, args=(self._child, lines), daemon=True)
         reader.start()
@@ -139,7 +139,7 @@ class Background:
     def _carry(self) -> None:
         """Carry out what is due, by the settings as they are now: somebody may have disarmed it a moment ago."""
         try:
-            carried = carry_due(self._root)
+            carried = carry_due(self._root, self._settings)
         except GamewardenError as error:
             carried, trouble = "", str(error)
         else:
@@ -148,13 +148,13 @@ class Background:
             self._carried, self._trouble = carried or self._carried, trouble
 
 
-def carry_due(root: Path) -> str:
+def carry_due(root: Path, settings: Path | None = None) -> str:
     """Carry out what is due where the response is armed; what became of it, or nothing where nothing was due.
 
     Raises:
         GamewardenError: the settings or the ledger cannot be read, or actions went wrong.
     """
-    workspace = Workspace.at(root)
+    workspace = Workspace.at(root, settings)
     if not workspace.config.response.armed or not workspace.has_ledger:
         return ""
     try:
@@ -166,9 +166,10 @@ def carry_due(root: Path) -> str:
         workspace.ledger.close()
 
 
-def _started(root: Path) -> "subprocess.Popen[str]":
+def _started(root: Path, settings: Path | None) -> "subprocess.Popen[str]":
+    named = [] if settings is None else ["--config", str(settings.absolute())]
     child = subprocess.Popen(  # noqa: S603  ourselves
-        [sys.executable, "-m", "gamewarden", "--workspace", str(root.absolute()), "run"],
+        [sys.executable, "-m", "gamewarden", *named, "--workspace", str(root.absolute()), "run"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
