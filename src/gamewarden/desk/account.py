@@ -145,11 +145,34 @@ def account(desk: Desk, actor: str, day: str | None = None, *, blind: bool = Fal
     if blind:
         days = tuple(map(_unseen, _days(rows)))
         reasons = None if seal is None else reasons_of(desk, actor, seal, kept=_is_kept(rows, seal), blind=True)
-        return Account(actor, profile, (), None, None, (), _name(seal), days, None, reasons, blind=True)
+        return Account(
+            actor=actor,
+            profile=profile,
+            labels=(),
+            standing=None,
+            protected=None,
+            decisions=(),
+            day=_name(seal),
+            days=days,
+            judged=None,
+            reasons=reasons,
+            blind=True,
+        )
     judged = None if seal is None else _judged(desk, actor, rows, seal)
     kept = seal is not None and _is_kept(rows, seal)
     reasons = reasons_of(desk, actor, seal, kept=True) if seal is not None and kept else None
-    return Account(actor, profile, said, standing, protected, decisions, _name(seal), _days(rows), judged, reasons)
+    return Account(
+        actor=actor,
+        profile=profile,
+        labels=said,
+        standing=standing,
+        protected=protected,
+        decisions=decisions,
+        day=_name(seal),
+        days=_days(rows),
+        judged=judged,
+        reasons=reasons,
+    )
 
 
 def refuse_unknown(desk: Desk, actor: str) -> None:
@@ -244,7 +267,20 @@ def _day(row: dict[str, Any]) -> DayVerdict:
 
 def _unseen(day: DayVerdict) -> DayVerdict:
     """A day of which only its time, and how much of it was covered, is told."""
-    return DayVerdict(day.day, day.since, day.until, None, None, None, None, 0, 0, day.covered, None, None)
+    return DayVerdict(
+        day=day.day,
+        since=day.since,
+        until=day.until,
+        probability=None,
+        fpr=None,
+        one_in=None,
+        point=None,
+        agree=0,
+        streak=0,
+        covered=day.covered,
+        far=None,
+        verdict=None,
+    )
 
 
 def _judged(desk: Desk, actor: str, rows: pl.DataFrame, seal: DaySeal) -> Judged:
@@ -252,18 +288,18 @@ def _judged(desk: Desk, actor: str, rows: pl.DataFrame, seal: DaySeal) -> Judged
     points, chance = by.rules.points, verdict.probability
     voices = tuple(_voices(desk, actor, seal, by))
     return Judged(
-        verdict,
-        word_of(chance),
-        None if chance is None else round(100 * chance),
-        by.rules.bots,
-        points.watch,
-        points.act,
-        points.agree,
-        by.models,
-        by.fusion,
-        by.caveats,
-        (*_lacks(verdict, by), *_reach(desk, verdict, by)),
-        voices,
+        verdict=verdict,
+        word=word_of(chance),
+        of_hundred=None if chance is None else round(100 * chance),
+        bots=by.rules.bots,
+        watch=points.watch,
+        act=points.act,
+        needs_agree=points.agree,
+        models=by.models,
+        fusion=by.fusion,
+        caveats=by.caveats,
+        lacks=(*_lacks(verdict, by), *_reach(desk, verdict, by)),
+        voices=voices,
     )
 
 

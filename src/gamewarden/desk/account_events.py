@@ -73,17 +73,17 @@ def events(
     rows = mine.slice(begin, PAGE)
     shown = tuple(name for name in _SHOWN if rows[name].null_count() < rows.height)
     return EventPage(
-        actor,
-        day_of(seal),
-        _hours(frame, since, until),
-        hour,
-        kind,
-        tuple(inside["kind"].unique().sort()),
-        shown,
-        tuple(rows.select(shown).iter_rows(named=True)),
-        rows.height,
-        mine.height,
-        _after(mine, begin + PAGE) if begin + PAGE < mine.height else None,
+        actor=actor,
+        day=day_of(seal),
+        hours=_hours(frame, since, until),
+        hour=hour,
+        kind=kind,
+        kinds=tuple(inside["kind"].unique().sort()),
+        columns=shown,
+        rows=tuple(rows.select(shown).iter_rows(named=True)),
+        shown=rows.height,
+        of=mine.height,
+        next=_after(mine, begin + PAGE) if begin + PAGE < mine.height else None,
     )
 
 

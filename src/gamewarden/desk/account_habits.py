@@ -83,14 +83,14 @@ def hours(desk: Desk, actor: str, day: str | None = None) -> Hours:
     there = theirs.select((pl.col(name) > 0).cast(pl.Float64) for name in HOUR_COLUMNS)
     zone = desk.workspace.config.read.time_zone or "UTC"
     return Hours(
-        actor,
-        zone,
-        days,
-        sum(count > 0 for one in days for count in one.hours),
-        _longest(days),
-        peers,
-        tuple(float(value) for value in there.mean().row(0)) if there.height else (),
-        _usual_busy(there),
+        actor=actor,
+        time_zone=zone,
+        days=days,
+        busy=sum(count > 0 for one in days for count in one.hours),
+        longest=_longest(days),
+        peers=peers,
+        peers_by_hour=tuple(float(value) for value in there.mean().row(0)) if there.height else (),
+        peers_busy=_usual_busy(there),
     )
 
 

@@ -76,19 +76,19 @@ def movement(desk: Desk, actor: str, day: str | None = None, zone: str | None = 
     squares = squares_of(mine, side) if side else ()
     way = thinned(mine)
     return Movement(
-        actor,
-        day_of(seal),
-        zones[:_MOST_ZONES],
-        chosen,
-        side,
-        tuple(way["x"].cast(pl.Float64)),
-        tuple(way["y"].cast(pl.Float64)),
-        tuple(way["at"]),
-        mine.height,
-        squares,
-        _revisited(squares),
-        _crowd(desk, span, chosen) if mine.height and chosen else (),
-        missing,
+        actor=actor,
+        day=day_of(seal),
+        zones=zones[:_MOST_ZONES],
+        zone=chosen,
+        side=side,
+        x=tuple(way["x"].cast(pl.Float64)),
+        y=tuple(way["y"].cast(pl.Float64)),
+        at=tuple(way["at"]),
+        positions=mine.height,
+        squares=squares,
+        revisited=_revisited(squares),
+        crowd=_crowd(desk, span, chosen) if mine.height and chosen else (),
+        missing=missing,
     )
 
 

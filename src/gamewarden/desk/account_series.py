@@ -39,6 +39,9 @@ class Line:
     values: tuple[float, ...]
 
 
+NOTHING = Line((), ())
+
+
 @dataclass(frozen=True)
 class Series:
     """The windows of one account on one day."""
@@ -47,20 +50,20 @@ class Series:
     day: str
     since: datetime
     until: datetime
-    unit: float  # seconds of a window
-    window: str  # what it is called: minute
-    windows: Line  # the cosine of each, empty ones as 0
-    events: tuple[int, ...]  # in each
-    top_kinds: tuple[str | None, ...]  # the commonest kind in each
-    self_sim: float | None  # of the whole day
-    span: int  # windows of a span
-    step: int
-    spans: Line  # H of each span, at its middle
-    peers: Peers
-    band: Band | None  # of the windows of the peers
-    span_band: Band | None  # of their spans
-    usual_bot: UsualBot | None
-    pulses: tuple[Pulse, ...]
+    unit: float = 0.0  # seconds of a window
+    window: str = ""  # what it is called: minute
+    windows: Line = NOTHING  # the cosine of each, empty ones as 0
+    events: tuple[int, ...] = ()  # in each
+    top_kinds: tuple[str | None, ...] = ()  # the commonest kind in each
+    self_sim: float | None = None  # of the whole day
+    span: int = SPAN  # windows of a span
+    step: int = STEP
+    spans: Line = NOTHING  # H of each span, at its middle
+    peers: Peers = NOBODY
+    band: Band | None = None  # of the windows of the peers
+    span_band: Band | None = None  # of their spans
+    usual_bot: UsualBot | None = None
+    pulses: tuple[Pulse, ...] = ()
     missing: str = ""  # why there is nothing: no model of events, or no events
     blind: bool = False
 
@@ -77,38 +80,35 @@ def series(desk: Desk, actor: str, day: str | None = None, *, blind: bool = Fals
     windows = None if recipe is None else windows_of(desk, recipe, actor, since, until)
     if recipe is None or windows is None:
         missing = "model" if recipe is None else "events"
-        nothing = Line((), ())
-        return Series(
-            actor, day_of(seal), since, until, 0.0, "", nothing, (), (), None, SPAN, STEP, nothing, NOBODY, None, None,
-            None, (), missing, blind,
-        )  # fmt: skip
+        return Series(actor, day_of(seal), since, until, missing=missing, blind=blind)
     told, peers = spans(windows), peers_of(desk, actor, seal)
-    bands = _bands(desk, recipe, peers, seal)
+    band, span_band = _bands(desk, recipe, peers, seal)
     bot = None if blind else usual_bot(desk, seal)
     return Series(
-        actor,
-        day_of(seal),
-        since,
-        until,
-        recipe.unit / SECOND,
-        window_word(recipe.unit),
-        Line(tuple(windows["since"]), tuple(windows["cosine"])),
-        tuple(windows["events"]),
-        tuple(windows["top_kind"]),
-        _self_sim(windows, recipe),
-        SPAN,
-        STEP,
-        Line(
-            tuple(told.select(pl.col("since") + (pl.col("until") - pl.col("since")) / 2).to_series()),
-            tuple(told["self_sim"]),
-        ),
-        peers,
-        *bands,
-        bot,
-        tuple(pulses(windows, bot.self_sim)) if bot is not None else (),
-        "",
-        blind,
+        actor=actor,
+        day=day_of(seal),
+        since=since,
+        until=until,
+        unit=recipe.unit / SECOND,
+        window=window_word(recipe.unit),
+        windows=Line(tuple(windows["since"]), tuple(windows["cosine"])),
+        events=tuple(windows["events"]),
+        top_kinds=tuple(windows["top_kind"]),
+        self_sim=_self_sim(windows, recipe),
+        spans=_at_middles(told),
+        peers=peers,
+        band=band,
+        span_band=span_band,
+        usual_bot=bot,
+        pulses=tuple(pulses(windows, bot.self_sim)) if bot is not None else (),
+        blind=blind,
     )
+
+
+def _at_middles(told: pl.DataFrame) -> Line:
+    """H of each span, at its middle."""
+    middles = told.select(pl.col("since") + (pl.col("until") - pl.col("since")) / 2).to_series()
+    return Line(tuple(middles), tuple(told["self_sim"]))
 
 
 def windows_of(desk: Desk, recipe: SelfSimilarity, actor: str, since: datetime, until: datetime) -> pl.DataFrame | None:

@@ -65,16 +65,16 @@ def sessions(desk: Desk, actor: str, day: str | None = None) -> Sessions:
     addresses = tuple(sorted({name for one in found for name in one.addresses}))
     told = bool(events.frame["kind"].is_in(["session.login", "session.logout"]).any())
     return Sessions(
-        actor,
-        day_of(seal),
-        since,
-        until,
-        found,
-        sum(minutes),
-        max(minutes, default=0.0),
-        addresses if "ip" in events.columns else None,
-        told,
-        events.cut,
+        actor=actor,
+        day=day_of(seal),
+        since=since,
+        until=until,
+        sessions=found,
+        minutes=sum(minutes),
+        longest=max(minutes, default=0.0),
+        addresses=addresses if "ip" in events.columns else None,
+        told=told,
+        cut=events.cut,
     )
 
 

@@ -142,7 +142,17 @@ def _decided(ledger: "Ledger", actor: str, now: datetime) -> Iterator[Event]:
     for one in ledger.find(Decision, actor=actor):
         open_still = one.undone_at is None and (one.until is None or one.until > now or one.rehearsal)
         undo, says = one.id if open_still else "", one.because
-        yield Event(one.at, "decision", one.step, one.by, says, one.id, one.until, one.rehearsal, undo)
+        yield Event(
+            at=one.at,
+            kind="decision",
+            title=one.step,
+            by=one.by,
+            says=says,
+            ref=one.id,
+            until=one.until,
+            rehearsal=one.rehearsal,
+            undo=undo,
+        )
         if one.undone_at is not None:
             because = (one.undone_because,) if one.undone_because else ()
             yield Event(one.undone_at, "undone", one.step, one.undone_by or "", because, one.id)

@@ -77,7 +77,16 @@ def trade(desk: Desk, actor: str, *, depth: int = 2, blind: bool = False) -> Tra
     resting = tables.days(window, "edges")
     mine = _dealings(tables, window, [actor])
     if not mine.height:
-        return Trade(actor, len(resting), (), (), (), 0, "account" if resting else "day", blind)
+        return Trade(
+            actor=actor,
+            days=len(resting),
+            nodes=(),
+            edges=(),
+            partners=(),
+            more=0,
+            missing="account" if resting else "day",
+            blind=blind,
+        )
     near = _partners(mine)
     shown = near["other"].head(NEAR).to_list()
     further = _dealings(tables, window, shown[:FOLLOWED]) if depth > 1 and shown else mine.clear()
@@ -86,14 +95,16 @@ def trade(desk: Desk, actor: str, *, depth: int = 2, blind: bool = False) -> Tra
     points = {} if blind else _points(desk, names)
     inside = flows.filter(pl.col("giver").is_in(names), pl.col("receiver").is_in(names))
     return Trade(
-        actor,
-        len(resting),
-        tuple(TradeNode(name, depths[name], points.get(name)) for name in names),
-        tuple(TradeEdge(**row) for row in inside.iter_rows(named=True)),
-        tuple(Partner(**row, point=points.get(row["actor"])) for row in _told(near.head(NEAR)).iter_rows(named=True)),
-        max(0, near.height - NEAR),
-        "",
-        blind,
+        actor=actor,
+        days=len(resting),
+        nodes=tuple(TradeNode(name, depths[name], points.get(name)) for name in names),
+        edges=tuple(TradeEdge(**row) for row in inside.iter_rows(named=True)),
+        partners=tuple(
+            Partner(**row, point=points.get(row["actor"])) for row in _told(near.head(NEAR)).iter_rows(named=True)
+        ),
+        more=max(0, near.height - NEAR),
+        missing="",
+        blind=blind,
     )
 
 

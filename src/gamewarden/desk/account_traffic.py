@@ -55,26 +55,48 @@ def traffic(desk: Desk, actor: str, day: str | None = None, *, blind: bool = Fal
     seal = chosen_day(desk, actor, day)
     feature = _packet_feature(desk)
     if feature is None:
-        return Traffic(actor, day_of(seal), (), None, NOBODY, None, {}, "model", blind)
+        return Traffic(
+            actor=actor,
+            day=day_of(seal),
+            windows=(),
+            bot_share=None,
+            peers=NOBODY,
+            peers_share=None,
+            peers_numbers={},
+            missing="model",
+            blind=blind,
+        )
     mine = _rows(desk, feature, seal, [actor])
     if mine is None or not mine.height:
         missing = "captures" if mine is None else "account"
-        return Traffic(actor, day_of(seal), (), None, NOBODY, None, {}, missing, blind)
+        return Traffic(
+            actor=actor,
+            day=day_of(seal),
+            windows=(),
+            bot_share=None,
+            peers=NOBODY,
+            peers_share=None,
+            peers_numbers={},
+            missing=missing,
+            blind=blind,
+        )
     peers = peers_of(desk, actor, seal)
     theirs = _rows(desk, feature, seal, list(peers.actors)) if peers.actors else None
     shares = None if theirs is None or blind else _shares(theirs)
     windows = tuple(_window(row, blind=blind) for row in mine.iter_rows(named=True))
     own = None if blind else _shares(mine)
     return Traffic(
-        actor,
-        day_of(seal),
-        windows,
-        None if own is None or not len(own) else float(own[0]),
-        peers,
-        None if shares is None or not len(shares) else _median(shares),
-        {} if theirs is None else {name: _median(theirs[name]) for name in _NUMBERS if name in theirs.columns},
-        "",
-        blind,
+        actor=actor,
+        day=day_of(seal),
+        windows=windows,
+        bot_share=None if own is None or not len(own) else float(own[0]),
+        peers=peers,
+        peers_share=None if shares is None or not len(shares) else _median(shares),
+        peers_numbers={}
+        if theirs is None
+        else {name: _median(theirs[name]) for name in _NUMBERS if name in theirs.columns},
+        missing="",
+        blind=blind,
     )
 
 

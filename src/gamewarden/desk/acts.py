@@ -138,14 +138,14 @@ def preview(desk: Desk, actors: Collection[str], step: str, *, by: str, span: ti
     warnings = _warnings(wished)
     second = any(one.decision.waits_for == APPROVAL for one in wished)
     return Preview(
-        step,
-        len(names),
-        tuple(names[:_SHOWN]),
-        _by_kind(warnings),
-        tuple(warnings[:_SHOWN]),
-        settling.rehearsal,
-        second,
-        grace_of(desk).total_seconds(),
+        step=step,
+        accounts=len(names),
+        some=tuple(names[:_SHOWN]),
+        warned=_by_kind(warnings),
+        warnings=tuple(warnings[:_SHOWN]),
+        rehearsal=settling.rehearsal,
+        needs_second=second,
+        grace=grace_of(desk).total_seconds(),
     )
 
 
@@ -198,7 +198,17 @@ def dismiss(desk: Desk, actors: Collection[str], *, by: str, because: str, query
         work.add([_note(actor, by, responding.at, f"dismissed: {because.strip()}") for actor in names])
         batch = _keep(work, DISMISS, back.decisions, _Asked(because, len(names), until, query))
     says = f"{counted(len(names), 'account')} dismissed, {counted(len(back.decisions), 'decision')} taken back"
-    return Acted(batch.id, DISMISS, len(names), 0, until, responding.settling.rehearsal, 0, 0, says)
+    return Acted(
+        batch=batch.id,
+        step=DISMISS,
+        accounts=len(names),
+        left_out=0,
+        undo_until=until,
+        rehearsal=responding.settling.rehearsal,
+        waits=0,
+        warned=0,
+        says=says,
+    )
 
 
 def undo(desk: Desk, batch: str, *, by: str, because: str = "undone at the desk") -> Undone:
@@ -351,7 +361,17 @@ def _acted(batch: ActBatch, made: Sequence[Wished], asked: int, *, rehearsal: bo
     says += " (rehearsal: nothing leaves gamewarden)" if rehearsal else ""
     says += f"; {waits:,} wait for a second person" if waits else ""
     says += f"; of {asked - len(made):,} just this was decided before" if asked > len(made) else ""
-    return Acted(batch.id, batch.step, len(made), asked - len(made), batch.undo_until, rehearsal, waits, warned, says)
+    return Acted(
+        batch=batch.id,
+        step=batch.step,
+        accounts=len(made),
+        left_out=asked - len(made),
+        undo_until=batch.undo_until,
+        rehearsal=rehearsal,
+        waits=waits,
+        warned=warned,
+        says=says,
+    )
 
 
 def _warnings(wished: Sequence[Wished]) -> list[Warned]:

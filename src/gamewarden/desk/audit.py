@@ -67,19 +67,19 @@ def audit(desk: Desk, asked: Asked | None = None, *, before: int | None = None) 
     """
     asked = asked or Asked()
     if not desk.workspace.has_ledger:
-        return AuditView(asked, (), None, 0, "", None, None, None)
+        return AuditView(asked=asked, rows=(), next=None, lines=0, head="", check=None, checked=None, says=None)
     found = _found(desk, asked, before, PAGE + 1)
     head = desk.workspace.ledger.head
     job = jobs(desk).last("audit", "all")
     return AuditView(
-        asked,
-        tuple(map(_row, found[:PAGE])),
-        found[PAGE - 1].number if len(found) > PAGE else None,
-        head.number,
-        str(head),
-        None if job is None else job.state,
-        None if job is None else job.ended or job.begun,
-        None if job is None else job.value or job.error,
+        asked=asked,
+        rows=tuple(map(_row, found[:PAGE])),
+        next=found[PAGE - 1].number if len(found) > PAGE else None,
+        lines=head.number,
+        head=str(head),
+        check=None if job is None else job.state,
+        checked=None if job is None else job.ended or job.begun,
+        says=None if job is None else job.value or job.error,
     )
 
 
@@ -123,7 +123,17 @@ def _found(desk: Desk, asked: Asked, before: int | None, most: int) -> list[Audi
 
 def _row(line: AuditLine) -> AuditRow:
     old, new = (None if value is None else canonical_json(value) for value in (line.old, line.new))
-    return AuditRow(line.number, line.at, line.who, line.what, line.subject, in_words(line), old, new, line.hash)
+    return AuditRow(
+        number=line.number,
+        at=line.at,
+        who=line.who,
+        what=line.what,
+        subject=line.subject,
+        says=in_words(line),
+        old=old,
+        new=new,
+        hash=line.hash,
+    )
 
 
 def _table(found: list[AuditLine]) -> pl.DataFrame:

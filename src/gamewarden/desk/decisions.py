@@ -96,7 +96,9 @@ def decisions(
         raise NotThereError(f"decisions: there is no tab {tab!r}, only {', '.join(TABS)}")
     armed = desk.workspace.config.response.armed
     if not desk.workspace.has_ledger:
-        return DecisionsView(tab, dict.fromkeys(TABS, 0), armed, (), None, actor, step, by)
+        return DecisionsView(
+            tab=tab, counts=dict.fromkeys(TABS, 0), armed=armed, rows=(), next=None, actor=actor, step=step, by=by
+        )
     ledger = desk.workspace.ledger
     asked = {name: value for name, value in (("actor", actor), ("step", step), ("by", by)) if value}
     found = ledger.find(
@@ -109,7 +111,9 @@ def decisions(
     )
     rows = _rows(ledger, found[:PAGE])
     goes_on = _told(found[PAGE - 1]) if len(found) > PAGE else None
-    return DecisionsView(tab, _counts(ledger), armed, rows, goes_on, actor, step, by)
+    return DecisionsView(
+        tab=tab, counts=_counts(ledger), armed=armed, rows=rows, next=goes_on, actor=actor, step=step, by=by
+    )
 
 
 def appeals(desk: Desk, *, only_open: bool = True) -> AppealsView:
@@ -184,20 +188,20 @@ def _row(one: Decision, actions: Sequence[Action]) -> DecisionRow:
     waiting = [action for action in actions if action.state in {WAITING, FAILED}]
     troubled = [action.error for action in actions if action.state in {FAILED, STOPPED, UNCERTAIN, WAITING}]
     return DecisionRow(
-        one.id,
-        one.actor,
-        one.step,
-        state_of(one, {action.state for action in actions}),
-        one.at,
-        one.until,
-        one.by,
-        one.because,
-        one.rehearsal,
-        one.approved_by,
-        min((action.due for action in waiting), default=None),
-        next(filter(None, troubled), None),
-        one.undone_by,
-        one.undone_because,
+        id=one.id,
+        actor=one.actor,
+        step=one.step,
+        stands=state_of(one, {action.state for action in actions}),
+        at=one.at,
+        until=one.until,
+        by=one.by,
+        because=one.because,
+        rehearsal=one.rehearsal,
+        approved_by=one.approved_by,
+        leaves=min((action.due for action in waiting), default=None),
+        trouble=next(filter(None, troubled), None),
+        undone_by=one.undone_by,
+        undone_because=one.undone_because,
         may_undo=one.undone_at is None,
         needs_second=one.waits_for == APPROVAL and one.undone_at is None,
     )

@@ -16,9 +16,9 @@ from gamewarden.contracts import digest
 from gamewarden.core.text import counted
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.judged import Judged, judged
+from gamewarden.desk.known_people import settled_labels
 from gamewarden.desk.memory import looks_of
 from gamewarden.errors import NotThereError, short
-from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.verdicts.points import ACT, WATCH
 from gamewarden.workspace.days import EVER, Window
 from gamewarden.workspace.desk_tables import DeskTables
@@ -138,7 +138,9 @@ def groups(desk: Desk, kind: str = "", *, page: int = 1, whole_addresses: bool =
     made = tuple(_row(row, whole_addresses=whole_addresses) for row in rows.iter_rows(named=True))
     days = found.judged.days[-_DAYS:]
     since, until = (days[0] - timedelta(days=1), days[-1]) if days else (None, None)
-    return GroupsView(kind, counts, made, page, pages, since, until, ALONE)
+    return GroupsView(
+        kind=kind, counts=counts, rows=made, page=page, pages=pages, since=since, until=until, alone=ALONE
+    )
 
 
 def group(desk: Desk, name: str, *, whole_addresses: bool = False) -> GroupView:
@@ -228,14 +230,11 @@ def _at_addresses(tables: DeskTables, window: Window) -> pl.DataFrame:
 
 def _farms(desk: Desk) -> pl.DataFrame:
     """Who the labels say belongs together."""
-    labels = desk.workspace.labels_file
-    if labels is None or not labels.is_file():
-        return pl.DataFrame(schema=_TABLE)
-    told = read_labels(labels, desk.workspace.config.read.time_zone or None).frame
-    named = [name for name in ("group", "farm") if name in told.columns]
+    labels = settled_labels(desk)
+    named = [name for name in ("group", "farm") if name in labels.columns]
     if not named:
         return pl.DataFrame(schema=_TABLE)
-    known = told.select("actor", name=pl.coalesce(pl.col(one).cast(pl.String) for one in named)).drop_nulls().unique()
+    known = labels.select("actor", name=pl.coalesce(pl.col(one).cast(pl.String) for one in named)).drop_nulls().unique()
     shared = known.filter(pl.len().over("name") > 1).sort("name", "actor")
     return shared.select(kind=pl.lit(FARM), name="name", actor="actor")
 
@@ -289,7 +288,15 @@ def _row(row: Mapping[str, object], *, whole_addresses: bool) -> GroupRow:
         FARM: f"labels say that {counted(accounts, 'account')} belong together",
         TRADE: f"{counted(accounts - 1, 'account')} gave to one and got nothing back",
     }
-    return GroupRow(str(row["id"]), kind, shown, accounts, int(str(row["act"])), int(str(row["watch"])), said[kind])
+    return GroupRow(
+        id=str(row["id"]),
+        kind=kind,
+        name=shown,
+        accounts=accounts,
+        act=int(str(row["act"])),
+        watch=int(str(row["watch"])),
+        says=said[kind],
+    )
 
 
 def _gifts_among(gifts: pl.DataFrame, actors: Sequence[str]) -> pl.DataFrame:
@@ -306,14 +313,14 @@ def _members(desk: Desk, found: _Found, actors: Sequence[str], gifts: pl.DataFra
         told = found.judged.of(actor)
         made.append(
             Member(
-                actor,
-                None if told is None else told.point,
-                None if told is None else told.probability,
-                0 if told is None else told.points,
-                None if told is None or told.until is None else told.until - _MOMENT,
-                reasons.get(actor),
-                int(received.get(actor, 0)),
-                int(gave.get(actor, 0)),
+                actor=actor,
+                point=None if told is None else told.point,
+                probability=None if told is None else told.probability,
+                points=0 if told is None else told.points,
+                last=None if told is None or told.until is None else told.until - _MOMENT,
+                reason=reasons.get(actor),
+                received=int(received.get(actor, 0)),
+                gave=int(gave.get(actor, 0)),
             )
         )
     return tuple(sorted(made, key=lambda one: (-_rank(one.point), -(one.probability or 0.0), one.actor))[:_MEMBERS])

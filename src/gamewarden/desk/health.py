@@ -95,19 +95,19 @@ def _gauges(desk: Desk) -> Gauges:
     with suppress(GamewardenError):
         waiting = queue(desk, "", 1).waiting if judged else 0
     return Gauges(
-        {kind: desk.door.pending(kind) for kind in ("events", "packets")},
-        desk.door.free(),
-        None if ended is None else ended.timestamp(),
-        None if last is None or ended is None else (ended - last.started).total_seconds(),
-        None if last is None else len(last.failures) or int(last.code != 0),
-        behind.running,
-        judged,
-        watched,
-        acted,
-        waiting,
-        _lags(desk),
-        head,
-        memory(),
+        backlog_bytes={kind: desk.door.pending(kind) for kind in ("events", "packets")},
+        free_bytes=desk.door.free(),
+        last_run=None if ended is None else ended.timestamp(),
+        last_run_seconds=None if last is None or ended is None else (ended - last.started).total_seconds(),
+        last_run_failures=None if last is None else len(last.failures) or int(last.code != 0),
+        running=behind.running,
+        days_judged=judged,
+        watched=watched,
+        acted=acted,
+        queue=waiting,
+        lag_seconds=_lags(desk),
+        ledger_head=head,
+        memory_bytes=memory(),
     )
 
 

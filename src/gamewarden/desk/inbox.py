@@ -170,7 +170,18 @@ class Door:
             self._count(kind, batches=1, again=int(kept.again), rows=0 if kept.again else kept.told.rows)
             note = "" if key else _NO_KEY
             pending = self.pending(kind)
-            receipt.set_result(Receipt(kept.told.rows, batch, True, pending, kept.again, pushed.ignored, faults, note))
+            receipt.set_result(
+                Receipt(
+                    rows=kept.told.rows,
+                    batch=batch,
+                    durable=True,
+                    pending=pending,
+                    again=kept.again,
+                    ignored=pushed.ignored,
+                    faults=faults,
+                    note=note,
+                )
+            )
 
         content = _as_bytes(_ordered(pushed.rows))
         self._inbox(kind).put(Told(pushed.rows.num_rows, pushed.digest, key), content).add_done_callback(told)

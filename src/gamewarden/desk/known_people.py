@@ -10,7 +10,7 @@ from gamewarden.desk.desk import Desk
 from gamewarden.desk.memory import looks_of
 from gamewarden.errors import ReadError
 from gamewarden.learning.labels import UNCERTAIN_VOTES
-from gamewarden.readers.logs.operator_tables import labels_in, read_profiles
+from gamewarden.readers.logs.operator_tables import labels_in, read_labels, read_profiles
 from gamewarden.tables import LABELS, PROFILES
 from gamewarden.workspace.labels import told_by
 
@@ -47,6 +47,18 @@ def labels(desk: Desk) -> pl.DataFrame:
         LedgerError: the ledger cannot be read.
     """
     return pl.concat([_file_labels(desk), _ledger_labels(desk)], how="diagonal_relaxed")
+
+
+def settled_labels(desk: Desk) -> pl.DataFrame:
+    """LABELS of the operator's own file but for those that contradict each other; nothing where there is none.
+
+    Raises:
+        ReadError: the file cannot be read.
+    """
+    path, zone = desk.workspace.labels_file, desk.workspace.config.read.time_zone or None
+    if path is None or not path.is_file():
+        return pl.DataFrame(schema=dict(LABELS.columns))
+    return desk.memory.of("settled labels", looks_of(path), lambda: read_labels(path, zone).frame, most=1)
 
 
 def known_as(desk: Desk) -> pl.DataFrame:

@@ -214,14 +214,14 @@ def difference(desk: Desk, first: str, second: str) -> DifferenceView:
     rows = tuple(DifferenceRow(**row) for row in told.table.iter_rows(named=True))
     job = jobs(desk).last("back-test", (first, second))
     return DifferenceView(
-        first,
-        second,
-        told.sentences,
-        rows,
-        None if job is None else job.state,
-        None if job is None else job.ended or job.begun,
-        None if job is None else job.error,
-        None if job is None else job.value,
+        first=first,
+        second=second,
+        sentences=told.sentences,
+        rows=rows,
+        state=None if job is None else job.state,
+        at=None if job is None else job.ended or job.begun,
+        error=None if job is None else job.error,
+        test=None if job is None else job.value,
     )
 
 

@@ -239,7 +239,9 @@ def _trend(desk: Desk, days: Sequence[JudgedDay]) -> Iterator[TrendDay]:
         judged, watch, act, listed = desk.memory.of("trend", key, partial(_counted, desk, one, least), _DAYS_HELD)
         rate = (watch + act) / judged if judged else None
         there = Conditions(span=Span(None, one.date, one.date), choices=(("point", SUSPECTED),))
-        yield TrendDay(str(one.date), judged, watch, act, listed, rate, there.url())
+        yield TrendDay(
+            day=str(one.date), judged=judged, watch=watch, act=act, listed=listed, rate=rate, url=there.url()
+        )
 
 
 def _counted(desk: Desk, one: JudgedDay, least: float) -> tuple[int, int, int, int]:

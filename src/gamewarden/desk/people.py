@@ -63,15 +63,15 @@ class Listed:
 def person_of(user: User, csrf: str = "") -> Person:
     """What somebody may do, and how they like to see it."""
     return Person(
-        user.name,
-        user.role,
-        ROLES.get(user.role, frozenset()),
-        user.language,
-        user.theme,
-        csrf,
-        user.zone,
-        user.shortcuts,
-        user.must_change,
+        name=user.name,
+        role=user.role,
+        rights=ROLES.get(user.role, frozenset()),
+        language=user.language,
+        theme=user.theme,
+        csrf=csrf,
+        zone=user.zone,
+        shortcuts=user.shortcuts,
+        must_change=user.must_change,
     )
 
 
@@ -82,7 +82,13 @@ def people(ledger: Ledger) -> tuple[Listed, ...]:
         seen[one.user] = max(one.seen, seen.get(one.user, one.seen))
     return tuple(
         Listed(
-            one.name, one.role, one.disabled, one.must_change, one.subject is not None, one.created, seen.get(one.name)
+            name=one.name,
+            role=one.role,
+            disabled=one.disabled,
+            must_change=one.must_change,
+            elsewhere=one.subject is not None,
+            created=one.created,
+            seen=seen.get(one.name),
         )
         for one in ledger.find(User)
     )

@@ -138,22 +138,22 @@ def policy(desk: Desk) -> PolicyView:
     waiting = [] if ledger is None else ledger.find(Action, state=_OPEN, order=("due",), newest=_SHOWN)
     job = jobs(desk).last("rehearsal", _key(desk, ladder))
     return PolicyView(
-        ladder.digest,
-        ladder_told(ladder).sentences[1:],
-        tuple(_rung(ladder, number) for number in range(1, len(ladder.rungs) + 1)),
-        SANCTIONS,
-        response.armed,
-        _how_to_arm(desk),
-        response.four_eyes,
-        response.canary,
-        _breaker(desk, ledger),
-        tuple(_adapters(desk, ledger)),
-        tuple(map(_action, waiting)),
-        0 if ledger is None else ledger.count(Action, state=_OPEN),
-        None if job is None else job.state,
-        None if job is None else job.ended or job.begun,
-        None if job is None else job.error,
-        None if job is None else job.value,
+        digest=ladder.digest,
+        sentences=ladder_told(ladder).sentences[1:],
+        rungs=tuple(_rung(ladder, number) for number in range(1, len(ladder.rungs) + 1)),
+        sanctions=SANCTIONS,
+        armed=response.armed,
+        how_to_arm=_how_to_arm(desk),
+        four_eyes=response.four_eyes,
+        canary=response.canary,
+        breaker=_breaker(desk, ledger),
+        adapters=tuple(_adapters(desk, ledger)),
+        actions=tuple(map(_action, waiting)),
+        on_their_way=0 if ledger is None else ledger.count(Action, state=_OPEN),
+        rehearsal=None if job is None else job.state,
+        rehearsed_at=None if job is None else job.ended or job.begun,
+        rehearsal_error=None if job is None else job.error,
+        rehearsed=None if job is None else job.value,
     )
 
 
@@ -193,16 +193,16 @@ def _how_to_arm(desk: Desk) -> str:
 def _rung(ladder: Ladder, number: int) -> RungShown:
     rung, needs = ladder.rungs[number - 1], ladder.needs[number - 1]
     return RungShown(
-        number,
-        rung.name,
-        rung.enter,
-        ladder.scale.leaves[number - 1],
-        rung.steps,
-        rung.lasts,
-        None if needs is None else needs.fpr,
-        None if needs is None else needs.agree,
-        rung.detectors,
-        tuple(_words(ladder, number)),
+        number=number,
+        name=rung.name,
+        enter=rung.enter,
+        leave=ladder.scale.leaves[number - 1],
+        steps=rung.steps,
+        lasts=rung.lasts,
+        fpr=None if needs is None else needs.fpr,
+        families=None if needs is None else needs.agree,
+        detectors=rung.detectors,
+        words=tuple(_words(ladder, number)),
     )
 
 
@@ -239,29 +239,29 @@ def _adapters(desk: Desk, ledger: Ledger | None) -> Iterator[AdapterShown]:
         some = [] if ledger is None else ledger.find(Action, adapter=one.name, state=_OPEN, newest=1_000)
         done = [] if ledger is None else ledger.find(Action, adapter=one.name, state=DONE, order=("changed",), newest=1)
         yield AdapterShown(
-            one.name,
-            one.kind,
-            one.steps if made is None else made.steps,
-            ways.missing.get(one.name),
-            None if made is None else made.sure,
-            dict(Counter(action.state for action in some)),
-            done[0].changed if done else None,
-            next((action.error for action in some if action.error and action.state != WAITING), None),
+            name=one.name,
+            kind=one.kind,
+            steps=one.steps if made is None else made.steps,
+            missing=ways.missing.get(one.name),
+            sure=None if made is None else made.sure,
+            states=dict(Counter(action.state for action in some)),
+            last=done[0].changed if done else None,
+            trouble=next((action.error for action in some if action.error and action.state != WAITING), None),
         )
 
 
 def _action(one: Action) -> ActionShown:
     return ActionShown(
-        one.id,
-        one.decision,
-        one.actor,
-        one.verb,
-        one.step,
-        one.adapter,
-        one.state,
-        one.due,
-        one.attempts,
-        one.error,
+        id=one.id,
+        decision=one.decision,
+        actor=one.actor,
+        verb=one.verb,
+        step=one.step,
+        adapter=one.adapter,
+        state=one.state,
+        due=one.due,
+        attempts=one.attempts,
+        error=one.error,
         asks=one.state in {UNCERTAIN, STOPPED},
     )
 

@@ -160,13 +160,15 @@ def queue(desk: Desk, rater: str, most: int = 20) -> QueueView:
     mine = _of_today(desk, rater)
     entries = tuple(islice(_order(desk, known, rater, mine), most))
     return QueueView(
-        entries,
-        _waiting(desk, known),
-        dict(Counter(one.says for one in mine)),
-        RANDOM_SHARE,
-        THREE,
-        _last(known, mine),
-        agreements({actor: {who: one.says for who, one in said.items()} for actor, said in known.votes.items()}),
+        entries=entries,
+        waiting=_waiting(desk, known),
+        mine=dict(Counter(one.says for one in mine)),
+        share=RANDOM_SHARE,
+        raters=THREE,
+        last=_last(known, mine),
+        agreement=agreements(
+            {actor: {who: one.says for who, one in said.items()} for actor, said in known.votes.items()}
+        ),
     )
 
 
@@ -465,14 +467,14 @@ def _seen(known: _Known, actor: str) -> Seen:
     says = [one.says for one in votes.values()]
     together = said(_as_votes(votes)) if len(votes) >= 2 else None  # noqa: PLR2004  one alone is nobody's label
     return Seen(
-        actor,
-        None if standing is None else standing.probability,
-        None if standing is None else standing.fpr,
-        None if standing is None else standing.point,
-        None if standing is None else standing.until,
-        {who: one.says for who, one in votes.items()},
-        raw_agreement(says) if len(says) > 1 else None,
-        None if together is None else BOT if together else HUMAN,
+        actor=actor,
+        probability=None if standing is None else standing.probability,
+        fpr=None if standing is None else standing.fpr,
+        point=None if standing is None else standing.point,
+        until=None if standing is None else standing.until,
+        votes={who: one.says for who, one in votes.items()},
+        agreed=raw_agreement(says) if len(says) > 1 else None,
+        together=None if together is None else BOT if together else HUMAN,
         drawn=standing is not None and standing.points == 0,
     )
 

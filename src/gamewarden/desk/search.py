@@ -450,7 +450,15 @@ def _spreads(found: Search) -> Iterator[Spread]:
         edges = found.matches.columns.bars(column).edges
         if edges:
             chosen = dict(found.wanted.ranges).get(name)
-            yield Spread(name, column, edges[0], edges[-1], edges, found.matches.bars(name), chosen)
+            yield Spread(
+                name=name,
+                column=column,
+                least=edges[0],
+                most=edges[-1],
+                edges=edges,
+                accounts=found.matches.bars(name),
+                chosen=chosen,
+            )
 
 
 def _is_number(value: object) -> bool:

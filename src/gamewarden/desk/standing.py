@@ -12,9 +12,9 @@ import polars as pl
 
 from gamewarden.cases import Appeal, Decision, Label, Protected, Suspicion
 from gamewarden.desk.desk import Desk
+from gamewarden.desk.known_people import settled_labels
 from gamewarden.desk.memory import looks_of
 from gamewarden.policy import WATCH
-from gamewarden.readers.logs.operator_tables import read_labels
 from gamewarden.store.partitions import INDEX
 from gamewarden.tables import DataType
 from gamewarden.workspace.desk_tables import DeskTables
@@ -139,13 +139,7 @@ def _rows(name: str, told: Mapping[str, Any], kind: pl.DataType) -> pl.DataFrame
 
 def _labels(desk: Desk) -> pl.DataFrame:
     """One row per actor: what the operator's own file calls it; of several words the last."""
-    workspace = desk.workspace
-    place = workspace.labels_file
-    if place is None or not place.is_file():
-        return pl.DataFrame(schema={"actor": pl.String, "label": pl.String})
-    zone = workspace.config.read.time_zone or None
-    told = desk.memory.of("labels file", looks_of(place), lambda: read_labels(place, zone).frame, 1)
-    last = told.unique("actor", keep="last", maintain_order=True)
+    last = settled_labels(desk).unique("actor", keep="last", maintain_order=True)
     texts = [name for name in ("family", "group") if name in last.columns]
     return last.select(
         "actor",

@@ -111,7 +111,14 @@ def _works(token: Token, at: datetime) -> bool:
 
 def _shown(one: Token, at: datetime) -> ShownToken:
     return ShownToken(
-        one.id, one.name, one.scopes, one.owner, one.created, one.expires, one.revoked, works=_works(one, at)
+        id=one.id,
+        name=one.name,
+        scopes=one.scopes,
+        owner=one.owner,
+        created=one.created,
+        expires=one.expires,
+        revoked=one.revoked,
+        works=_works(one, at),
     )
 
 
