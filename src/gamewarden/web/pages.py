@@ -40,7 +40,7 @@ def environment() -> Environment:
     made.globals |= {"_": _text, "gettext": _text, "ngettext": _plural, "asset": asset, "LANGUAGES": LANGUAGES}
     made.globals |= {"account_url": account_url, "STEPS": tuple(STEP_NAMES)}
     made.filters |= {name: _in_language(name) for name in ("number", "percent", "when", "day", "duration")}
-    made.filters |= {"data": data, "iso": _iso, "field": field, "told": _told, "step": _step}
+    made.filters |= {"data": data, "field": field, "told": _told, "step": _step}
     return made
 
 
@@ -101,10 +101,6 @@ def _in_language(name: str) -> Callable[..., str]:
 def _language(context: Context) -> Language:
     found = context.get("language")
     return found if isinstance(found, Language) else Language("en")
-
-
-def _iso(moment: datetime | None) -> str:
-    return "" if moment is None else moment.isoformat()
 
 
 def _plain(value: object) -> object:
