@@ -292,3 +292,13 @@ def test_a_place_in_the_list_with_half_a_letter_is_refused(desk, told):
 def test_only_texts_are_chosen_by_value(desk, column):
     with pytest.raises(ConfigError, match="nothing is known"):
         accounts(desk, Conditions.of_query(f"profile.{column}=1"))
+
+
+def test_a_search_holds_only_a_few_orders_however_many_are_asked_for(desk):
+    matches = Search(desk, Conditions.of_query("probability_from=0")).matches
+
+    for column in SORTS:
+        again = [matches.ordered(column, falling=falling).tolist() for falling in (True, False, True)]
+        assert again[0] == again[2]
+
+    assert len(matches._ordered) <= 4

@@ -35,6 +35,7 @@ _TEXTS = (pl.String, pl.Enum)  # kinds of columns whose values can be chosen
 _TOP = 12  # values of a condition that are shown at once
 _FOUND = 50  # and of those that somebody looks for
 _SEARCHES = 32  # whose counts are kept, as long as nothing changes
+_ORDERS = 4  # of a search that are kept: each is as long as all that match
 _CHUNK = 5_000  # rows that leave at once
 _MOST_OWN = 20  # further columns of profiles that one can choose by
 
@@ -192,10 +193,14 @@ class Matches:
 
     def ordered(self, column: str, *, falling: bool) -> NDArray[np.uint32]:
         """The places of all that match, in the order of a column."""
-        if (column, falling) not in self._ordered:
+        known = self._ordered
+        if (column, falling) not in known:
             places = self.columns.order(column, falling=falling).places
-            self._ordered[column, falling] = places[self.matching[places]] if self.masks else places
-        return self._ordered[column, falling]
+            found = places[self.matching[places]] if self.masks else places
+            self._ordered = known = (
+                {**known, (column, falling): found} if len(known) < _ORDERS else {(column, falling): found}
+            )
+        return known[column, falling]
 
 
 def column_of(name: str) -> str:
