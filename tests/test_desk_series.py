@@ -116,7 +116,7 @@ def test_two_characters_at_once_are_two_sessions():
 
 
 def test_sessions_without_logins_are_told_by_silence(desk):
-    shown = sessions(desk, WANDERER, DAY)
+    shown = sessions(desk, WANDERER, DAY, whole_addresses=True)
 
     assert not shown.told
     assert [(one.began, one.ended) for one in shown.sessions] == [("seen", "silence")] * 2
@@ -124,6 +124,16 @@ def test_sessions_without_logins_are_told_by_silence(desk):
     assert [one.addresses for one in shown.sessions] == [("10.0.0.1",), ("10.0.0.2",)]
     assert shown.addresses == ("10.0.0.1", "10.0.0.2")
     assert sessions(desk, "human030", DAY).sessions[0].addresses == ()
+
+
+def test_addresses_are_shortened_for_whoever_may_not_decide_and_are_as_many(desk):
+    shown, page = sessions(desk, WANDERER, DAY), events(desk, WANDERER, DAY)
+
+    assert shown.addresses == ("10.0.…", "10.0.…")
+    assert [one.addresses for one in shown.sessions] == [("10.0.…",), ("10.0.…",)]
+    assert {row["ip"] for row in page.rows} == {"10.0.…"}
+    whole = events(desk, WANDERER, DAY, whole_addresses=True)
+    assert {row["ip"] for row in whole.rows} <= {"10.0.0.1", "10.0.0.2"}
 
 
 def test_a_way_is_drawn_in_the_zone_that_is_asked_for(desk):

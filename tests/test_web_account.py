@@ -275,3 +275,13 @@ def test_what_a_page_asks_for_that_nobody_gave_is_an_error_in_a_line(viewer):
 
         assert answer.status_code == status, query
         assert status == 200 or "\n" not in answer.json()["error"]
+
+
+@pytest.mark.parametrize(("role", "whole"), [("viewer", False), ("reviewer", False), ("moderator", True)])
+def test_only_who_decides_sees_whole_addresses(app, role, whole):
+    client = browser(app, role)
+
+    for part in ("sessions", "events"):
+        for accept in ("text/html", "application/json"):
+            told = client.get(account_url(WANDERER, part), params={"day": DAY}, headers={"Accept": accept}).text
+            assert ("10.0.0.1" in told) is whole, (part, accept)

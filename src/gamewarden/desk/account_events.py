@@ -9,11 +9,13 @@ from gamewarden.core.durations import HOUR
 from gamewarden.desk.account import chosen_day
 from gamewarden.desk.day_events import events_of
 from gamewarden.desk.desk import Desk
+from gamewarden.desk.groups import shortened
 from gamewarden.desk.judged_days import day_of, span_of
 from gamewarden.desk.peers import days_recipe
 from gamewarden.errors import ConfigError, short
 from gamewarden.tables import EVENTS
 
+Row = dict[str, str | int | float | datetime | None]
 PAGE = 200  # events
 _HOUR = timedelta(hours=1)
 _KEY = (pl.col("at").dt.epoch("us"), pl.col("seq").fill_null(-(1 << 62)))  # what events are sorted by
@@ -41,7 +43,7 @@ class EventPage:
     kind: str | None  # None: all kinds
     kinds: tuple[str, ...]  # of that hour
     columns: tuple[str, ...]  # that have a value in some row
-    rows: tuple[dict[str, str | int | float | datetime | None], ...]
+    rows: tuple[Row, ...]
     shown: int
     of: int
     next: str | None  # where the next page begins
@@ -55,8 +57,11 @@ def events(
     hour: int | None = None,
     kind: str | None = None,
     after: str | None = None,
+    whole_addresses: bool = False,
 ) -> EventPage:
     """The events of an hour, or of a whole day, after those that were shown already.
+
+    Addresses are shortened for whoever may not decide.
 
     Raises:
         NotThereError: it was not judged on that day.
@@ -80,11 +85,16 @@ def events(
         kind=kind,
         kinds=tuple(inside["kind"].unique().sort()),
         columns=shown,
-        rows=tuple(rows.select(shown).iter_rows(named=True)),
+        rows=tuple(row if whole_addresses else _shortened(row) for row in rows.select(shown).iter_rows(named=True)),
         shown=rows.height,
         of=mine.height,
         next=_after(mine, begin + PAGE) if begin + PAGE < mine.height else None,
     )
+
+
+def _shortened(row: Row) -> Row:
+    address = row.get("ip")
+    return {**row, "ip": shortened(address)} if isinstance(address, str) else row
 
 
 def _in_hour(since: datetime, hour: int) -> pl.Expr:

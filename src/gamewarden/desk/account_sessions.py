@@ -1,6 +1,6 @@
 """When an account played on a day: from when to when, from which addresses, where, and with which characters."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import polars as pl
@@ -9,6 +9,7 @@ from gamewarden.core.durations import MINUTE
 from gamewarden.desk.account import chosen_day
 from gamewarden.desk.day_events import DayEvents, events_of
 from gamewarden.desk.desk import Desk
+from gamewarden.desk.groups import shortened
 from gamewarden.desk.judged_days import day_of, span_of
 from gamewarden.desk.peers import days_recipe
 
@@ -49,8 +50,8 @@ class Sessions:
     cut: bool = False  # there were more events than can be shown
 
 
-def sessions(desk: Desk, actor: str, day: str | None = None) -> Sessions:
-    """The sessions of an account's day.
+def sessions(desk: Desk, actor: str, day: str | None = None, *, whole_addresses: bool = False) -> Sessions:
+    """The sessions of an account's day; addresses are shortened for whoever may not decide.
 
     Raises:
         NotThereError: it was not judged on that day.
@@ -62,20 +63,24 @@ def sessions(desk: Desk, actor: str, day: str | None = None) -> Sessions:
     events = events_of(desk, actor, since, until, "actor" if recipe is None else recipe.entity)
     found = sessions_in(events)
     minutes = [one.minutes for one in found]
-    addresses = tuple(sorted({name for one in found for name in one.addresses}))
+    addresses = sorted({name for one in found for name in one.addresses})
     told = bool(events.frame["kind"].is_in(["session.login", "session.logout"]).any())
     return Sessions(
         actor=actor,
         day=day_of(seal),
         since=since,
         until=until,
-        sessions=found,
+        sessions=found if whole_addresses else tuple(map(_shortened, found)),
         minutes=sum(minutes),
         longest=max(minutes, default=0.0),
-        addresses=addresses if "ip" in events.columns else None,
+        addresses=tuple(map(str if whole_addresses else shortened, addresses)) if "ip" in events.columns else None,
         told=told,
         cut=events.cut,
     )
+
+
+def _shortened(one: PlayedSession) -> PlayedSession:
+    return replace(one, addresses=tuple(map(shortened, one.addresses)))
 
 
 def sessions_in(events: DayEvents) -> tuple[PlayedSession, ...]:

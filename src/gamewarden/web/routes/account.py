@@ -14,6 +14,7 @@ from gamewarden.desk.account_sessions import Sessions, sessions
 from gamewarden.desk.account_timeline import LONGEST_NOTE, Timeline, add_note, timeline
 from gamewarden.desk.account_trade import Trade, trade
 from gamewarden.desk.account_traffic import Traffic, traffic
+from gamewarden.desk.people import DECIDE
 from gamewarden.desk.reasons import Reasons
 from gamewarden.web import account_charts as charts
 from gamewarden.web import account_words as words
@@ -81,8 +82,8 @@ def traffic_part(
 @router.get("/accounts/{actor}/sessions", response_model=Sessions)
 def sessions_part(request: Request, desk: DeskHere, person: Reader, actor: ActorHere, *, day: Day = None) -> Response:
     """From when to when an account played on a day, from where and with whom."""
-    del person
-    return _part(request, "sessions", sessions(desk, actor, day))
+    view = sessions(desk, actor, day, whole_addresses=DECIDE in person.rights)
+    return _part(request, "sessions", view)
 
 
 @router.get("/accounts/{actor}/trade", response_model=Trade)
@@ -120,9 +121,10 @@ def events_part(
     after: Annotated[str, Query(description="`next` of the page before.", max_length=100)] = "",
 ) -> Response:
     """The raw events of an hour, 200 at a time."""
-    del person
     number = int(hour) if hour.isdecimal() and len(hour) < 4 else None  # noqa: PLR2004  a day has few hours
-    return _part(request, "events", events(desk, actor, day, hour=number, kind=kind or None, after=after or None))
+    whole = DECIDE in person.rights
+    view = events(desk, actor, day, hour=number, kind=kind or None, after=after or None, whole_addresses=whole)
+    return _part(request, "events", view)
 
 
 @router.get("/accounts/{actor}/timeline", response_model=Timeline)
