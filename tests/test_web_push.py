@@ -25,7 +25,7 @@ from gamewarden.store.inbox import Rotation
 from gamewarden.web.app import create_app
 from gamewarden.web.routes import push as routes
 from gamewarden.workspace.place import Workspace
-from people_made_up import program
+from people_made_up import program, stranger
 from pushes_made_up import LATER, event, events, in_lake, lines, make_workspace, packet, run_all
 
 SERVER = Path(__file__).parent / "push_server.py"
@@ -158,6 +158,11 @@ def test_health_is_well_until_the_lake_the_ledger_or_the_disk_is_not(client, wor
 
     assert (well.status_code, well.json()) == (200, {"status": "ok", "because": []})
     assert (ill.status_code, ill.json()) == (503, {"status": "failing", "because": ["lake", "disk"]})
+
+
+def test_whoever_scrapes_without_a_token_is_told_so_and_not_led_to_a_page(client):
+    answer = stranger(client.app).get("/metrics", follow_redirects=False)
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, 'Bearer realm="gamewarden"')
 
 
 def test_metrics_tell_of_requests_pushes_and_the_workspace(client, workspace):

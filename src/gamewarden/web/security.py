@@ -20,6 +20,7 @@ from gamewarden.web.showing import wanted
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 LOGIN, PASSWORD, HOME = "/login", "/password", "/overview"
+SCRAPED = "/metrics"  # programs read it, and some of them say that they read anything
 _BEARER = "bearer "
 _SESSION, _HOST = "gw_session", "__Host-"  # browsers take a cookie of that prefix only from us, and only by TLS
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -154,7 +155,8 @@ def _first(request: Request, to: str, status: int, says: str) -> HTTPException:
     """People are led to a page; a part of a page leads its browser there; programs are told."""
     if request.headers.get("hx-request") == "true":
         return HTTPException(status, says, {"HX-Redirect": to})
-    if wanted(request) == "html":
+    scraped = request.url.path == SCRAPED and "text/html" not in request.headers.get("accept", "")
+    if wanted(request) == "html" and not scraped:
         return SentElsewhere(to)
     return HTTPException(status, says, {"WWW-Authenticate": 'Bearer realm="gamewarden"'})
 

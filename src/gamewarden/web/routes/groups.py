@@ -48,6 +48,13 @@ def _drawn(graph: Graph) -> dict[str, list[dict[str, Any]]]:
         for one in graph.nodes
     ]
     edges = [
-        {"from": places[one.source], "to": places[one.target], "n": one.n, "amount": one.amount} for one in graph.edges
+        {
+            "from": places[one.source],
+            "to": places[one.target],
+            "n": one.n,
+            "amount": one.amount,
+            "gives": one.kind == "gives",
+        }
+        for one in graph.edges
     ]
     return {"nodes": nodes, "edges": edges}

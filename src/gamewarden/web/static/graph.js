@@ -18,12 +18,13 @@ export function draw(place, data, look) {
     container: place,
     elements: [
       ...data.nodes.map((node) => ({ data: { ...node, label: shortened(node.label), colour: colours[node.point] ?? look.muted, shape: shapes[node.point] ?? "ellipse", size: [30, 20, 13][node.depth] } })),
-      ...data.edges.map((edge, place) => ({ data: { id: `e${place}`, source: edge.from, target: edge.to, width: 1 + 6 * Math.sqrt((edge.amount ?? edge.n) / most) } })),
+      ...data.edges.map((edge, place) => ({ data: { id: `e${place}`, source: edge.from, target: edge.to, gives: edge.gives ?? true, width: edge.gives === false ? 1 : 1 + 6 * Math.sqrt((edge.amount ?? edge.n) / most) } })),
     ],
     style: [
       { selector: "node", style: { label: "data(label)", "background-color": "data(colour)", shape: "data(shape)", width: "data(size)", height: "data(size)", color: look.text, "font-size": 9, "text-margin-y": -2, "min-zoomed-font-size": 6, "text-background-color": look.surface, "text-background-opacity": 0.7, "text-background-padding": 1 } },
       { selector: "node[depth = 0]", style: { "border-width": 3, "border-color": look.accent, "font-weight": "bold", "font-size": 12 } },
       { selector: "edge", style: { width: "data(width)", "line-color": look.muted, "target-arrow-color": look.muted, "target-arrow-shape": "triangle", "curve-style": "bezier", opacity: 0.55, "arrow-scale": 0.8 } },
+      { selector: "edge[!gives]", style: { "line-style": "dashed", "target-arrow-shape": "none" } },
     ],
     layout: data.nodes.length > 60
       ? { name: "concentric", animate: false, concentric: (node) => 3 - node.data("depth"), levelWidth: () => 1, minNodeSpacing: 6 }
