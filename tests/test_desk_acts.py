@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from desks_made_up import make_desk, suspect
-from gamewarden.cases import CANCELLED, DO, DONE, LADDER, UNDO, WAITING, Action, AuditLine, Decision
+from gamewarden.cases import CANCELLED, DO, DONE, LADDER, UNDO, WAITING, Action, AuditLine, Decision, Exonerated
 from gamewarden.desk import acts
 from gamewarden.desk.acts import Chosen, act, approve_one, chosen_actors, preview, protect_one, undo, undo_one
 from gamewarden.desk.decisions import ACTIVE, ENDED, PENDING, REHEARSED, decisions
@@ -240,6 +240,20 @@ def test_dismissing_waits_with_the_way_back_until_the_grace_is_over(desk):
 
     assert [line["verb"] for line in lines_of(desk)] == ["do"]
     assert (ledger.find(Decision), ledger.find(Action)) == before
+
+
+def test_what_an_appeal_has_cleared_since_does_not_stand_again_when_a_dismissal_is_undone(desk):
+    ladder_freezes(desk, "ann")
+    ladder_freezes(desk, "bea")
+    made = act(desk, ["ann", "bea"], acts.DISMISS, by="Ada", because="a known streamer")
+    at = desk.now() + timedelta(minutes=1)
+    with desk.workspace.ledger.writing("Ben", at) as work:
+        work.add([Exonerated("ann", None, None, ("ann/1",), "appeal-1", at)])
+
+    back = undo(desk.later(minutes=2), made.batch, by="Ada")
+
+    assert back.decisions == 1
+    assert {one.actor for one in desk.workspace.ledger.find(Decision, undone_at=None)} == {"bea"}
 
 
 def test_decisions_stand_under_the_tab_they_belong_to(desk):

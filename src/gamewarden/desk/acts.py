@@ -315,7 +315,9 @@ def span_of(text: str) -> timedelta | None:
 
 
 def _undismissed(batch: str, brought_back: int, decisions: int) -> Undone:
-    late = f"; {decisions - brought_back:,} were carried out already" if brought_back < decisions else ""
+    late = (
+        f"; {decisions - brought_back:,} were carried out or cleared by an appeal" if brought_back < decisions else ""
+    )
     return Undone(batch, brought_back, 0, 0, f"{counted(brought_back, 'decision')} stand again{late}")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gamewarden.cases import CANCELLED, DO, FAILED, LADDER, UNDO, WAITING, Action, Decision
+from gamewarden.cases import CANCELLED, DO, FAILED, LADDER, UNDO, WAITING, Action, Decision, Exonerated
 from gamewarden.errors import ResponseError
 from gamewarden.response.actions import has_left, undo_of
 from gamewarden.response.ladder import Case, ended
@@ -94,10 +94,14 @@ def take_back(
 
 
 def bring_back(work: Writing, decisions: Sequence[Decision]) -> int:
-    """Let decisions stand again that were taken back, as far as nothing of that has reached the game; how many do."""
+    """Let decisions stand again that were taken back, as far as nothing of that has reached the game; how many do.
+
+    Whom an appeal has cleared since stays cleared.
+    """
     back = work.find(Action, decision={one.id for one in decisions}, verb=UNDO) if decisions else []
     too_late = {one.decision for one in back if one.state != WAITING or one.attempts}
-    fit = [one for one in decisions if one.undone_at is not None and one.id not in too_late]
+    cleared = _cleared(work, decisions)
+    fit = [one for one in decisions if one.undone_at is not None and one.id not in too_late | cleared]
     for one in fit:
         work.change(one, replace(one, undone_at=None, undone_by=None, undone_because=None))
     names = {one.id for one in fit}
@@ -108,6 +112,13 @@ def bring_back(work: Writing, decisions: Sequence[Decision]) -> int:
         if action.error == _BEFORE_IT_LEFT:
             work.change(action, replace(action, state=WAITING, error=None, changed=None))
     return len(fit)
+
+
+def _cleared(work: Writing, decisions: Sequence[Decision]) -> set[str]:
+    """Which decisions are about somebody who was exonerated after they were taken back."""
+    freed = work.find(Exonerated, actor={one.actor for one in decisions}) if decisions else []
+    since = {one.actor: one.at for one in sorted(freed, key=lambda one: one.at)}
+    return {one.id for one in decisions if one.undone_at and one.actor in since and since[one.actor] >= one.undone_at}
 
 
 def cancel_waiting(work: Writing, decisions: Collection[Decision]) -> int:
