@@ -306,6 +306,17 @@ def test_just_what_was_decided_before_is_not_decided_again(rehearsing):
         freeze(rehearsing, "ann", "bea")
 
 
+def test_what_was_taken_back_can_be_decided_again_for_the_same_reason(rehearsing):
+    undo(rehearsing, freeze(rehearsing, "ann").batch, by="Ada")
+    undo(rehearsing, freeze(rehearsing, "ann").batch, by="Ada")
+    again = freeze(rehearsing, "ann")
+
+    standing = rehearsing.workspace.ledger.find(Decision, undone_at=None, by="Ada")
+    assert again.accounts == 1
+    assert [one.actor for one in standing] == ["ann"]
+    assert len(rehearsing.workspace.ledger.find(Decision, by="Ada")) == 3
+
+
 def test_actions_of_an_act_wait_under_their_decision(desk):
     freeze(desk, "ann")
 

@@ -6,9 +6,10 @@ with what speaks about it by itself.
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import cached_property, partial
 from ipaddress import ip_address
+from zoneinfo import ZoneInfo
 
 import polars as pl
 
@@ -73,7 +74,7 @@ class Member:
     point: str | None
     probability: float | None
     points: int  # days on which it reached a point
-    last: datetime | None
+    last: date | None  # the latest day on which it was judged
     reason: str | None
     received: int  # gifts from others of the group
     gave: int
@@ -308,6 +309,7 @@ def _members(desk: Desk, found: _Found, actors: Sequence[str], gifts: pl.DataFra
     reasons = _reasons(desk, found.judged, actors)
     received = dict(gifts.group_by("taker").agg(pl.col("n").sum()).iter_rows())
     gave = dict(gifts.group_by("giver").agg(pl.col("n").sum()).iter_rows())
+    zone = ZoneInfo(desk.workspace.config.read.time_zone or "UTC")
     made = []
     for actor in actors:
         told = found.judged.of(actor)
@@ -317,7 +319,7 @@ def _members(desk: Desk, found: _Found, actors: Sequence[str], gifts: pl.DataFra
                 point=None if told is None else told.point,
                 probability=None if told is None else told.probability,
                 points=0 if told is None else told.points,
-                last=None if told is None or told.until is None else told.until - _MOMENT,
+                last=None if told is None or told.until is None else (told.until - _MOMENT).astimezone(zone).date(),
                 reason=reasons.get(actor),
                 received=int(received.get(actor, 0)),
                 gave=int(gave.get(actor, 0)),

@@ -43,9 +43,11 @@ def decide_by_person(
     suspicion = suspicion_of(ladder.scale, case.actor, known, at=at, on_call=on_call)
     reach = Reach.of(known, at, ladder.evidence_for)
     evidence = tuple(one.id for one in reach.supporting)
+    earlier = sum(one.step == step and one.undone_at is not None for one in case.standing)
+    apart = (because, str(until), *([str(earlier)] if earlier else ()))  # what was taken back may be decided again
     waits = APPROVAL if step == BAN and until is None and ladder.response.four_eyes else None
     decision = Decision(
-        id=decision_id(case.actor, step, at, ladder.digest, evidence=(*evidence, because, str(until)), by=by.strip()),
+        id=decision_id(case.actor, step, at, ladder.digest, evidence=(*evidence, *apart), by=by.strip()),
         actor=case.actor,
         at=at,
         step=step,

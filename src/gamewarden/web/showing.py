@@ -21,7 +21,7 @@ FLASH = "gw_said"
 _SEE_OTHER = 303
 _UNDOES = re.compile(r"/(acts/\w+|review)/undo|/marks/\w+/delete", re.ASCII)  # others can set cookies, too
 _IN_ADDRESS = ":/%#?=@[]!$&'()*+,;"  # what stays as it is in the address of a header
-_LONGEST_FLASH = 1_000  # letters: a cookie holds about 4,000
+_LONGEST_FLASH = 800  # letters: a cookie holds about 4,000 bytes, and a letter of Korean takes four of them here
 
 
 def wanted(request: Request) -> Format:
@@ -68,7 +68,7 @@ def done(request: Request, to: str, says: str, *, undo: str | None = None, statu
         answer = Response(status_code=204, headers={"HX-Redirect": quote(to, safe=_IN_ADDRESS)})
     else:
         answer = RedirectResponse(to, _SEE_OTHER)
-    told = json.dumps({"says": says[:_LONGEST_FLASH], "undo": undo}).encode()
+    told = json.dumps({"says": says[:_LONGEST_FLASH], "undo": undo}, ensure_ascii=False).encode(errors="replace")
     value = base64.urlsafe_b64encode(told).decode()
     answer.set_cookie(FLASH, value, max_age=60, path="/", httponly=True, samesite="lax")
     return answer
