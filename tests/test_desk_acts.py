@@ -151,6 +151,14 @@ def test_a_query_that_finds_another_number_than_was_seen_does_nothing():
         chosen_actors(Chosen(), matching)
 
 
+def test_a_query_that_finds_as_many_others_as_were_seen_does_nothing():
+    seen = Chosen(query="zone=mine", expected=2, seen=acts.names_of(["bea", "ann"]))
+
+    assert chosen_actors(seen, lambda _query: ["ann", "bea"]) == ("ann", "bea")
+    with pytest.raises(ResponseError, match="other accounts match now"):
+        chosen_actors(seen, lambda _query: ["ann", "cy"])
+
+
 def test_what_speaks_against_a_step_is_told_before_and_kept(desk):
     protect_one(desk, "ann", span=WEEK, by="Ben", because="a streamer")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gamewarden.cases import LADDER, Decision, Protected
-from gamewarden.contracts import digest
+from gamewarden.contracts import canonical_json, digest
 from gamewarden.core.durations import parse_span
 from gamewarden.core.text import counted
 from gamewarden.desk.desk import Desk
@@ -38,6 +38,7 @@ class Chosen:
     actors: tuple[str, ...] = ()
     query: str | None = None
     expected: int | None = None
+    seen: str = ""  # what names the accounts that were seen; empty: nobody has noted it
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def chosen_actors(chosen: Chosen, matching: Matching) -> tuple[str, ...]:
     """The accounts that an act is about, each once.
 
     Raises:
-        ResponseError: there are none or too many, or a query finds another number than was seen.
+        ResponseError: there are none or too many, or a query finds others, or another number, than were seen.
     """
     if chosen.query is None:
         found = tuple(dict.fromkeys(chosen.actors))
@@ -117,11 +118,18 @@ def chosen_actors(chosen: Chosen, matching: Matching) -> tuple[str, ...]:
             raise ResponseError(
                 f"acts: {len(found):,} accounts match now and {seen} were seen; nothing was done, look again"
             )
+        if chosen.seen and chosen.seen != names_of(found):
+            raise ResponseError("acts: other accounts match now than were seen; nothing was done, look again")
     if not found:
         raise ResponseError("acts: no account was chosen; choose some")
     if len(found) > MOST:
         raise ResponseError(f"acts: {len(found):,} accounts at once; at most {MOST:,}, choose fewer")
     return found
+
+
+def names_of(actors: Collection[str]) -> str:
+    """What names some accounts together, in whatever order."""
+    return digest(canonical_json(sorted(actors)))
 
 
 def preview(desk: Desk, actors: Collection[str], step: str, *, by: str, span: timedelta | None = None) -> Preview:

@@ -1,13 +1,25 @@
 """What people decide about accounts: before, on its way, and taken back; and what players object to."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import Response
 
 from gamewarden.desk import acts as doing
-from gamewarden.desk.acts import Acted, Chosen, Preview, Undone, act, approve_one, chosen_actors, preview, protect_one
+from gamewarden.desk.acts import (
+    Acted,
+    Chosen,
+    Preview,
+    Undone,
+    act,
+    approve_one,
+    chosen_actors,
+    names_of,
+    preview,
+    protect_one,
+)
 from gamewarden.desk.conditions import Conditions
 from gamewarden.desk.decisions import AppealsView, DecisionsView, appeals, decide_appeal, decisions, open_appeal
 from gamewarden.desk.desk import Desk
@@ -23,6 +35,7 @@ Query_ = Annotated[
     str, Form(description="Instead: all accounts that this query of /accounts finds.", max_length=20_000)
 ]
 Number = Annotated[int | None, Form(description="With a query: how many accounts were seen. Another number: no act.")]
+Seen = Annotated[str, Form(description="With a query: a digest of those seen; the form after /acts/preview has it.", max_length=64)]
 Step = Annotated[str, Form(description="watch, limit, challenge, freeze, isolate, review, hold, suspend, ban, dismiss")]
 Because = Annotated[str, Form(description="Why; it is kept.", max_length=4_000)]
 Lasts = Annotated[str, Form(description="For how long, such as 7d; empty: until it is taken back.", max_length=20)]
@@ -47,7 +60,8 @@ def before_acting(
     chosen = _chosen(actors, query, expected)
     names = chosen_actors(chosen, _finder(desk))
     view = preview(desk, names, step, by=person.name, span=doing.span_of(lasts))
-    form = {"query": query, "expected": len(names), "because": because, "lasts": lasts, "next": page_of_ours(next, "")}
+    found = {"query": query, "expected": len(names), "seen": names_of(names) if query else ""}
+    form = {**found, "because": because, "lasts": lasts, "next": page_of_ours(next, "")}
     return show(request, "acts_preview.html", view, form=form, named=() if query else names)
 
 
@@ -61,12 +75,13 @@ def decide(
     actors: Names = None,
     query: Query_ = "",
     expected: Number = None,
+    seen: Seen = "",
     because: Because = "",
     lasts: Lasts = "",
     next: Next = "",  # noqa: A002  what forms call it
 ) -> Response:
     """Decide a step about accounts, all at once; nothing leaves before the grace is over, and all can be taken back."""
-    names = chosen_actors(_chosen(actors, query, expected), _finder(desk))
+    names = chosen_actors(replace(_chosen(actors, query, expected), seen=seen), _finder(desk))
     made = act(desk, names, step, by=person.name, because=because, span=doing.span_of(lasts), query=query or None)
     if wanted(request) == "json":
         return show(request, "decisions.html", made)
