@@ -35,7 +35,7 @@ Query_ = Annotated[
     str, Form(description="Instead: all accounts that this query of /accounts finds.", max_length=20_000)
 ]
 Number = Annotated[int | None, Form(description="With a query: how many accounts were seen. Another number: no act.")]
-Seen = Annotated[str, Form(description="With a query: a digest of those seen; the form after /acts/preview has it.", max_length=64)]
+Seen = Annotated[str, Form(description="With a query: a digest of those seen; the preview has it.", max_length=64)]
 Step = Annotated[str, Form(description="watch, limit, challenge, freeze, isolate, review, hold, suspend, ban, dismiss")]
 Because = Annotated[str, Form(description="Why; it is kept.", max_length=4_000)]
 Lasts = Annotated[str, Form(description="For how long, such as 7d; empty: until it is taken back.", max_length=20)]
