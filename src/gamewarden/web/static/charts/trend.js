@@ -11,7 +11,7 @@ export default function (data, look) {
   return {
     legend: { top: 0, textStyle: { color: look.text }, itemWidth: 18, itemGap: 8 },
     tooltip: { trigger: "axis" },
-    grid: { left: 8, right: 8, bottom: 4, top: 60, containLabel: true },
+    grid: { left: 8, right: 8, bottom: 4, top: look.narrow ? 96 : 60, containLabel: true },
     xAxis: { type: "category", data: names, axisLabel: { color: look.muted } },
     yAxis: [
       { type: "value", name: words.accounts, axisLabel: { color: look.muted }, nameTextStyle: { color: look.muted }, splitLine: { lineStyle: { color: look.line } } },
