@@ -26,7 +26,9 @@ NEEDED = ("fastapi", "uvicorn", "multipart", "argon2", "babel", "prometheus_clie
 @click.option("--open", "opened", is_flag=True, help="Open it in this machine's browser.")
 @click.option("--reset-admin", is_flag=True, help="Give `admin` a new password for one use, and end.")
 def serve(*, host: str, port: int, run_every: int | None, opened: bool, reset_admin: bool) -> None:
-    """Open the desk: overview, accounts, evidence, review, decisions, models, policy and audit in a browser.
+    """Open the desk in a browser.
+
+    Overview, accounts, evidence, review, groups, decisions, appeals, models, policy, sources and audit.
 
     It shows what rests in the workspace and measures nothing by itself; `run` may go on behind it or elsewhere. The
     first start makes an administrator and says a password for one use, once. Ctrl-C stops it.
