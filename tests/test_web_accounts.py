@@ -104,7 +104,7 @@ def test_a_workspace_without_judged_days_says_what_to_run(tmp_path):
     app = create_app(empty_desk(tmp_path / "ws"))
     page = browser(app, "viewer").get("/accounts", headers=HTML).text
 
-    assert "No day was judged yet." in page
+    assert "Nothing rests for the desk yet." in page
     assert "gamewarden run" in page
 
 
