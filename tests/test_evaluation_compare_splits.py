@@ -8,6 +8,7 @@ from gamewarden.detectors.logistic.recipe import AccountDay, SelfSimilarityAlone
 from gamewarden.errors import FitError
 from gamewarden.evaluation.account_links import NO_TIES
 from gamewarden.evaluation.breakdowns import (
+    by_farm,
     by_promise,
     flagged,
     rate_of,
@@ -110,6 +111,25 @@ def test_each_family_is_caught_or_not_for_itself(result):
     assert families["family"].to_list() == ["cheat", "farmer", "mimic"]
     assert families["bots"].to_list() == [8, 8, 8]
     assert ((families["tpr_low"] <= families["tpr"]) & (families["tpr"] <= families["tpr_high"])).all()
+
+
+def test_of_farms_held_out_whole_it_is_said_how_many_are_caught(result):
+    by_name = {part.name: part.farms for part in result.parts}
+
+    assert by_name["farm"].select("detector", "farms").rows() == [("account-day", 1), ("self-similarity", 1)]
+    assert by_name["actor"].height == 0
+    assert any(note.startswith("account-day: of 1 farm it had never seen") for note in result.notes)
+
+
+def test_a_farm_is_caught_by_somebody_by_half_or_by_everybody_above_what_people_reach():
+    people = [("d", f"h{n}", f"h{n}", False, float(n)) for n in range(100)]
+    evidence = {"a": (200.0, 200.0), "b": (200.0, 1.0), "c": (200.0, 1.0, 1.0), "e": (1.0, 1.0), "f": (200.0,)}
+    bots = [
+        ("d", f"{farm}{n}", farm, True, said) for farm, all_said in evidence.items() for n, said in enumerate(all_said)
+    ]
+    actors = pl.DataFrame([*people, *bots], schema=["detector", "actor", "group", "bot", "evidence"], orient="row")
+
+    assert by_farm(actors).rows() == [("d", 4, 0.75, 0.5, 0.25)]
 
 
 def test_the_missed_are_estimated_beside_the_truth(result):

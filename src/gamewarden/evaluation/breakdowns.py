@@ -12,6 +12,7 @@ from gamewarden.evaluation.metrics import Flags, Floats, Ranked
 FPR = 0.01  # the share of held-out people flagged at which families, groups and times are compared
 PROMISES = (0.1, 0.05, 0.01, 0.001)
 BINS = 10
+_A_FARM = 2  # bots that belong together
 _HOUR = 3600e6
 Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -101,6 +102,27 @@ def by_human_group(scores: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_GROUPS)
 
 
+def by_farm(actors: pl.DataFrame) -> pl.DataFrame:
+    """One row a detector: of how many farms somebody is caught at the common threshold, half of them, or everybody.
+
+    `actors` has one row a detector and actor, with the group that was held out whole. A farm are two bots of one group
+    or more.
+    """
+    members = flagged(actors).filter("bot")
+    caught = pl.col("flagged").mean()
+    each = (
+        members.group_by("detector", "group", maintain_order=True)
+        .agg(pl.len().alias("bots"), caught.alias("caught"))
+        .filter(pl.col("bots") >= _A_FARM)
+    )
+    shares = {"somebody": pl.col("caught") > 0, "half": pl.col("caught") >= 1 / 2, "everybody": pl.col("caught") == 1}
+    told = each.group_by("detector", maintain_order=True).agg(
+        pl.len().cast(pl.Int64).alias("farms"), **{name: share.mean() for name, share in shares.items()}
+    )
+    mine = told.filter(pl.col("detector").is_in(detectors_in(actors)))
+    return mine.select(pl.col(name).cast(kind) for name, kind in _FARMS.items())
+
+
 def by_promise(scores: pl.DataFrame) -> pl.DataFrame:
     """One row a detector and promised FPR: the share of held-out people's periods that really were at or below it."""
     rows = []
@@ -166,6 +188,11 @@ def _rates(name: str) -> Schema:
 
 
 _FAMILIES: Schema = {"detector": pl.String, "family": pl.String, "bots": pl.Int64, "auc": pl.Float64, **_rates("tpr")}
+_FARMS: Schema = {
+    "detector": pl.String,
+    "farms": pl.Int64,
+    **dict.fromkeys(("somebody", "half", "everybody"), pl.Float64),
+}
 _GROUPS: Schema = {"detector": pl.String, "style": pl.String, "humans": pl.Int64, "periods": pl.Int64, **_rates("fpr")}
 _PROMISED: Schema = {"detector": pl.String, "promised": pl.Float64, "periods": pl.Int64, **_rates("realised")}
 _RELIABLE: Schema = {"detector": pl.String, "said": pl.Float64, "periods": pl.Int64, **_rates("bots")}

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from gamewarden.contracts import Detector, Progress, no_progress
+from gamewarden.core.text import counted
 from gamewarden.errors import FitError
 from gamewarden.evaluation import breakdowns
 from gamewarden.evaluation.baselines import Fits
@@ -31,6 +32,7 @@ class Part:
     scores: pl.DataFrame
     unjudged: int
     families: pl.DataFrame
+    farms: pl.DataFrame  # never seen before, where they are held out whole; no row otherwise
     people: pl.DataFrame
     personas: pl.DataFrame
     promises: pl.DataFrame
@@ -142,6 +144,7 @@ def _part(made: Plan, ground: Ground, judged: Judged) -> Part:
         scores,
         judged.unjudged,
         breakdowns.by_family(actors, told),
+        breakdowns.by_farm(actors),
         breakdowns.by_human_group(scores, styles_of(ground.features, ground.labels)),
         breakdowns.by_human_group(scores, told.rename({"family": "style"})),
         breakdowns.by_promise(scores),
@@ -220,6 +223,7 @@ def _notes(parts: Sequence[Part], prevalence: float) -> Iterator[str]:
     for part in parts:
         yield f"Split by {part.name}: {SAYS[part.name]}; {len(part.plan.splits)} folds, each with its own fit."
         yield from part.plan.notes
+    yield from _new_farms(main_part(parts))
     first = parts[0]
     yield "AUC ranks the held-out scores of all folds together, log-odds from the middle of each fold's training."
     yield f"{HOW} Precision supposes that {prevalence:.1%} of all are bots."
@@ -228,6 +232,16 @@ def _notes(parts: Sequence[Part], prevalence: float) -> Iterator[str]:
         yield f"Left out, periods with too little play to judge: {first.unjudged}."
     fewest = min(parts, key=lambda part: part.summary.filter(unit="actor")["humans"].sum())
     yield from caveats(fewest.summary)
+
+
+def _new_farms(part: Part) -> Iterator[str]:
+    """What of farms that nobody had taught, split by farm, each detector catches."""
+    for row in part.farms.iter_rows(named=True):
+        some, half = (round(row[name] * row["farms"]) for name in ("somebody", "half"))
+        yield (
+            f"{row['detector']}: of {counted(row['farms'], 'farm')} it had never seen, it catches somebody of {some} "
+            f"and at least half of {half}, at 1 % of the people."
+        )
 
 
 def as_values(result: SideBySide, detector: Detector) -> dict[str, Any]:
@@ -240,6 +254,7 @@ def as_values(result: SideBySide, detector: Detector) -> dict[str, Any]:
         "detector": detector.name,
         "splits": mine.to_dicts(),
         "families": [row | {"split": part.name} for part in result.parts for row in _rows_of(part.families, detector)],
+        "farms": _rows_of(result.main.farms, detector),
         "people": _rows_of(result.main.people, detector),
         "fprs": _rows_of(result.main.promises, detector),
         "labels": result.provenance.to_dicts(),

@@ -65,6 +65,7 @@ def evaluation_page(result: SideBySide, source: str, labels: str) -> str:
             figure(report_plots.fprs(main.promises), _FPRS),
         ],
         families=_families(result, best),
+        farms=table_view(_farms(main.farms)) if main.farms.height else None,
         people=list(_people(main, best)),
         provenance=table_view(result.provenance),
         missed=table_view(_missed(result.missed)) if result.missed.height else None,
@@ -138,6 +139,15 @@ def _families(result: SideBySide, best: str) -> Figure | None:
     return figure(
         report_plots.families(known, shown, best),
         "In brackets the number of bots; thin lines are 95 % intervals. A family never seen is what comes next year.",
+    )
+
+
+def _farms(farms: pl.DataFrame) -> pl.DataFrame:
+    shares = ("somebody", "half", "everybody")
+    return farms.select(
+        "detector",
+        "farms",
+        *(pl.format("{} %", (100 * pl.col(name)).round(0).cast(pl.Int64)).alias(f"{name} caught") for name in shares),
     )
 
 
