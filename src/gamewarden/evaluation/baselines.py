@@ -1,11 +1,12 @@
 """What any detector has to beat: knowing only how common bots are, or only how much someone plays."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
 import polars as pl
 
+from gamewarden.evaluation.metrics import Flags, Floats
 from gamewarden.learning.labels import label_periods
 from gamewarden.tables import SCORES, check
 
@@ -57,10 +58,18 @@ class EventsAlone:
 
     def fit(self, features: pl.DataFrame, labels: pl.DataFrame) -> "Volume":
         """The standardised logarithm of the events, turned so that bots are high."""
-        rows = label_periods(features, labels, self.name).rows
-        logs, bot = np.log1p(rows["events"].to_numpy()), rows["bot"].to_numpy()
+        logs, bot = self._logs(features, labels)
         direction = 1.0 if logs[bot].mean() >= logs[~bot].mean() else -1.0
         return Volume(float(logs.mean()), direction / (float(logs.std()) or 1.0))
+
+    def learn(self, features: pl.DataFrame, labels: pl.DataFrame) -> "Volume":
+        """The same curve for decisions: nothing is decided half-way between the typical bot and the typical human."""
+        logs, bot = self._logs(features, labels)
+        return replace(self.fit(features, labels), middle=float(logs[bot].mean() + logs[~bot].mean()) / 2)
+
+    def _logs(self, features: pl.DataFrame, labels: pl.DataFrame) -> tuple[Floats, Flags]:
+        rows = label_periods(features, labels, self.name).rows
+        return np.log1p(rows["events"].to_numpy()), rows["bot"].to_numpy()
 
 
 @dataclass(frozen=True)
@@ -72,8 +81,15 @@ class Volume:
 
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
         """Higher for whoever has more, or fewer, events than the middle."""
-        log_odds = self.slope * (pl.col("events").cast(pl.Float64).log1p() - self.middle)
-        return _scores(features, EventsAlone.name, 1 / (1 + (-log_odds).exp()))
+        return _scores(features, EventsAlone.name, 1 / (1 + (-self._log_odds).exp()))
+
+    def decide(self, features: pl.DataFrame) -> Floats:
+        """The same as log-odds: positive is a bot's."""
+        return features.select(self._log_odds).to_series().to_numpy()
+
+    @property
+    def _log_odds(self) -> pl.Expr:
+        return self.slope * (pl.col("events").cast(pl.Float64).log1p() - self.middle)
 
 
 BASELINES: tuple[Fits, ...] = (Dummy(), EventsAlone())

@@ -11,6 +11,7 @@ from gamewarden.core.text import counted
 from gamewarden.errors import FitError
 from gamewarden.evaluation import breakdowns
 from gamewarden.evaluation.baselines import Fits
+from gamewarden.evaluation.counting import beaten
 from gamewarden.evaluation.cross_validation import PREVALENCE, Judged, by_actor, judge
 from gamewarden.evaluation.leaks import actors_across, telling_columns, tied_across
 from gamewarden.evaluation.play_groups import styles_of
@@ -52,7 +53,7 @@ class SideBySide:
     parts: tuple[Part, ...]
     provenance: pl.DataFrame  # source, labels, bots, humans, tested
     missed: pl.DataFrame  # a row a pair of detectors: what both miss, among known bots and among strangers
-    warnings: tuple[str, ...]  # leaks that were found
+    warnings: tuple[str, ...]  # leaks that were found, and detectors that counting alone beats
     notes: tuple[str, ...]
 
     @property
@@ -107,7 +108,7 @@ def compare(
         for made in plans
     ]
     summary = pl.concat([_with_split(part, clean) for part in parts], how="diagonal_relaxed")
-    warnings = [*_leaks(clean, plans), *_left_out_warnings(people_say.left_out)]
+    warnings = [*_leaks(clean, plans), *_left_out_warnings(people_say.left_out), *beaten(summary)]
     told = provenance(ground.labels, plans[0].labelled.rows)
     main = main_part(parts)
     strangers = judged_strangers(detectors, main.plan, clean)

@@ -16,6 +16,7 @@ from gamewarden.config import Population
 from gamewarden.contracts import Progress, no_progress
 from gamewarden.errors import ConfigError, TableError
 from gamewarden.evaluation.baselines import BASELINES, Fits
+from gamewarden.evaluation.counting import RANKED, beaten, beside_counting
 from gamewarden.evaluation.splits import PERIOD, Sides, by_group
 from gamewarden.evaluation.summaries import notes_of, results
 from gamewarden.learning.labels import label_periods
@@ -57,7 +58,8 @@ def evaluate(
     labelled = label_periods(features, known, "evaluate")
     splits = list(by_group(labelled.rows, folds, seed))
     judged = judge(detectors, splits, features, known, prevalence=prevalence)
-    return Evaluation(judged.summary, judged.scores, (*notes_of(judged.summary, labelled, judged.unjudged, folds),))
+    notes = notes_of(judged.summary, labelled, judged.unjudged, folds)
+    return Evaluation(judged.summary, judged.scores, (*notes, *beaten(judged.summary)))
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def judge(
     summary = pl.DataFrame(rows, infer_schema_length=None).with_columns(
         pl.col(pl.Null).cast(pl.Float64), folds=len(splits)
     )
-    return Judged(summary, scores, (together.height - scores.height) // len(recipes))
+    return Judged(beside_counting(summary, RANKED), scores, (together.height - scores.height) // len(recipes))
 
 
 def _refuse(detectors: Sequence[Fits], prevalence: float) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gamewarden.contracts import Decides, Progress, no_progress
 from gamewarden.errors import ConfigError, FitError
+from gamewarden.evaluation.counting import DECIDED, SAYS, beside_counting
 from gamewarden.evaluation.metrics import Confusion, Floats
 from gamewarden.evaluation.splits import Split
 from gamewarden.learning.labels import label_periods
@@ -75,7 +76,8 @@ def leave_pair_out(
         rows += [{"detector": method.name, **pair, **_tested(method, split, known)} for method in methods]
         progress(1)
     pairs = pl.DataFrame(rows)
-    summary = pl.DataFrame([_summary(name, pairs.filter(detector=name), seed, draws) for name in names])
+    found = pl.DataFrame([_summary(name, pairs.filter(detector=name), seed, draws) for name in names])
+    summary = beside_counting(found, DECIDED)
     return PairsHeldOut(summary, pairs, tuple(_notes(summary, labelled.rows, labelled.left_out)))
 
 
@@ -176,3 +178,5 @@ def _notes(summary: pl.DataFrame, rows: pl.DataFrame, left_out: Mapping[str, int
     yield "The counts of all folds are added up, then one MCC; each chunk is tested once a pair its actor is in."
     yield "Intervals are a bootstrap over bots and over humans: meant to hold 95 %, and less with few of them."
     yield from (f"Left out, {reason}: {count}." for reason, count in left_out.items())
+    told = summary.filter(pl.col(SAYS).is_not_null()).select("detector", SAYS)
+    yield from (f"WARNING: {name}: {said[0].lower()}{said[1:]}" for name, said in told.iter_rows())

@@ -14,6 +14,7 @@ from gamewarden.contracts import Detector, EventStream, Feature, Progress, Sourc
 from gamewarden.core.coverage import COVERED
 from gamewarden.errors import ConfigError, FitError, ReadError
 from gamewarden.evaluation.account_links import NO_TIES, AccountTraces, seen_in, ties_of
+from gamewarden.evaluation.baselines import EventsAlone
 from gamewarden.evaluation.compare_splits import ALL, SideBySide, as_values, compare
 from gamewarden.evaluation.decisions import at_cuts
 from gamewarden.evaluation.leaks import left_out_kinds, refuse_future, sanction_kinds, telling_kinds
@@ -188,7 +189,7 @@ def _pairs_held_out(
     seeing: Sequence[Detector], measured: pl.DataFrame, labels: pl.DataFrame, protocol: Protocol
 ) -> PairsHeldOut:
     grouped = labels.with_columns(group=pl.col(protocol.group).cast(pl.String)) if protocol.group else labels
-    return leave_pair_out(seeing, measured, grouped, most=protocol.pairs)
+    return leave_pair_out([*seeing, EventsAlone()], measured, grouped, most=protocol.pairs)
 
 
 def evaluation_html(result: SideBySide | PairsHeldOut, source: str, notes: Sequence[str] = ()) -> str:
