@@ -10,6 +10,7 @@ LIBRARIES = {
     "scipy": ("scipy", "fit"),
     "lightgbm": ("lightgbm", "fit"),
     "matplotlib": ("matplotlib", "plot"),
+    "graspologic_native": ("graspologic-native", "groups"),
     "PIL": ("pillow", "challenge"),
     "psycopg": ("psycopg", "postgres"),
     "pymysql": ("pymysql", "mysql"),

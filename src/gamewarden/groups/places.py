@@ -161,14 +161,14 @@ class Around:
         steps = first.join(last, on=["giver", "taker"]).sort("giver")
         names = names_in(steps["giver"], steps["taker"])
         numbers = coded(steps, names, "giver", "taker")
-        passes = pl.DataFrame({"actor": names}).join(self._passing, on="actor", how="left", maintain_order="left")
+        passes = pl.DataFrame({"actor": names}).join(self.passing, on="actor", how="left", maintain_order="left")
         through = (passes["passed_on"].fill_null(0.0) >= PASSES_ON).to_numpy()
         chain: Ints = _chains(numbers["giver"].to_numpy(), numbers["taker"].to_numpy(), through)
         rows = pl.DataFrame({"actor": names, "chain": chain})
         return rows.with_columns(chain_n=pl.len().over("chain").cast(pl.Int64)).filter(pl.col("chain_n") > 1)
 
     @cached_property
-    def _passing(self) -> pl.DataFrame:
+    def passing(self) -> pl.DataFrame:
         """By actor that got something: how much of it it gave on."""
         rows = self.taking.select("taker", "value").join(
             self.giving.select("giver", gave="value"), left_on="taker", right_on="giver", how="left"
@@ -179,7 +179,7 @@ class Around:
     def places(self) -> pl.DataFrame:
         """PLACES."""
         rows = self.actors
-        for part in (self._given(), self._taken(), self._passing, self._as_hub(), self.chains, *self._contacts()):
+        for part in (self._given(), self._taken(), self.passing, self._as_hub(), self.chains, *self._contacts()):
             rows = rows.join(part, on="actor", how="left", maintain_order="left")
         return _whole(self._with_star(rows))
 

@@ -1,0 +1,145 @@
+"""What is said of a group and of each member, in sentences for a game master."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from gamewarden.core.text import counted
+
+
+def said_of_groups(groups: pl.DataFrame) -> pl.Series:
+    """One text a group."""
+    return pl.Series("says", [_group(row) for row in groups.iter_rows(named=True)], dtype=pl.String)
+
+
+def _group(row: Mapping[str, Any]) -> str:
+    return _WORDS[row["type"]](row)
+
+
+def _star(row: Mapping[str, Any]) -> str:
+    hubs = f"{row['hub']} and {row['second_hub']}" if row["second_hub"] else row["hub"]
+    gives = "which give nothing back" if row["second_hub"] else "which gives nothing back"
+    who, share = counted(row["leaves"], "account"), _percent(row["share_to_hub"])
+    text = f"{who} hand {share} of all they give to {hubs}, {gives}: {_things(row)} in {counted(row['gifts'], 'gift')}."
+    if row["tied"] is not None and row["tied"] == 0:
+        text += " They neither trade nor play with one another."
+    if row["leaf_hours"] is not None:
+        text += f" Half of them play less than {max(row['leaf_hours'], 0.1):.1f} hours a week."
+    if row["passed_on"]:
+        hands = "The hubs hand" if row["second_hub"] else "The hub hands"
+        text += f" {hands} {_percent(min(row['passed_on'], 1))} of it on."
+    if row["type"] == "small-star":
+        text += " They are too few for a star that speaks by itself."
+    elif not row["flagged"]:
+        text += " Not all signs of a farm are there: see who they are."
+    return text
+
+
+def _chain(row: Mapping[str, Any]) -> str:
+    return (
+        f"{counted(row['n'], 'account')} pass things on, one to the next, and keep next to nothing: "
+        f"{_things(row)} in {counted(row['gifts'], 'gift')}."
+    )
+
+
+def _gifts(row: Mapping[str, Any]) -> str:
+    return (
+        f"{row['hub']} gives to {counted(row['n'] - 1, 'other')} and gathers nothing: {_things(row)}. "
+        "Friendly veterans do so, and whoever sells for money outside the game."
+    )
+
+
+def _giant(row: Mapping[str, Any]) -> str:
+    return f"{counted(row['n'], 'account')} who give to one another as people do, without a centre."
+
+
+def _circle(row: Mapping[str, Any]) -> str:
+    gifts = counted(row["gifts"], "gift")
+    return f"{counted(row['n'], 'account')} with {gifts} among them that went one way, without a centre."
+
+
+def _guild(row: Mapping[str, Any]) -> str:
+    bank = f" {row['hub']} keeps what they share, as a guild's bank does." if row["hub"] else ""
+    return f"{counted(row['n'], 'account')} who trade and play with one another, as in a guild.{bank}"
+
+
+def _friends(row: Mapping[str, Any]) -> str:
+    return f"{counted(row['n'], 'account')} who trade or play with one another."
+
+
+def _household(row: Mapping[str, Any]) -> str:
+    given = f" {_things(row)} went one way among them." if row["gifts"] else ""
+    return f"{counted(row['n'], 'account')} at one address, as in a household.{given}"
+
+
+def _cafe(row: Mapping[str, Any]) -> str:
+    given = f" {_things(row)} went one way among them." if row["gifts"] else " None of them gives to another one way."
+    crowd = "a café, a dormitory, or a network behind one address"
+    return f"{counted(row['n'], 'account')} at one address: {crowd}.{given}"
+
+
+_WORDS = {
+    "star": _star,
+    "small-star": _star,
+    "chain": _chain,
+    "gifts": _gifts,
+    "giant": _giant,
+    "circle": _circle,
+    "guild": _guild,
+    "friends": _friends,
+    "household": _household,
+    "cafe": _cafe,
+}
+
+
+def _percent(share: float | None) -> str:
+    return "none" if share is None else f"{100 * share:.0f} %"
+
+
+def _things(row: Mapping[str, Any]) -> str:
+    """`12,400 in money and 31 items`."""
+    parts = []
+    if row["amount"]:
+        parts.append(f"{row['amount']:,.0f} in money")
+    if row["items"]:
+        parts.append(counted(round(row["items"]), "item"))
+    return " and ".join(parts) or "things"
+
+
+def said_of_members(members: pl.DataFrame, groups: pl.DataFrame) -> pl.Series:
+    """One text a member, by its role."""
+    told = groups.select("leaves", "hub", "second_hub", "type", group="id")
+    rows = members.join(told, on="group", how="left", maintain_order="left")
+    to_hub = (100 * pl.col("to_hub")).round(0).cast(pl.Int64)
+    hubs = (
+        pl.when(pl.col("second_hub").is_not_null())
+        .then(pl.format("{} and {}", "hub", "second_hub"))
+        .otherwise(pl.col("hub"))
+    )
+    leaf = "Hands {} % of all it gives to {}, as {} others do, and gets nothing back."
+    role, kind = pl.col("role"), pl.col("type")
+    says = (
+        pl.when(role == "leaf")
+        .then(pl.format(leaf, to_hub, hubs, pl.col("leaves") - 1))
+        .when(role == "hub")
+        .then(pl.format("Takes from {} accounts that get nothing back.", "leaves"))
+        .when((role == "link") & (kind == "chain"))
+        .then(pl.lit("Got things from one account and passed nearly all on to the next."))
+        .when(role == "link")
+        .then(pl.format("Hands on nearly all that it gets from {}.", hubs))
+        .when(role == "buyer")
+        .then(pl.format("Got something from {} and gave nothing back.", hubs))
+        .when(role == "giver")
+        .then(pl.lit("Gives to the others and takes nothing from them."))
+        .when(role == "bank")
+        .then(pl.lit("Keeps what the others share."))
+        .when(kind == "gifts")
+        .then(pl.format("Got something from {}.", hubs))
+        .when(kind.is_in(["household", "cafe"]))
+        .then(pl.lit("Was at the same address."))
+        .when(kind.is_in(["guild", "friends"]))
+        .then(pl.lit("Trades or plays with others of it."))
+        .otherwise(pl.lit("Gave to others of it, or got something."))
+    )
+    return rows.select(says=says)["says"]
