@@ -250,6 +250,22 @@ VERDICTS = Schema(
     },
     required=("actor", "since", "until", "agree", "streak"),
 )
+EDGES = Schema(
+    "EDGES",  # what an account had to do with another, or with an address, in a period
+    {
+        "since": TIME,
+        "until": TIME,
+        "actor": pl.String,
+        "other": pl.String,  # an account; an address where the kind says so
+        "kind": pl.String,  # trade.*, mail.*, market.*, or floor, address, party
+        "n": pl.Int64,
+        "amount": pl.Float64,  # of money, positive where the actor gains; null where none is told
+        "items": pl.Int64,  # how many, positive where the actor gains; null where none is told
+        "first": TIME,
+        "last": TIME,
+    },
+    required=("since", "until", "actor", "other", "kind", "n", "first", "last"),
+)
 PROFILES = Schema(
     "PROFILES",
     {

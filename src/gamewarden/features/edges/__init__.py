@@ -1,0 +1,1 @@
+"""EDGES: what accounts had to do with each other, day by day, counted in one reading of the events."""
