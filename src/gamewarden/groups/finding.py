@@ -13,7 +13,7 @@ import polars as pl
 
 from gamewarden.contracts import digest
 from gamewarden.groups import rules
-from gamewarden.groups.communities import communities, gathered, numbered, pieces
+from gamewarden.groups.communities import communities, numbered, pieces
 from gamewarden.groups.flowing import ADDRESS
 from gamewarden.groups.graphs import Graph, Ints, clustering_of, coded, graph_of, names_in
 from gamewarden.groups.measures import MEASURES, measured, within
@@ -22,10 +22,10 @@ from gamewarden.groups.saying import said_of_groups, said_of_members
 from gamewarden.tables import DataType
 
 STAR, SMALL_STAR, CHAIN, GIFTS, GIANT, CIRCLE = "star", "small-star", "chain", "gifts", "giant", "circle"
-GUILD, FRIENDS, HOUSEHOLD, CAFE = "guild", "friends", "household", "cafe"
-TYPES = (STAR, SMALL_STAR, CHAIN, GIFTS, GIANT, CIRCLE, GUILD, FRIENDS, HOUSEHOLD, CAFE)
+GUILD, TRADER, FRIENDS, HOUSEHOLD, CAFE = "guild", "trader", "friends", "household", "cafe"
+TYPES = (STAR, SMALL_STAR, CHAIN, GIFTS, GIANT, CIRCLE, GUILD, TRADER, FRIENDS, HOUSEHOLD, CAFE)
 HUB, LEAF, LINK, BUYER, GIVER, BANK, MEMBER = "hub", "leaf", "link", "buyer", "giver", "bank", "member"
-ROLES = (HUB, LEAF, LINK, BUYER, GIVER, BANK, MEMBER)
+ROLES = (HUB, LEAF, LINK, BUYER, GIVER, BANK, TRADER, MEMBER)
 
 GROUPS: Mapping[str, DataType] = {
     "id": pl.String,
@@ -41,10 +41,11 @@ GROUPS: Mapping[str, DataType] = {
     "leaf_hours": pl.Float64,  # their median play in a week
     "tied": pl.Float64,  # share of leaves with exchanges or parties among each other
     "gifts": pl.Int64,  # one way inside the group; of a star those to its hubs
-    "amount": pl.Float64,  # money of them
-    "items": pl.Float64,  # pieces of them
+    "amount": pl.Float64,  # money of them; of a chain at one step, since all steps pass the same on
+    "items": pl.Float64,  # pieces of them, likewise
     "value": pl.Float64,
     "passed_on": pl.Float64,  # what the hubs gave on, for each unit they got
+    "passed_to": pl.Int64,  # accounts to which they gave it
     "address": pl.String,
     "says": pl.String,
 }
@@ -148,8 +149,7 @@ class _ByGifts:
     @cached_property
     def labels(self) -> Ints:
         """Communities, out of which stars are taken as they are: a hub, and those who give nearly all to it."""
-        starred = pieces(self.graph, _with_stars(communities(self.graph), *self._stars()))
-        return numbered(gathered(self.graph, starred))
+        return numbered(pieces(self.graph, _with_stars(communities(self.graph), *self._stars())))
 
     def _stars(self) -> tuple[Ints, Ints]:
         """Accounts, and the hub to which each of them belongs; hubs belong to themselves, or to a further hub."""
@@ -177,7 +177,7 @@ class _ByGifts:
         rows = pl.DataFrame({"v": np.arange(len(self.names)), "actor": self.names, "label": self.labels})
         rows = rows.filter(pl.len().over("label") >= rules.FEWEST)
         rows = rows.join(self.around.weekly, on="actor", how="left", maintain_order="left")
-        given = self.around.giving.select(actor="giver", all_given="all_value")
+        given = self.around.giving.select(actor="giver", all_given="all_value", takers="partners")
         passing = self.around.passing
         chains = self.around.chains.select("actor", "chain", "chain_n")
         for part in (given, passing, chains):
@@ -243,7 +243,8 @@ class _ByGifts:
         handed = pl.col("gathers") & pl.col("hands")
         every = {name: pl.col(column).sum() for name, column in names.items()}
         to_hub = {f"hub_{name}": pl.col(column).filter(handed).sum() for name, column in names.items()}
-        return rows.group_by("label").agg(**every, **to_hub)
+        step = {f"step_{name}": pl.col(column).max() for name, column in names.items()}
+        return rows.group_by("label").agg(**every, **to_hub, **step)
 
     @cached_property
     def _of_people(self) -> pl.DataFrame:
@@ -261,6 +262,7 @@ class _ByGifts:
             leaf_hours=pl.col("hours").filter(leaf).median(),
             tied=pl.when(leaf.any()).then(pl.col("tied").filter(leaf).mean()),
             passed_on=pl.col("passed_on").filter(hub).max(),
+            passed_to=pl.col("takers").filter(hub).sum(),
             chain=pl.col("in_chain").max(),
             most_out=pl.col("out").max(),
             giver=pl.col("actor").sort_by("out", descending=True).first(),
@@ -351,7 +353,15 @@ def _scored() -> list[pl.Expr]:
     star = pl.col("type").is_in([STAR, SMALL_STAR])
     score = pl.when(star).then("score").when(pl.col("type") == CHAIN).then(1.0).otherwise(0.0)
     hub = pl.when(star | (pl.col("type") == GUILD)).then("hub").when(pl.col("type") == GIFTS).then("giver")
-    handed = [pl.when(star).then(f"hub_{name}").otherwise(name).alias(name) for name in _GIVEN]
+    handed = [
+        pl.when(star)
+        .then(f"hub_{name}")
+        .when((pl.col("type") == CHAIN) & (name != "gifts"))
+        .then(f"step_{name}")
+        .otherwise(name)
+        .alias(name)
+        for name in _GIVEN
+    ]
     return [
         *handed,
         score.alias("score"),
@@ -408,15 +418,24 @@ class _ByTies:
             first=pl.col("actor").min(),
             hub=pl.col("actor").filter("is_bank").first(),
         )
-        kind = pl.when(pl.col("n") >= rules.GUILD).then(pl.lit(GUILD)).otherwise(pl.lit(FRIENDS))
+        around_one = (pl.col("centralisation") >= rules.CENTRALISATION) & (
+            pl.col("clustering") <= rules.MOST_CLUSTERING
+        )
+        kind = (
+            pl.when((pl.col("n") >= rules.GUILD) & pl.col("hub").is_not_null() & around_one)
+            .then(pl.lit(TRADER))
+            .when(pl.col("n") >= rules.GUILD)
+            .then(pl.lit(GUILD))
+            .otherwise(pl.lit(FRIENDS))
+        )
         groups = told.join(people, on="label").with_columns(
             by=pl.lit("ties"), type=kind, score=pl.lit(0.0), flagged=pl.lit(False)
         )
         groups = groups.with_columns(_ids("ties", groups["first"]))
-        told_members = members.join(groups.select("label", group="id"), on="label").with_columns(
-            role=pl.when("is_bank").then(pl.lit(BANK)).otherwise(pl.lit(MEMBER)), score=pl.lit(0.0)
-        )
-        return groups, told_members
+        told_members = members.join(groups.select("label", "type", group="id"), on="label")
+        bank = pl.when(pl.col("type") == TRADER).then(pl.lit(TRADER)).otherwise(pl.lit(BANK))
+        role = pl.when("is_bank").then(bank).otherwise(pl.lit(MEMBER))
+        return groups, told_members.with_columns(role=role, score=pl.lit(0.0))
 
     @cached_property
     def _pairs(self) -> pl.DataFrame:

@@ -42,6 +42,7 @@ PLACES: Mapping[str, DataType] = {
     "star_share": pl.Float64,  # share of what the hub's givers give that goes to the hub
     "star_hours": pl.Float64,
     "star_mesh": pl.Float64,
+    "star_tied": pl.Float64,  # share of the hub's loyal givers that trade or play with it or with each other
     "star_score": pl.Float64,  # 1 where all conditions of a star are met
     "chain_n": pl.Int64,  # accounts in the chain that it is in, each giving nearly all to the next; 1: none
     "exchanges": pl.Int64,  # accounts it gives to and gets from
@@ -127,18 +128,31 @@ class Around:
         """By taker with givers: those who give nearly all to it, and how much of a star they are."""
         rows = self.one_way.join(self.giving.select("giver", "all_value"), on="giver", maintain_order="left")
         rows = rows.join(self.weekly, left_on="giver", right_on="actor", how="left", maintain_order="left")
+        rows = rows.join(self._knowing, on=["giver", "taker"], how="left", maintain_order="left")
         faithful = pl.col("value") >= LOYAL * pl.col("all_value")
         hubs = rows.group_by(hub="taker").agg(
             loyal=faithful.sum().cast(pl.Int64),
             loyal_hours=pl.col("hours").filter(faithful).median(),
             share=pl.col("value").sum() / pl.col("all_value").sum(),
             leaf_hours=pl.col("hours").median(),
+            tied=pl.col("known").fill_null(False).filter(faithful).mean(),
         )
         hubs = hubs.join(self._partners, left_on="hub", right_on="actor", how="left")
         return hubs.with_columns(
             loyal_share=pl.col("loyal") / pl.col("partners"),
             score=_star_score(),
         )
+
+    @cached_property
+    def _knowing(self) -> pl.DataFrame:
+        """Givers that trade or play with their main taker, or with others who give to it: giver, taker, known."""
+        main = self.giving.select("giver", taker="main").drop_nulls()
+        pairs = pl.concat([self.exchanged.select("one", "other"), self.parties.select("one", "other")])
+        both = pl.concat([pairs, pairs.select(one="other", other="one")])
+        near = main.join(both, left_on="giver", right_on="one")
+        near = near.join(main.select(other="giver", same="taker"), on="other", how="left")
+        known = near.filter((pl.col("other") == pl.col("taker")) | (pl.col("same") == pl.col("taker")))
+        return known.select("giver", "taker", known=pl.lit(True)).unique()
 
     @cached_property
     def _partners(self) -> pl.DataFrame:
@@ -224,6 +238,7 @@ class Around:
             star_share="share",
             star_hours="leaf_hours",
             star_mesh="mesh",
+            star_tied="tied",
             star_score="score",
         )
         columns = [name for name in star.columns if name != "hub"]
@@ -275,13 +290,14 @@ def _star_score() -> pl.Expr:
     """The conditions of a star around one hub, each as far as it is met, multiplied.
 
     With `L` accounts around the hub and `e` ties among them, Freeman's centralisation is 1 - e / (L (L - 1) / 2), which
-    is 1 - mesh: a mesh that is sparse enough for the condition on clustering is centralised enough, too.
+    is 1 - mesh: a mesh that is sparse enough for the condition on clustering is centralised enough, too. Who knows the
+    hub or other givers counts against it.
     """
     size = ((pl.col("loyal") + 1) / LEAST_MEMBERS).clip(0, 1)
     sparse = pl.when(pl.col("mesh") > MOST_CLUSTERING).then(MOST_CLUSTERING / pl.col("mesh")).otherwise(1.0)
     given = (pl.col("share") / SHARE_TO_HUB).clip(0, 1)
     short = pl.when(pl.col("leaf_hours") > SHORT_HOURS).then(SHORT_HOURS / pl.col("leaf_hours")).otherwise(1.0)
-    return size * sparse * given * short
+    return size * sparse * given * short * (1 - pl.col("tied").fill_null(0.0))
 
 
 def _met(pairs: pl.DataFrame, name: str) -> pl.DataFrame:

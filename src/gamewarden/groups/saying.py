@@ -25,10 +25,10 @@ def _star(row: Mapping[str, Any]) -> str:
     if row["tied"] is not None and row["tied"] == 0:
         text += " They neither trade nor play with one another."
     if row["leaf_hours"] is not None:
-        text += f" Half of them play less than {max(row['leaf_hours'], 0.1):.1f} hours a week."
+        text += f" Half of them play at most {max(row['leaf_hours'], 0.1):.1f} hours a week."
     if row["passed_on"]:
         hands = "The hubs hand" if row["second_hub"] else "The hub hands"
-        text += f" {hands} {_percent(min(row['passed_on'], 1))} of it on."
+        text += f" {hands} {_percent(min(row['passed_on'], 1))} of it on to {counted(row['passed_to'], 'other')}."
     if row["type"] == "small-star":
         text += " They are too few for a star that speaks by itself."
     elif not row["flagged"]:
@@ -39,7 +39,7 @@ def _star(row: Mapping[str, Any]) -> str:
 def _chain(row: Mapping[str, Any]) -> str:
     return (
         f"{counted(row['n'], 'account')} pass things on, one to the next, and keep next to nothing: "
-        f"{_things(row)} in {counted(row['gifts'], 'gift')}."
+        f"up to {_things(row)} at a step, {counted(row['gifts'], 'gift')} in all."
     )
 
 
@@ -60,8 +60,15 @@ def _circle(row: Mapping[str, Any]) -> str:
 
 
 def _guild(row: Mapping[str, Any]) -> str:
+    if row["by"] == "gifts":
+        given = f"{_things(row)} went one way among them, most to {row['hub']}"
+        return f"{counted(row['n'], 'account')} who know one another, as in a guild: {given}."
     bank = f" {row['hub']} keeps what they share, as a guild's bank does." if row["hub"] else ""
     return f"{counted(row['n'], 'account')} who trade and play with one another, as in a guild.{bank}"
+
+
+def _trader(row: Mapping[str, Any]) -> str:
+    return f"{row['hub']} gives to and gets from {counted(row['n'] - 1, 'other')}, as a trader or a guild's bank does."
 
 
 def _friends(row: Mapping[str, Any]) -> str:
@@ -87,6 +94,7 @@ _WORDS = {
     "giant": _giant,
     "circle": _circle,
     "guild": _guild,
+    "trader": _trader,
     "friends": _friends,
     "household": _household,
     "cafe": _cafe,
@@ -124,6 +132,10 @@ def said_of_members(members: pl.DataFrame, groups: pl.DataFrame) -> pl.Series:
         .then(pl.format(leaf, to_hub, hubs, pl.col("leaves") - 1))
         .when(role == "hub")
         .then(pl.format("Takes from {} accounts that get nothing back.", "leaves"))
+        .when((role == "link") & (kind == "chain") & (pl.col("got") == 0))
+        .then(pl.lit("Passed things on to the next."))
+        .when((role == "link") & (kind == "chain") & (pl.col("given") == 0))
+        .then(pl.lit("Got what the others passed on."))
         .when((role == "link") & (kind == "chain"))
         .then(pl.lit("Got things from one account and passed nearly all on to the next."))
         .when(role == "link")
@@ -134,6 +146,10 @@ def said_of_members(members: pl.DataFrame, groups: pl.DataFrame) -> pl.Series:
         .then(pl.lit("Gives to the others and takes nothing from them."))
         .when(role == "bank")
         .then(pl.lit("Keeps what the others share."))
+        .when(role == "trader")
+        .then(pl.lit("Gives to each of the others and gets from them."))
+        .when(kind == "trader")
+        .then(pl.format("Gave to {} and got something back.", hubs))
         .when(kind == "gifts")
         .then(pl.format("Got something from {}.", hubs))
         .when(kind.is_in(["household", "cafe"]))
