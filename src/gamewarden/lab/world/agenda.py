@@ -5,7 +5,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gamewarden.lab.world.dice import Array, Number, Record, about, among, bell, chance, fixed_bell, jit, key, times
+from gamewarden.lab.world.dice import (
+    Array,
+    Number,
+    Record,
+    about,
+    among,
+    bell,
+    chance,
+    fixed_bell,
+    jit,
+    key,
+    times,
+    unit,
+)
 from gamewarden.lab.world.rules import ITEMS, PERSON
 
 SEOUL = 9.0  # hours before UTC
@@ -31,10 +44,30 @@ DAY = 86400.0
     )
 )
 
-# One hand-to-hand trade as one of the two sees it.
+# One hand-to-hand trade as one of the two sees it; or, with a kind, the one event that an agreed deal leaves with it.
 MEETING = np.dtype(
-    [("t", np.float64), ("other", np.int64), ("gives", np.int64), ("takes", np.int64), ("item", np.int64)]
+    [
+        ("account", np.int64),
+        ("t", np.float64),
+        ("other", np.int64),
+        ("gives", np.int64),
+        ("takes", np.int64),
+        ("item", np.int64),
+        ("kind", np.int64),
+        ("amount", np.float64),
+    ]
 )
+JUST_TRADE = -1  # the kind of a meeting that is none of the agreed ones
+
+# When and where a raid calls its members; an hour below 0 calls nobody.
+CALL = np.dtype([("hour", np.float64), ("weekday", np.int64), ("zone", np.int64), ("leader", np.int64)])
+RAID = 2.5 * 3600.0  # seconds
+SECOND_EVENING = 3  # days after the first of the week
+NEVER = 1e12  # seconds
+_COMES = 0.85  # chance that a member comes
+_ATTENDS = 6000  # purpose of the dice
+
+NOBODY = np.zeros(0, np.int64)
 
 
 class Cast(NamedTuple):
@@ -47,6 +80,12 @@ class Cast(NamedTuple):
     first_partner: npt.NDArray[np.int64]
     partner: npt.NDArray[np.int64]
     chapter: int = 0  # the same accounts with the same habits on other days: only what chance decides differs
+    # Of a society; empty where there is none.
+    way: npt.NDArray[np.int64] = NOBODY  # whose way-points and manner an account's script has
+    rotation: npt.NDArray[np.int64] = NOBODY  # whose favourite skills it has
+    call: npt.NDArray[np.void] = np.zeros(0, CALL)
+    first_deal: npt.NDArray[np.int64] = NOBODY
+    deal: npt.NDArray[np.void] = np.zeros(0, MEETING)
 
 
 CHAPTER = 1 << 32  # between the dice of two chapters; the purposes of fixed numbers are far smaller
@@ -57,6 +96,31 @@ def own(table: Array, row: Number, seed: Number, account: Number, salt: Number, 
     """An account's own values of a row of spread values: the same whenever and by whomever they are asked for."""
     for field in range(table.shape[1]):
         out[field] = table[row, field, 0] * np.exp(table[row, field, 1] * fixed_bell(key(seed, account, salt + field)))
+
+
+@jit
+def raid_on(cast: Record, account: Number, day: Number) -> Number:
+    """When the raid of a day begins in which an account takes part, in seconds; NEVER where there is none."""
+    if len(cast.call) == 0 or cast.call[account].hour < 0.0:
+        return NEVER
+    weekday = cast.call[account].weekday
+    if day % 7 not in (weekday, (weekday + SECOND_EVENING) % 7):
+        return NEVER
+    if unit(key(cast.seed, account, _ATTENDS + day + 1)) >= _COMES:
+        return NEVER
+    return day * DAY + 3600.0 * (cast.call[account].hour - SEOUL)
+
+
+@jit
+def next_raid(cast: Record, account: Number, t: Number) -> Number:
+    """When the raid begins that is on or comes next; NEVER where there is none."""
+    if len(cast.call) == 0 or cast.call[account].hour < 0.0:
+        return NEVER
+    for day in range(int(t / DAY) - 1, cast.days + 1):
+        begin = raid_on(cast, account, day)
+        if begin < NEVER and begin + RAID > t:
+            return begin
+    return NEVER
 
 
 @jit
@@ -76,11 +140,18 @@ def plan(rules: Record, cast: Record, account: Number, person: Array, spans: Arr
     n = 0
     free = -2.0 * DAY
     for day in range(-1, cast.days):
-        if chance(me) >= person[PLAYS]:
+        raid = raid_on(cast, account, day)
+        raids = raid < NEVER
+        if chance(me) >= person[PLAYS] and not raids:
             continue
         hours = min(person[MOST], person[HOURS] * np.exp(person[DAY_SPREAD] * bell(me)))
         sittings = min(MOST_SESSIONS, 1 + times(me, person[SESSIONS] - 1.0))
         begin = day * DAY + 3600.0 * (home_hour + 0.7 * bell(me))
+        if raids:
+            sittings = 1
+            if begin > raid or begin + 3600.0 * hours < raid + RAID:
+                begin = raid - 1500.0 * unit(key(cast.seed, account, _ATTENDS - 1))
+                hours = max(hours, (raid + RAID - begin) / 3600.0 + 0.1)
         for _ in range(sittings):
             begin = max(begin, free)
             finish = begin + 3600.0 * hours / sittings
@@ -132,6 +203,8 @@ def _meet(
         out[i].gives = count if first_gives or both else 0
         out[i].takes = count if both or not first_gives else 0
         out[i].item = among(ITEMS, chance(dice))
+        out[i].kind = JUST_TRADE
+        out[i].amount = np.nan
     return n
 
 
@@ -156,10 +229,12 @@ def meetings_of(rules: Record, cast: Record, account: Number, person: Array, spa
             gifts = (their_person[GIVING], person[GIVING])
             new = _meet(cast, other, account, gifts, rate, (theirs, spans), dice, here)
         for i in range(new):
-            here[i].other = other
+            here[i].account, here[i].other = account, other
             if account > other:
                 here[i].gives, here[i].takes = here[i].takes, here[i].gives
         n += new
+    if len(cast.first_deal) > 0:
+        return _by_time(np.concatenate((out[:n], cast.deal[cast.first_deal[account] : cast.first_deal[account + 1]])))
     return _by_time(out[:n])
 
 

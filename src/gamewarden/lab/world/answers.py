@@ -15,7 +15,7 @@ from gamewarden.cases import DISCONNECT, LOST, PASSED, TIMEOUT
 from gamewarden.core.durations import to_micros
 from gamewarden.errors import ConfigError
 from gamewarden.lab.world.dice import fixed_bell, key, unit
-from gamewarden.lab.world.personas import HUMANS, PERSONAS, Around
+from gamewarden.lab.world.personas import PERSONAS, Around
 from gamewarden.lab.world.tabling import account_of
 
 # Who answers for an account.
@@ -59,6 +59,11 @@ PEOPLE: Mapping[str, Manner] = {
     "trader": Manner(0.97, 0.01, 0.01, away=0.05),
     "newbie": Manner(0.89, 0.07, 0.02, away=0.03, seconds=Around(40, 1.6)),
     "sitter": Manner(0.95, 0.01, 0.02, away=0.5),
+    "guild-bank": Manner(0.96, 0.01, 0.01, away=0.25),
+    "veteran": Manner(0.97, 0.01, 0.01, away=0.03),
+    "crafter": Manner(0.96, 0.015, 0.01, away=0.08),
+    "fisher": Manner(0.96, 0.015, 0.01, away=0.1),
+    "rounder": Manner(0.96, 0.015, 0.015, away=0.06),
 }
 PROGRAMS: Mapping[str, Manner] = {
     ALONE: Manner(0.01, 0.14, 0.05),
@@ -157,4 +162,4 @@ def _around(value: Around, fixed: np.uint64) -> timedelta:
     return timedelta(seconds=float(value.center * np.exp(np.log(value.factor) * fixed_bell(fixed))))
 
 
-_PEOPLE = frozenset(persona.name for persona in HUMANS)
+_PEOPLE = frozenset(persona.name for persona in PERSONAS if not persona.bot)

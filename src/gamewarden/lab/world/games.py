@@ -7,6 +7,7 @@ from gamewarden.errors import ConfigError
 from gamewarden.lab.world.routines import (
     CRAFTING,
     DEALING,
+    FISHING,
     GATHER,
     QUEST,
     ROAMING,
@@ -47,6 +48,7 @@ class Game:
             "talk": TALKING,
             "sit": SITTING,
             "roam": ROAMING,
+            "fish": FISHING,
         }
 
 

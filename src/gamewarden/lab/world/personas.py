@@ -5,7 +5,7 @@ from typing import Literal
 
 FOREVER = 1e6  # hours: a phase that lasts as long as the session
 
-Activity = Literal["hunt", "gather", "quest", "town", "deal", "craft", "talk", "sit", "roam"]
+Activity = Literal["hunt", "gather", "quest", "town", "deal", "craft", "talk", "sit", "roam", "fish"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Hand:
     death: Around = Around(0.001, 1.5)  # chance a round
     burst: Around = Around(0.0)  # chance that a round is done at a speed the rules forbid
     leap: Around = Around(0.0)  # chance that a round begins with a leap across the map
+    spots: Around = Around(0.0)  # favourite spots visited in turn by hand; below 1: none
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,10 @@ FORBIDDEN = Hand(
     burst=Around(0.08, 1.8),
     leap=Around(0.03, 1.6),
 )
+# One even thing for hours: monotone as a script, with a hand's times.
+MONOTONE = replace(ROUTINED, variety=Around(0.01, 2.0), favourites=Around(1.5, 1.3), aside=Around(0.02, 2.0))
+ON_A_STOOL = replace(MONOTONE, roam=Around(3, 1.5))
+ON_ROUNDS = replace(ROUTINED, roam=Around(90, 1.4), spots=Around(7, 1.4))
 # A script's times with a disguise's range: what it does is varied, when it does it is not.
 WIDENED = replace(SCRIPT, variety=DISGUISED.variety, favourites=DISGUISED.favourites, aside=DISGUISED.aside)
 
@@ -508,6 +513,118 @@ WIDE_MIMIC = Persona(
     ),
 )
 
+# Those whom only a society knows.
+GUILD_BANK = Persona(
+    "guild-bank",
+    bot=False,
+    schedule=Schedule(hours=Around(3.5, 1.5), plays=Around(0.95), sessions=Around(1.6, 1.3), start_spread=Around(2.0)),
+    habits=Habits(level=Around(0.25, 2.0), trades=Around(0.1), party=Around(0.0), second=Around(0.0)),
+    phases=(
+        Phase(
+            (
+                Bout("deal", 4, Around(30, 1.7), BY_HAND),
+                Bout("sit", 1.0, Around(25, 1.8), BY_HAND),
+                Bout("talk", 0.6, Around(8, 1.8), BY_HAND),
+                Bout("town", 1.0, Around(6, 1.7), BY_HAND),
+            )
+        ),
+    ),
+)
+VETERAN = Persona(
+    "veteran",
+    bot=False,
+    schedule=Schedule(hours=Around(4.5, 1.5), plays=Around(0.92), start_spread=Around(2.5)),
+    habits=Habits(level=Around(0.97, 1.02), giving=Around(3, 1.5)),
+    phases=(
+        Phase(
+            (
+                Bout("hunt", 4, Around(30, 1.7), BY_HAND),
+                Bout("talk", 1.5, Around(10, 1.8), BY_HAND),
+                Bout("town", 1.6, Around(6, 1.7), BY_HAND),
+                Bout("quest", 1.0, Around(20, 1.7), BY_HAND),
+                Bout("roam", 0.5, Around(8, 1.6), BY_HAND),
+            )
+        ),
+    ),
+)
+CRAFTER = Persona(
+    "crafter",
+    bot=False,
+    schedule=Schedule(hours=Around(3.5, 1.5), start_spread=Around(3.0)),
+    habits=Habits(level=Around(0.6, 1.35)),
+    phases=(
+        Phase(
+            (
+                Bout("craft", 5, Around(80, 1.4), MONOTONE),
+                Bout("town", 1.5, Around(7, 1.7), BY_HAND),
+                Bout("gather", 1.0, Around(25, 1.6), ROUTINED),
+                Bout("talk", 0.5, Around(8, 1.8), BY_HAND),
+                Bout("hunt", 0.6, Around(20, 1.7), BY_HAND),
+            )
+        ),
+    ),
+)
+FISHER = Persona(
+    "fisher",
+    bot=False,
+    schedule=Schedule(hours=Around(3.5, 1.5), start_spread=Around(3.0)),
+    habits=Habits(level=Around(0.6, 1.35), bag=Around(120, 1.5), wander=Around(0.1, 1.5)),
+    phases=(
+        Phase(
+            (
+                Bout("fish", 5, Around(80, 1.4), ON_A_STOOL),
+                Bout("town", 1.2, Around(7, 1.7), BY_HAND),
+                Bout("talk", 0.8, Around(8, 1.8), BY_HAND),
+                Bout("quest", 0.5, Around(15, 1.7), BY_HAND),
+                Bout("hunt", 0.6, Around(20, 1.7), BY_HAND),
+            )
+        ),
+    ),
+)
+ROUNDER = Persona(
+    "rounder",
+    bot=False,
+    schedule=GRINDER.schedule,
+    habits=GRINDER.habits,
+    phases=(
+        Phase(
+            (
+                Bout("hunt", 10, Around(100, 1.6), ON_ROUNDS),
+                Bout("town", 0.6, Around(6, 1.6), BY_HAND),
+                Bout("talk", 0.2, Around(6, 1.6), BY_HAND),
+            )
+        ),
+    ),
+)
+CHAIN_LINK = Persona(
+    "chain-link",
+    bot=True,
+    schedule=Schedule(
+        hours=Around(3.0, 1.3),
+        plays=Around(0.95),
+        sessions=Around(1.2, 1.2),
+        start=Around(16.0),
+        start_spread=Around(1.5),
+        day_spread=Around(0.15, 1.3),
+    ),
+    habits=Habits(level=Around(0.5, 1.4), party=Around(0.02, 2.0), wander=Around(0.02, 2.0), second=Around(0.0)),
+    phases=(Phase((Bout("deal", 1.5, Around(40, 1.5), BY_HAND), Bout("hunt", 1.0, Around(60, 1.4), SCRIPT))),),
+)
+MULE = Persona(
+    "mule",
+    bot=True,
+    schedule=Schedule(
+        hours=Around(3.0, 1.4),
+        plays=Around(0.97),
+        sessions=Around(1.5, 1.3),
+        start=Around(17.0),
+        start_spread=Around(1.5),
+        day_spread=Around(0.2, 1.3),
+    ),
+    habits=Habits(level=Around(0.15, 1.8), party=Around(0.0), second=Around(0.0)),
+    phases=(Phase((Bout("deal", 1, Around(60, 1.5), BY_HAND), Bout("sit", 0.6, Around(30, 1.5), BY_HAND))),),
+)
+
 HUMANS = (CASUAL, HARD_CORE, GRINDER, TRADER, NEWBIE, SITTER, SHARER)
 BOTS = (
     FARMER,
@@ -521,4 +638,5 @@ BOTS = (
     OCCASIONAL,
 )
 CAST_BY_NAME = (WIDE_MIMIC,)  # in no game's mix: World.recast puts them on the stage
-PERSONAS = (*HUMANS, *BOTS, *CAST_BY_NAME)
+NEIGHBOURS = (GUILD_BANK, VETERAN, CRAFTER, FISHER, ROUNDER, CHAIN_LINK, MULE)  # in a society only
+PERSONAS = (*HUMANS, *BOTS, *CAST_BY_NAME, *NEIGHBOURS)  # new ones come last: a code is a place

@@ -4,7 +4,19 @@ import numpy as np
 import numpy.typing as npt
 
 from gamewarden.core.kernels import kernel
-from gamewarden.lab.world.agenda import CHAPTER, DAY, MOST_SESSIONS, Cast, first_level, meetings_of, own, plan
+from gamewarden.lab.world.agenda import (
+    CHAPTER,
+    DAY,
+    JUST_TRADE,
+    MOST_SESSIONS,
+    RAID,
+    Cast,
+    first_level,
+    meetings_of,
+    next_raid,
+    own,
+    plan,
+)
 from gamewarden.lab.world.dice import Array, Number, Record, about, among, bell, chance, jit, key, unit
 from gamewarden.lab.world.rules import (
     ASIDE_ROUTINE,
@@ -27,9 +39,11 @@ NOTHING = -1
 HURRY = 0.03  # what a cheat's burst leaves of the time a step takes
 
 (BAG, PARTY, WANDER, SECOND) = (PERSON.index(name) for name in ("bag", "party", "wander", "second"))
-(PACE, JITTER, DRIFT, VARIETY, FAVOURITES, PAUSE, PAUSE_MINUTES, ASIDE, ROAM, LOOP, DEATH, BURST, LEAP) = range(
+(PACE, JITTER, DRIFT, VARIETY, FAVOURITES, PAUSE, PAUSE_MINUTES, ASIDE, ROAM, LOOP, DEATH, BURST, LEAP, SPOTS) = range(
     len(HAND)
 )
+SCATTER = 6.0  # paces around a favourite spot that a hand stops at
+AT_A_SPOT = 4  # rounds, before somebody on rounds goes on to the next
 (LOGIN, LOGOUT, ENTER, KILL, DIE, LOOT, GIVE, RECEIVE, LEVEL_UP, JOIN, LEAVE) = range(len(SPOKEN))
 MONSTER, NPC = 1, 2
 IN_TOWN, IN_FIELD = 1, 2
@@ -61,6 +75,9 @@ ME = np.dtype(
         ("start", np.int64),
         ("account", np.int64),
         ("persona", np.int64),
+        ("way", np.int64),  # whose way-points its script has
+        ("rotation", np.int64),  # whose favourites
+        ("grade", np.int64),  # the level of the fields the script was written for; below 0: the player's own
         ("person", np.float64, (len(PERSON),)),
         ("hands", np.float64, (HANDS, len(HAND))),
         ("hand", np.float64, (len(HAND),)),  # the one in use
@@ -126,6 +143,16 @@ def _walk(me: Record) -> None:
 
 
 @jit
+def _keep_deal(rules: Record, me: Record, deal: Record, log: Array) -> None:
+    """The event of something agreed; a common kill does not count for whoever has killed a moment ago."""
+    if deal.kind == rules.kinds[KILL]:
+        if me.t < me.last_kill + QUICKEST_KILL:
+            return
+        me.last_kill = me.t
+    _write(me, log, deal.kind, NOTHING, deal.item, deal.amount, deal.other)
+
+
+@jit
 def _keep_meetings(rules: Record, me: Record, meetings: Array, log: Array, until: Number) -> None:
     """Whatever was agreed for a time up to `until` happens first."""
     now = me.t
@@ -133,6 +160,8 @@ def _keep_meetings(rules: Record, me: Record, meetings: Array, log: Array, until
         meeting = meetings[me.next_meeting]
         me.t = meeting.t
         _walk(me)
+        if meeting.kind != JUST_TRADE:
+            _keep_deal(rules, me, meeting, log)
         for i in range(meeting.gives):
             _write(me, log, rules.kinds[GIVE], NOTHING, (meeting.item + i) % ITEMS, -1.0 - i, meeting.other)
         for i in range(meeting.takes):
@@ -156,10 +185,15 @@ def _say(
 @jit
 def _aim(me: Record) -> None:
     """The next goal: a way-point of the loop, or somewhere around the player's own spot in this zone."""
-    spot = key(me.seed, me.account, 5000 + me.zone)
-    if me.hand[LOOP] >= 1.0:
+    scripted = me.hand[LOOP] >= 1.0
+    spot = key(me.seed, me.way if scripted else me.account, 5000 + me.zone)
+    if scripted:
         point = key(spot, me.round % int(me.hand[LOOP]), 7)
         across, along = unit(point), unit(point + np.uint64(1))
+    elif me.hand[SPOTS] >= 1.0:
+        point = key(spot, me.round // AT_A_SPOT % int(me.hand[SPOTS]), 7)
+        across = unit(point) + SCATTER / me.hand[ROAM] * (chance(me) - 0.5)
+        along = unit(point + np.uint64(1)) + SCATTER / me.hand[ROAM] * (chance(me) - 0.5)
     else:
         across, along = chance(me), chance(me)
     me.goal_x = _inside(FIELD * unit(spot) + me.hand[ROAM] * (2.0 * across - 1.0))
@@ -191,7 +225,8 @@ def _pick(me: Record, first: Number, size: Number) -> Number:
     if chance(me) < me.hand[VARIETY]:
         return first + among(size, chance(me))
     slot = int(max(1.0, me.hand[FAVOURITES]) * chance(me) * chance(me))
-    return first + among(size, unit(key(me.seed, me.account, 9000 + 64 * first + slot)))
+    whose = me.rotation if me.hand[LOOP] >= 1.0 else me.account
+    return first + among(size, unit(key(me.seed, whose, 9000 + 64 * first + slot)))
 
 
 @jit
@@ -311,7 +346,8 @@ def _go(rules: Record, me: Record, meetings: Array, log: Array, place: Number) -
     elif place == IN_FIELD:
         if chance(me) < me.person[WANDER]:
             me.field = int(3.0 * chance(me))
-        zone = towns + int((fields - 3) * me.level[me.character] / (highest + 1.0)) + me.field
+        level = me.grade if me.grade >= 0 else me.level[me.character]
+        zone = towns + int((fields - 3) * level / (highest + 1.0)) + me.field
     if zone != me.zone:
         _enter(rules, me, meetings, log, zone)
 
@@ -337,6 +373,33 @@ def _bout(rules: Record, me: Record, meetings: Array, log: Array, number: Number
 
 
 @jit
+def _raid(rules: Record, cast: Record, me: Record, meetings: Array, log: Array, until: Number) -> None:
+    """Hunt with the others in the raid's place, in a party that its leader has formed."""
+    call = cast.call[me.account]
+    number = rules.phases[rules.personas[me.persona].first].first
+    me.hand[:] = me.hands[rules.bouts[number].hand]
+    me.tempo = np.exp(me.hand[DRIFT] * bell(me))
+    me.thorough = np.exp(me.hand[DRIFT] * bell(me))
+    if me.zone != call.zone:
+        _enter(rules, me, meetings, log, call.zone)
+    _speak_of(rules, me, meetings, log, rules.kinds[JOIN], call.leader)
+    while me.t < until:
+        _aim(me)
+        _round(rules, me, meetings, log, rules.bouts[number].routine)
+        _after(rules, me, meetings, log)
+    _speak_of(rules, me, meetings, log, rules.kinds[LEAVE], call.leader)
+
+
+@jit
+def _speak_of(rules: Record, me: Record, meetings: Array, log: Array, kind: Number, other: Number) -> None:
+    """Log one event that names somebody else, unless the session is over."""
+    if me.t < me.end:
+        _keep_meetings(rules, me, meetings, log, me.t)
+        _walk(me)
+        _write(me, log, kind, NOTHING, NOTHING, np.nan, other if other != me.account else NOTHING)
+
+
+@jit
 def _next_bout(rules: Record, me: Record, phase: Number) -> Number:
     number = rules.phases[phase].first
     luck = chance(me)
@@ -347,9 +410,10 @@ def _next_bout(rules: Record, me: Record, phase: Number) -> Number:
 
 @jit
 def _session(
-    rules: Record, me: Record, meetings: Array, log: Array, begin: Number, finish: Number, horizon: Number
+    rules: Record, cast: Record, me: Record, meetings: Array, log: Array, begin: Number, finish: Number
 ) -> None:
     """Log in, live bout by bout through the phases, log out; what lies outside the world's days is not logged."""
+    horizon = cast.days * DAY
     me.t, me.end = max(begin, 0.0), min(finish, horizon)
     me.last_kill, me.moved = me.t, me.t
     me.character = 1 if chance(me) < me.person[SECOND] else 0
@@ -358,6 +422,10 @@ def _session(
     phase, last = rules.personas[me.persona].first, rules.personas[me.persona].end
     phase_end = begin + 3600.0 * about(me, rules.phases[phase].hours, rules.phases[phase].hours_factor)
     while me.t < me.end:
+        raid = next_raid(cast, me.account, me.t)
+        if raid <= me.t:
+            _raid(rules, cast, me, meetings, log, min(raid + RAID, me.end))
+            continue
         if me.t >= phase_end and phase < last - 1:
             phase += 1
             phase_end += 3600.0 * about(me, rules.phases[phase].hours, rules.phases[phase].hours_factor)
@@ -366,6 +434,7 @@ def _session(
         until = min(me.t + 60.0 * minutes, me.end)
         if phase < last - 1:
             until = min(until, max(phase_end, me.t + 1.0))
+        until = min(until, max(raid, me.t + 1.0))
         _bout(rules, me, meetings, log, number, until)
     _keep_meetings(rules, me, meetings, log, me.end)
     if finish < horizon:
@@ -379,18 +448,25 @@ def _begin(rules: Record, cast: Record, me: Record, account: Number) -> None:
     persona = cast.persona[account]
     me.seed, me.start = cast.seed, cast.start
     me.account, me.persona, me.session = account, persona, 0
+    me.way = me.rotation = account
+    me.grade = -1
+    if len(cast.way) > 0:
+        me.way, me.rotation = cast.way[account], cast.rotation[account]
+        if me.way != account:
+            me.grade = first_level(rules, cast.seed, persona, me.way)
     me.next_meeting, me.round, me.cheating = 0, 0, False
     me.dice = key(cast.seed, account, 2 + CHAPTER * cast.chapter)
     for phase in range(rules.personas[persona].first, rules.personas[persona].end):
         for bout in range(rules.phases[phase].first, rules.phases[phase].end):
             hand = rules.bouts[bout].hand
-            own(rules.hands, hand, cast.seed, account, 300 + 32 * hand, me.hands[hand])
+            whose = me.way if rules.hands[hand, LOOP, 0] > 0.0 else account
+            own(rules.hands, hand, cast.seed, whose, 300 + 32 * hand, me.hands[hand])
     me.level[0] = first_level(rules, cast.seed, persona, account)
     me.level[1] = max(1, int(0.5 * me.level[0] * unit(key(cast.seed, account, 4))))
     me.progress[:] = 0.0
-    me.town = int(rules.limits[1] * unit(key(cast.seed, account, 3)))
+    me.town = int(rules.limits[1] * unit(key(cast.seed, me.way, 3)))
     me.zone = me.town
-    me.field = int(3.0 * unit(key(cast.seed, account, 6)))
+    me.field = int(3.0 * unit(key(cast.seed, me.way, 6)))
     me.bag = int(me.person[BAG] * unit(key(cast.seed, account, 8)))
     me.x = me.goal_x = FIELD / 2
     me.y = me.goal_y = FIELD / 2
@@ -410,7 +486,7 @@ def _play(rulebook: Array, cast: Record, account: Number, stop: Number, log: Arr
         _begin(rules, cast, me, account)
         me.rows = done
         for i in range(len(online)):
-            _session(rules, me, meetings, log, online[i, 0], online[i, 1], cast.days * DAY)
+            _session(rules, cast, me, meetings, log, online[i, 0], online[i, 1])
             me.session += 1
         if me.rows > len(log):
             return (account, done) if done else (account, -me.rows)

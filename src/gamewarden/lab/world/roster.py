@@ -1,6 +1,6 @@
 """Who is who: each account's persona, its partners in trade and its address. No id tells the class."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,9 +34,9 @@ def roster_of(game: Game, accounts: int, bots: float, seed: int) -> Roster:
     """Deal the game's mix to the accounts: exact shares, shuffled places."""
     dice = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, accounts, 1])))
     n_bots = round(accounts * bots)
-    persona = np.concatenate([_dealt(game.humans, accounts - n_bots), _with_hubs(_dealt(game.bots, n_bots))])
+    persona = np.concatenate([dealt(game.humans, accounts - n_bots), _with_hubs(dealt(game.bots, n_bots))])
     persona = dice.permutation(persona)
-    first, partner = _partners(persona, dice)
+    first, partner = partners_of(accounts, [*_stars(persona, dice), *_friendships(persona, dice)])
     return Roster(persona, first, partner, _addresses(persona, dice))
 
 
@@ -66,8 +66,8 @@ def _farm_ties(roster: Roster) -> Iterator[tuple[int, int]]:
             yield account, hub
 
 
-def _dealt(mix: Mapping[str, float], n: int) -> Ints:
-    """`n` personas in the mix's shares; what rounding leaves goes to the largest remainders."""
+def dealt(mix: Mapping[str, float], n: int) -> Ints:
+    """Codes of `n` personas in the mix's shares; what rounding leaves goes to the largest remainders."""
     share = np.array(list(mix.values())) / sum(mix.values()) * n
     count = np.floor(share).astype(np.int64)
     count[np.argsort(count - share, kind="stable")[: n - count.sum()]] += 1
@@ -82,13 +82,13 @@ def _with_hubs(bots: Ints) -> Ints:
     return bots
 
 
-def _partners(persona: Ints, dice: np.random.Generator) -> tuple[Ints, Ints]:
-    pairs = [*_stars(persona, dice), *_friendships(persona, dice)]
+def partners_of(accounts: int, pairs: Sequence[Ints]) -> tuple[Ints, Ints]:
+    """Where each account's partners begin, and the partners, of pairs in two rows."""
     one, two = np.concatenate(pairs, axis=1) if pairs else np.zeros((2, 0), np.int64)
     owner, partner = np.concatenate([one, two]), np.concatenate([two, one])
     order = np.lexsort((partner, owner))
-    first = np.zeros(len(persona) + 1, np.int64)
-    np.cumsum(np.bincount(owner, minlength=len(persona)), out=first[1:])
+    first = np.zeros(accounts + 1, np.int64)
+    np.cumsum(np.bincount(owner, minlength=accounts), out=first[1:])
     return first, partner[order]
 
 

@@ -54,6 +54,16 @@ GATHER = Routine(
     ),
     place="field",
 )
+FISHING = Routine(
+    (
+        Step("gather.*", 1.0, (1, 1), 14.0, item=True, amount=(1, 1)),
+        Step("loot.pickup", 0.8, (1, 1), 1.5, item=True, amount=(1, 1)),
+        Step("exp.gain", 0.8, (1, 1), 0.5, amount=(5, 30)),
+        Step("item.use", 0.3, (1, 1), 3.0, item=True, amount=(-1, -1)),
+    ),
+    place="field",
+    rest=4.0,
+)
 QUEST = Routine(
     (
         Step("quest.step.*", 2.0, (1, 2), 7.0, "npc"),

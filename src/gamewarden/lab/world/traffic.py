@@ -104,7 +104,20 @@ TRACES: Mapping[str, Sender] = {
 }
 
 
-_HOURS = {"newbie": 10, "casual": 150, "sharer": 150, "trader": 200, "sitter": 300, "grinder": 600, "hard-core": 2000}
+_HOURS = {
+    "newbie": 10,
+    "casual": 150,
+    "sharer": 150,
+    "trader": 200,
+    "sitter": 300,
+    "grinder": 600,
+    "hard-core": 2000,
+    "guild-bank": 300,
+    "veteran": 2000,
+    "crafter": 300,
+    "fisher": 300,
+    "rounder": 600,
+}
 
 
 def sender_like(persona: str, name: str) -> Sender:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from gamewarden.core.durations import to_micros
 from gamewarden.errors import ConfigError
+from gamewarden.lab.world.circles import Society, farm_of, society_of
 from gamewarden.lab.world.games import Game, game_named
 from gamewarden.lab.world.personas import PERSONAS
 from gamewarden.lab.world.profiles import profiles_of
@@ -49,6 +50,7 @@ class World(PlainEvents):
     start: datetime = MONDAY
     recasts: tuple[tuple[str, str], ...] = ()  # accounts that play another persona than the mix gave them
     batch_rows: int = field(default=BATCH_ROWS, compare=False)
+    society: bool = False  # farms that share a hub or a script, guilds, households, raids, and purses that add up
 
     def __post_init__(self) -> None:
         game_named(self.game)
@@ -66,11 +68,27 @@ class World(PlainEvents):
     @cached_property
     def roster(self) -> Roster:
         """Who is who."""
-        dealt = roster_of(self._game, self.accounts, self.bots, self.seed)
+        dealt = self._society.roster if self.society else roster_of(self._game, self.accounts, self.bots, self.seed)
         persona = dealt.persona.copy()
         for actor, name in self.recasts:
             persona[self._account(actor)] = _persona_code(name)
         return replace(dealt, persona=persona)
+
+    @cached_property
+    def _society(self) -> Society:
+        return society_of(self._game, self.accounts, self.bots, self.seed)
+
+    def circles(self) -> pl.DataFrame:
+        """Who belongs together: group, kind, actor, role; one row for each account of each circle of a society.
+
+        `kind` is star, chain, script, guild, raid, household, café or mentor. An account may be of several.
+        """
+        rows = [
+            (f"{circle.kind}-{number:05d}", circle.kind, actor_id(account), role)
+            for number, circle in enumerate(self._society.circles if self.society else ())
+            for account, role in zip(circle.members, circle.roles, strict=True)
+        ]
+        return pl.DataFrame(rows, dict.fromkeys(("group", "kind", "actor", "role"), pl.String), orient="row")
 
     def recast(self, personas: Mapping[str, str]) -> "World":
         """The same world in which some accounts play another persona, with the same dice, partners and address.
@@ -122,14 +140,28 @@ class World(PlainEvents):
         """Whole accounts from each span's first up to its end."""
         from gamewarden.lab.world.rules import rulebook
 
-        return rows_of(rulebook(self._game), self._cast(), spans, self.batch_rows)
+        return rows_of(rulebook(self._game), self._cast, spans, self.batch_rows)
 
+    @cached_property
     def _cast(self) -> "Cast":
         from gamewarden.lab.world.agenda import Cast
 
         roster = self.roster
         start = to_micros(self.start)
-        return Cast(np.uint64(self.seed), start, self.days, roster.persona, roster.first_partner, roster.partner)
+        cast = Cast(np.uint64(self.seed), start, self.days, roster.persona, roster.first_partner, roster.partner)
+        return self._with_deals(cast) if self.society else cast
+
+    def _with_deals(self, cast: "Cast") -> "Cast":
+        from gamewarden.lab.world.dealing import deals_of
+        from gamewarden.lab.world.economy import gains, savings
+        from gamewarden.lab.world.rules import rulebook
+        from gamewarden.lab.world.ties import ties_of
+
+        game, society = self._game, self._society
+        cast = cast._replace(way=society.way, rotation=society.rotation, call=society.call)
+        purses = (savings(game, cast.persona, self.seed), gains(game))
+        first, deals = deals_of(game, rulebook(game), cast, ties_of(society, self.seed), purses)
+        return cast._replace(first_deal=first, deal=deals)
 
     def labels(self) -> pl.DataFrame:
         """LABELS: one row an account, for the whole time, with its family (bots) or group of people, and its farm.
@@ -149,7 +181,8 @@ class World(PlainEvents):
         return check(frame, LABELS, "world")
 
     def _farms(self) -> pl.Series:
-        named = [None if farm < 0 else f"farm-{farm:07d}" for farm in farms_of(self.roster)]
+        farms = farm_of(self._society) if self.society else farms_of(self.roster)
+        named = [None if farm < 0 else f"farm-{farm:07d}" for farm in farms]
         return pl.Series(named, dtype=pl.String)
 
     def truth(self) -> dict[str, str]:
