@@ -34,11 +34,22 @@ def _play_of(actor: int, draw: np.random.Generator) -> pl.DataFrame:
     )
 
 
+def _places(rows: int) -> list[pl.Series]:
+    """Where each event was: on a small map, so that places come again, and unknown at times."""
+    draw = np.random.default_rng(12)
+    known = draw.random(rows) < 0.9
+    return [
+        pl.select(pl.when(pl.Series(known)).then(pl.Series(3.0 * draw.integers(0, 4, rows)))).to_series().alias(name)
+        for name in ("x", "y")
+    ]
+
+
 @pytest.fixture(scope="session")
 def play() -> pl.DataFrame:
     draw = np.random.default_rng(11)
     log = pl.concat([_play_of(actor, draw) for actor in range(30)]).sort("second", maintain_order=True)
     return log.with_columns(
+        *_places(log.height),
         pl.from_epoch("second", time_unit="s").cast(pl.Datetime("us", "UTC")).alias("at"),
         pl.col("level").cast(pl.Int16),
         seq=pl.int_range(pl.len(), dtype=pl.Int64),

@@ -14,6 +14,7 @@ REGISTRY = Registry(
         "actions": "gamewarden.features.actions.recipe:Actions",
         "traffic": "gamewarden.features.traffic.recipe:TrafficTest",
         "session": "gamewarden.features.session.recipe:Sessions",
+        "paths": "gamewarden.features.paths.recipe:Paths",
         "account-table": "gamewarden.features.account_table.recipe:AccountTable",
     },
     MeasureError,
