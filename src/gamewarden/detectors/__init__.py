@@ -18,6 +18,7 @@ _OWN: tuple[tuple[str, str, str, str, str], ...] = (
     ("actions-interval", "actions", "actions", "Interval", "ActionModel"),
     ("actions-frequency", "actions", "actions", "Frequency", "ActionModel"),
     ("actions-two-stage", "actions", "actions", "TwoStage", "ActionModel"),
+    ("pulses", "pulses", "pulses", "PulseDetector", "PulseModel"),
     ("traffic", "traffic", "traffic", "TrafficDetector", "TrafficModel"),
     ("session-network", "session", "session", "SessionNetwork", "SessionModel"),
     ("session-angle", "session", "session", "SessionAngle", "SessionModel"),

@@ -12,6 +12,7 @@ REGISTRY = Registry(
         "self-similarity": "gamewarden.features.self_similarity.recipe:SelfSimilarity",
         "activity": "gamewarden.features.activity:Activity",
         "actions": "gamewarden.features.actions.recipe:Actions",
+        "pulses": "gamewarden.features.pulses.recipe:Pulses",
         "traffic": "gamewarden.features.traffic.recipe:TrafficTest",
         "session": "gamewarden.features.session.recipe:Sessions",
         "paths": "gamewarden.features.paths.recipe:Paths",

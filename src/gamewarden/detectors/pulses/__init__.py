@@ -1,0 +1,1 @@
+"""Whoever lets a program play for some hours: how clockwork-like the best hours of a day are."""
