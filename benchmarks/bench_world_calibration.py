@@ -16,7 +16,7 @@ from gamewarden.evaluation.metrics import auc
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.lab.studies.lee import PUBLISHED
 from gamewarden.lab.world import World
-from gamewarden.lab.world.personas import BOTS, HUMANS
+from gamewarden.lab.world.personas import PERSONAS
 
 QUARTILES = {  # Lee et al., Figure 9, read off to ±0.0003
     "lineage": ((0.9975, 0.9981, 0.9985), (0.9950, 0.9965, 0.9974)),
@@ -60,14 +60,11 @@ def quarters(values: object) -> str:
     return " / ".join(f"{value:.4f}" for value in values)  # type: ignore[attr-defined]
 
 
-def play(game: str, accounts: int, days: int, seed: int) -> Played:
+def play(world: World) -> Played:
     """One world, measured and judged by models that did not see the account."""
-    world = World(game, accounts, days, seed)
     feature = SelfSimilarity()
     measured = feature.measure(world)
-    result = evaluate(
-        [SelfSimilarityAlone(feature=feature), AccountDay(feature=feature)], measured, world.labels(), draws=1
-    )
+    result = evaluate([SelfSimilarityAlone(feature=feature), AccountDay(feature=feature)], measured, world.labels())
     held_out = result.scores.pivot("detector", index=["actor", "since", "bot"], values="evidence")
     truth = pl.DataFrame(list(world.truth().items()), schema=["actor", "persona"], orient="row")
     joined = held_out.join(measured, on=["actor", "since"]).join(truth, on="actor")
@@ -86,11 +83,12 @@ def show(game: str, worlds: list[Played]) -> None:
         print(f"  self_sim of {'bots  ' if bot else 'humans'} {found}   published {quarters(published_quartiles)}")
     for feature in FEATURES:
         print(f"  {feature:20} alone, AUC {listed(world.auc(feature) for world in worlds)}")
-    for persona in BOTS:
+    played = {name for world in worlds for name in world.days["persona"]}
+    for persona in (persona for persona in PERSONAS if persona.bot and persona.name in played):
         ones = listed(world.auc("model_1", persona.name) for world in worlds)
         twos = listed(world.auc("model_2", persona.name) for world in worlds)
         print(f"  {persona.name:20} against all humans, AUC model 1 {ones}   model 2 {twos}")
-    for persona in HUMANS:
+    for persona in (persona for persona in PERSONAS if not persona.bot and persona.name in played):
         ones = listed(world.fprs("model_1", persona.name) for world in worlds)
         twos = listed(world.fprs("model_2", persona.name) for world in worlds)
         print(f"  {persona.name:20} false alarms at 1 % of all humans, model 1 {ones}   model 2 {twos}")
@@ -108,13 +106,14 @@ def main() -> None:
     parser.add_argument("--accounts", type=int, default=2400, help="a world; half are bots, and not all play every day")
     parser.add_argument("--days", type=int, default=1)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--society", action="store_true")
     parser.add_argument("--games", nargs="+", default=list(PUBLISHED))
     options = parser.parse_args()
     for game in options.games:
-        worlds = [play(game, options.accounts, options.days, seed) for seed in options.seeds]
-        print(
-            f"{game}: synthetic, {options.accounts} accounts, {options.days} day(s), seeds {options.seeds}", flush=True
-        )
+        played = (World(game, options.accounts, options.days, seed, society=options.society) for seed in options.seeds)
+        worlds = [play(world) for world in played]
+        what = f"{options.accounts} accounts{' in a society' if options.society else ''}, {options.days} day(s)"
+        print(f"{game}: synthetic, {what}, seeds {options.seeds}", flush=True)
         show(game, worlds)
 
 

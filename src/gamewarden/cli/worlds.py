@@ -57,6 +57,7 @@ def _open_desk(place: Path) -> None:
 @click.option("--days", type=click.IntRange(min=1), default=1, show_default=True, help="For how many days.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="One seed gives one world.")
 @click.option("--game", type=click.Choice(GAMES), default="lineage", show_default=True, help="Which game it resembles.")
+@click.option("--society", is_flag=True, help="With farms, guilds, households and raids, and who belongs to them.")
 @click.option("--year", is_flag=True, help="A scripted year instead: one day of each of 52 weeks, a file each.")
 @click.option("--ragnarok", is_flag=True, help="Instead: what clients of a synthetic Ragnarok send in an evening.")
 @click.option("--sessions", type=click.IntRange(1), default=25, show_default=True, help="Of players; as many of bots.")
@@ -77,6 +78,7 @@ def world(
     days: int,
     seed: int,
     game: str,
+    society: bool,
     year: bool,
     ragnarok: bool,
     sessions: int,
@@ -87,11 +89,13 @@ def world(
 ) -> None:
     """Write a synthetic game: events, labels, profiles and the truth.
 
-    DIR gets events.parquet, labels.csv, profiles.csv and truth.json. --packets adds packets.parquet, capture.pcap and
-    accounts.csv. With --ragnarok: packetstreams in players, bots and unknown, a capture of the same play, labels and
-    the truth. With --traces: events.parquet, packets.parquet and packetstreams in sessions, by the same names, with
-    labels, profiles and the truth.
+    DIR gets events.parquet, labels.csv, profiles.csv and truth.json; --society adds circles.csv, and --packets
+    packets.parquet, capture.pcap and accounts.csv. With --ragnarok: packetstreams in players, bots and unknown, a
+    capture of the same play, labels and the truth. With --traces: events.parquet, packets.parquet and packetstreams in
+    sessions, by the same names, with labels, profiles and the truth.
     """
+    if society and (year or ragnarok or traces):
+        raise click.UsageError("--society is of the plain world; leave --year, --ragnarok and --traces out")
     if traces:
         if year or ragnarok or packets:
             raise click.UsageError("--traces is a world of its own; leave --year, --ragnarok and --packets out")
@@ -107,7 +111,7 @@ def world(
     if year:
         _write_year(directory, accounts, seed, game)
         return
-    made = World(game, accounts, days, seed)
+    made = World(game, accounts, days, seed, society=society)
     with progress("playing", accounts) as done:
         write(made, directory, done)
     say(f"A synthetic {game} of {accounts:,} accounts and {days} days is in {directory}")

@@ -133,9 +133,9 @@ def _stars(places: int, dice: Dice) -> list[tuple[int, int]]:
 
 
 def _between(limits: tuple[int, int], dice: Dice) -> int:
-    """A size from the least to the most; small ones are as likely as large ones by ratio."""
+    """A size from the least to the most; small ones are more likely."""
     low, high = limits
-    return int(low * ((high + 1) / low) ** dice.random())
+    return int(low * ((high + 1) / low) ** dice.random() ** 1.7)
 
 
 def _cut(accounts: Sequence[int], limits: tuple[int, int], dice: Dice, *, whole: bool) -> Iterator[list[int]]:

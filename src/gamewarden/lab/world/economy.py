@@ -17,7 +17,8 @@ KEPT = 0.8  # share of the expected gains that is there to be given: the others 
 _MONEY, _GOODS = "currency.gain", "loot.pickup"
 _PURSE = 6500  # purpose of the dice
 _SPREAD = 0.5  # σ of the logarithm of what accounts of one persona own
-# Days of a casual player's gains that are saved when the world begins; whoever is not named here has five.
+# Days of a casual player's gains that are saved when the world begins.
+_USUAL = {False: 5.0, True: 1.0}  # people, bots
 _SAVED = {
     "trader": 15.0,
     "guild-bank": 12.0,
@@ -39,7 +40,7 @@ def gains(game: Game) -> Floats:
 def savings(game: Game, persona: npt.NDArray[np.int64], seed: int) -> Floats:
     """Money and goods that each account owns when the world begins."""
     usual = CASUAL.schedule.hours.center * np.array(_gains(CASUAL, game))
-    days = np.array([_SAVED.get(one.name, 5.0) for one in PERSONAS])[persona]
+    days = np.array([_SAVED.get(one.name, _USUAL[one.bot]) for one in PERSONAS])[persona]
     luck = np.exp(_SPREAD * _bells(np.uint64(seed), len(persona)))
     return np.floor(usual[None, :] * (days * luck)[:, None])
 

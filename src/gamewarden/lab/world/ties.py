@@ -44,7 +44,7 @@ SELLS = Tie(0.35, money=0.22, by_mail=0.2)  # money for money outside the game: 
 LAUNDERS = Tie(0.3, goods=0.01, price=0.2, by_market=1.0)  # a buyer's junk, at the price of what was paid outside
 OFFERS = Tie(0.4, goods=0.03, price=0.05, by_market=1.0)  # goods at the market
 PASSES_ON = Tie(0.9, money=0.7, goods=0.6, by_mail=0.1)  # a link to the next
-PEDDLES = Tie(0.25, money=0.45, by_mail=0.2)  # a bot of no star, to a buyer of its own
+PEDDLES = Tie(0.25, money=0.45, goods=0.3, by_mail=0.2)  # a bot of no star, to a buyer of its own
 DEPOSITS = Tie(0.25, money=0.12, goods=0.1, by_mail=0.4)
 WITHDRAWS = Tie(0.2, money=0.015, goods=0.02, by_mail=0.3)
 SHARES = Tie(0.2, money=0.15, goods=0.1, by_mail=0.2)  # within a household

@@ -1,4 +1,4 @@
-"""A world on disk: events.parquet, labels.csv, profiles.csv and truth.json, each whole or not there."""
+"""A world on disk: events.parquet, labels.csv, profiles.csv, truth.json and circles.csv, each whole or not there."""
 
 import json
 from collections.abc import Iterator
@@ -35,6 +35,8 @@ def write(world: World, directory: Path, progress: Progress = no_progress) -> No
             progress(accounts)
     write_table(world.labels().select("actor", "bot", "source", "family", "farm"), directory / "labels.csv")
     write_table(world.profiles(), directory / "profiles.csv")
+    if world.society:
+        write_table(world.circles(), directory / "circles.csv")
     lines = ",\n".join(f'  "{actor}": "{persona}"' for actor, persona in world.truth().items())
     write_text(directory / "truth.json", f"{{\n{lines}\n}}\n")
 
