@@ -154,11 +154,8 @@ def cases(place):
         "fit actions-interval": [(lake, *failing)],
         "fit actions-frequency": [(lake, *failing)],
         "fit actions-two-stage": [(lake, *failing)],
-<<<<<<< HEAD
         "fit paths": [(lake, *failing)],
-=======
         "fit pulses": [(lake, *failing)],
->>>>>>> 75d1cb0 (Pulses: hours in which somebody plays as a clock does, and a detector that sees them)
         "fit traffic": [(place / "packets.parquet", *failing)],
         "fit session-network": [(nowhere, "--to", models)],
         "fit session-angle": [(streams / "players", streams / "bots", "--to", models)],
@@ -174,11 +171,8 @@ def cases(place):
         "measure self-similarity": [(lake,), (lake, "--by", "character"), (lake, *refused)],
         "measure activity": [(lake,)],
         "measure actions": [(lake,)],
-<<<<<<< HEAD
         "measure paths": [(lake,)],
-=======
         "measure pulses": [(lake,)],
->>>>>>> 75d1cb0 (Pulses: hours in which somebody plays as a clock does, and a detector that sees them)
         "measure traffic": [(place / "packets.parquet",), (streams / "capture.pcap", "--server-port", 5121)],
         "measure session": [(streams / "players",)],
         "measure account-table": [(place / "accounts.csv", "--actor", "actor")],
