@@ -44,10 +44,25 @@ def _places(rows: int) -> list[pl.Series]:
     ]
 
 
+def _dealing(log: pl.DataFrame) -> pl.DataFrame:
+    """The log with whom everybody trades, and what: mostly with the same few, of whom one only takes."""
+    draw = np.random.default_rng(12)
+    trades = pl.col("kind").str.starts_with("trade.")
+    others = pl.Series([f"actor{number:02}" for number in np.minimum(draw.geometric(0.2, log.height), 29)])
+    items = pl.Series([None if thing == "gold" else thing for thing in draw.choice(["gold", "ore"], log.height)])
+    amount = pl.Series(draw.exponential(300.0, log.height).round(2))
+    return log.with_columns(
+        other=pl.when(trades).then(others),
+        item=pl.when(trades | pl.col("kind").str.starts_with("loot.")).then(items),
+        amount=pl.when(trades).then(amount),
+    )
+
+
 @pytest.fixture(scope="session")
 def play() -> pl.DataFrame:
     draw = np.random.default_rng(11)
     log = pl.concat([_play_of(actor, draw) for actor in range(30)]).sort("second", maintain_order=True)
+    log = _dealing(log)
     return log.with_columns(
         *_places(log.height),
         pl.from_epoch("second", time_unit="s").cast(pl.Datetime("us", "UTC")).alias("at"),

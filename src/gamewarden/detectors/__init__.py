@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _OWN: tuple[tuple[str, str, str, str, str], ...] = (
     ("account-day", "self-similarity", "logistic", "AccountDay", "LogisticModel"),
     ("self-similarity", "self-similarity", "logistic", "SelfSimilarityAlone", "LogisticModel"),
+    ("groups", "flows", "groups", "Groups", "GroupsModel"),
     ("actions-interval", "actions", "actions", "Interval", "ActionModel"),
     ("actions-frequency", "actions", "actions", "Frequency", "ActionModel"),
     ("actions-two-stage", "actions", "actions", "TwoStage", "ActionModel"),

@@ -16,6 +16,7 @@ REGISTRY = Registry(
         "traffic": "gamewarden.features.traffic.recipe:TrafficTest",
         "session": "gamewarden.features.session.recipe:Sessions",
         "paths": "gamewarden.features.paths.recipe:Paths",
+        "flows": "gamewarden.features.flows:Flows",
         "account-table": "gamewarden.features.account_table.recipe:AccountTable",
     },
     MeasureError,

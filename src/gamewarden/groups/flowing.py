@@ -92,11 +92,12 @@ def _side(edges: pl.DataFrame, kinds: Mapping[str, str], giver: str, taker: str)
 def _valued(gifts: pl.DataFrame) -> pl.DataFrame:
     """Gifts with one number for money and items: nobody knows what an item is worth, so a gift of items counts as one.
 
-    It counts as much as the usual gift of money, and as 1 where no money was given at all.
+    It counts as much as the usual gift of money, and as 1 where no money was given at all; so does a gift of which the
+    log does not say what it was.
     """
     money = gifts.filter((pl.col("amount") > 0) & (pl.col("items") == 0))
     usual = money.select((pl.col("amount") / pl.col("n")).median()).item()
-    with_items = pl.when(pl.col("items") == 0).then(0).when(pl.col("amount") == 0).then(pl.col("n"))
+    with_items = pl.when(pl.col("amount") == 0).then(pl.col("n")).when(pl.col("items") == 0).then(0)
     # A pair with gifts of both sorts has at least one of each; how many of each the table does not tell.
     of_both = pl.max_horizontal(1, pl.col("n") // 2)
     return gifts.with_columns(value=pl.col("amount") + with_items.otherwise(of_both) * pl.lit(usual or 1.0))
