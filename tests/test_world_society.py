@@ -143,7 +143,9 @@ def test_every_circle_is_of_people_or_of_a_farm_and_its_buyers(game: str):
 
     assert circles.filter(pl.col("role") == "buyer")["bot"].sum() == 0
     assert circles.filter(pl.col("kind").is_in(["star", "chain", "script"]), pl.col("role") != "buyer")["bot"].all()
-    assert circles.filter(~pl.col("kind").is_in(["star", "chain", "script"]))["bot"].sum() == 0
+    others = circles.filter(~pl.col("kind").is_in(["star", "chain", "script"]), pl.col("bot"))
+    assert set(others["kind"]) == {"guild"}
+    assert set(others["family"]) <= {"semi-autonomous", "occasional", "cheat"}
     assert sizes["star", "leaf"][0] >= 8
     assert sizes["star", "leaf"][1] <= 50
     assert sizes["star", "hub"] == (1, 2)
@@ -184,29 +186,87 @@ def test_a_farm_of_one_script_walks_one_way_and_others_do_not(events: pl.DataFra
     assert shared(alone[0], alone[1]) < 0.05
 
 
-def test_a_raid_is_in_one_place_at_one_time_and_names_its_leader(events: pl.DataFrame):
+def test_a_raid_kills_together_in_one_place_in_its_leaders_party(events: pl.DataFrame):
     raids = TOWN.circles().filter(kind="raid")
-    joined = events.filter(pl.col("kind") == "party.join", pl.col("other").is_not_null())
-    leaders = dict(
-        raids.join(raids.filter(role="leader").select("group", leader="actor"), on="group")
-        .select("actor", "leader")
-        .iter_rows()
+    member_of = dict(raids.select("actor", "group").iter_rows())
+    kills = events.filter(pl.col("kind") == "combat.kill", pl.col("actor").is_in(raids["actor"].to_list()))
+    common = kills.filter(pl.len().over("at") >= 4).with_columns(group=pl.col("actor").replace_strict(member_of))
+    moments = common.group_by("at").agg(pl.col("group").n_unique(), pl.col("zone").n_unique())
+    leader = raids.filter(role="leader").select("group", other="actor")
+    followers = raids.filter(role="member").join(leader, on="group").join(common, on="actor", how="semi")
+    joined = events.filter(kind="party.join").select("actor", "other").unique()
+
+    assert moments.height > 20
+    assert moments["group"].max() == 1
+    assert (moments["zone"] == 1).mean() > 0.8
+    assert followers.join(joined, on=["actor", "other"], how="anti").is_empty()
+
+
+def test_parties_of_bots_last_longer_than_those_of_people(events: pl.DataFrame):
+    named = events.filter(pl.col("kind").is_in(["party.join", "party.leave"]), pl.col("other").is_not_null())
+    sat = named.with_columns(
+        until=pl.col("at").shift(-1).over("session", "other"), left=pl.col("kind").shift(-1).over("session", "other")
+    ).filter(kind="party.join", left="party.leave")
+    hours = sat.join(TOWN.labels(), on="actor").with_columns(lasts=(pl.col("until") - pl.col("at")).dt.total_minutes())
+    typical = dict(hours.group_by("family").agg(pl.col("lasts").median()).iter_rows())
+
+    assert typical["farmer"] > 2 * typical["casual"]
+
+
+def test_a_guilds_bank_gives_back_and_a_veteran_only_gives(deals: pl.DataFrame):
+    given = deals.filter(pl.col("kind").is_in(["trade.give", "mail.send"])).select("actor", "other").unique()
+    truth = TOWN.truth()
+    pairs = set(given.iter_rows())
+    of_banks = [(one, two) for one, two in pairs if truth[one] == "guild-bank"]
+    of_veterans = [(one, two) for one, two in pairs if truth[one] == "veteran" and truth[two] == "newbie"]
+    deposits = [(one, two) for one, two in pairs if truth[two] == "guild-bank"]
+
+    assert sum((two, one) in pairs for one, two in deposits) > 0.3 * len(deposits)
+    assert len(of_banks) > 0.5 * len(deposits)
+    assert len(of_veterans) > 4
+    assert not any((two, one) in pairs for one, two in of_veterans)
+
+
+def test_links_of_a_chain_pass_on_what_they_got(deals: pl.DataFrame):
+    links = TOWN.circles().filter(kind="chain", role="link")
+    money = deals.filter(pl.col("kind").is_in(["trade.give", "mail.send"]), pl.col("item").is_null())
+    within = money.join(links, on="actor").join(
+        links.select(other="actor", theirs="group"), left_on=["other", "group"], right_on=["other", "theirs"]
     )
-    evenings = (
-        joined.with_columns(day=pl.col("at").dt.date())
-        .group_by("other", "day")
-        .agg(
-            pl.len(),
-            zones=pl.col("zone").n_unique(),
-            spread=(pl.col("at").max() - pl.col("at").min()).dt.total_minutes(),
-        )
+    givers, takers = set(within["actor"]), set(within["other"])
+
+    assert len(givers & takers) > 0.4 * links.height
+    assert within.group_by("actor").agg(pl.col("other").n_unique())["other"].max() == 1
+
+
+def test_half_of_the_scripted_bots_are_in_farms_of_which_half_share_an_address():
+    world = World("lineage", accounts=2400, days=1, seed=103, society=True)
+    circles, labels = world.circles().filter(kind="script"), world.labels()
+    bots = labels.filter(pl.col("family").is_in(["farmer", "randomised-farmer", "gatherer", "mimic"]))
+    shared = [
+        len(set(world.roster.address[[int(actor[1:]) for actor in farm["actor"]]])) == 1
+        for farm in circles.partition_by("group")
+    ]
+
+    assert 0.45 < circles.height / bots.height <= 0.5
+    assert 0.4 < np.mean(shared) < 0.7
+
+
+def test_somebody_on_rounds_comes_back_to_a_spot_but_never_to_the_pace(events: pl.DataFrame):
+    truth = TOWN.truth()
+    kills = events.filter(pl.col("kind") == "combat.kill").with_columns(
+        persona=pl.col("actor").replace_strict(truth), x=pl.col("x").round(1), y=pl.col("y").round(1)
     )
 
-    assert joined.height > 0
-    assert all(leaders[actor] == other for actor, other in joined.select("actor", "other").iter_rows())
-    assert evenings["zones"].max() == 1
-    assert evenings["spread"].median() < 60
-    assert evenings["len"].max() >= 5
+    def new_places(persona: str, across: float) -> float:
+        """The share of kills at a place, so many paces across, where the account has not killed before."""
+        mine = kills.filter(persona=persona)
+        places = mine.select("actor", "zone", (pl.col("x") / across).floor(), (pl.col("y") / across).floor())
+        return places.n_unique() / places.height
+
+    assert new_places("rounder", 0.1) > 0.7
+    assert new_places("rounder", 8.0) < 0.4
+    assert new_places("farmer", 0.1) < 0.4
 
 
 def test_people_of_one_activity_keep_the_times_of_a_hand(events: pl.DataFrame):

@@ -37,7 +37,11 @@ RAIDERS = (8, 25)
 RAIDING = 0.6  # share of the guilds that raid
 
 _CODE = {persona.name: code for code, persona in enumerate(PERSONAS)}
-GUILDED = ("casual", "hard-core", "grinder", "trader", "sharer", "crafter", "fisher", "rounder", "veteran")
+BESIDE_A_BOT = ("semi-autonomous", "occasional", "cheat")  # bots beside whom somebody plays, with friends and a guild
+GUILDED = (
+    *("casual", "hard-core", "grinder", "trader", "sharer", "crafter", "fisher", "rounder", "veteran"),
+    *BESIDE_A_BOT,
+)
 RAID_FOLK = ("casual", "hard-core", "grinder", "sharer", "rounder", "veteran")
 BUYERS = ("casual", "hard-core", "grinder", "sharer", "rounder", "trader")
 FARMS = ("star", "chain", "script")  # the kinds of circle that are farms

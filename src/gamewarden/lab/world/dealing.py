@@ -22,9 +22,9 @@ Table = npt.NDArray[np.void]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-TRADE, MAIL, MARKET = range(3)
+TRADE, MAIL, MARKET, PARTY, LONG_PARTY = range(5)
 
-# Who deals with whom, how, how often, and what share of what each owns then changes hands.
+# Who deals with whom, how, how often, and what share of what each owns then changes hands; or who joins whose party.
 TIE = np.dtype(
     [
         ("giver", np.int64),
@@ -49,12 +49,15 @@ KINDS = (
     "market.sell",
     "market.buy",
     "combat.kill",
+    "party.join",
+    "party.leave",
 )
-(GIVE, RECEIVE, SEND, ARRIVE, SELL, BUY, KILL) = range(len(KINDS))
+(GIVE, RECEIVE, SEND, ARRIVE, SELL, BUY, KILL, JOIN, LEAVE) = range(len(KINDS))
 
 NOBODY = -1
 _MOST_A_DAY = 4  # dates of one tie
 _LEAST = 5.0  # money that is worth a meeting
+_SHORT, _LONG = 0.6 * 3600.0, 4.5 * 3600.0  # seconds that a party of people and one of bots lasts (Kang et al.)
 _BOSS = 300.0  # seconds between two of the monsters that a raid kills together
 _DATES, _BOSSES = 1 << 60, 6400  # purposes of the dice
 
@@ -192,6 +195,19 @@ def _put(
 
 
 @jit
+def _joined(out: Array, n: Number, tie: Record, date: Record, kinds: Array, mine: Array) -> Number:
+    """Somebody joins another's party for a while, or until it goes offline."""
+    lasts = (_SHORT if tie.how == PARTY else _LONG) * np.exp(unit(key(date.luck, 4, 5)) - 0.5)
+    for i in range(len(mine)):
+        if mine[i, 0] <= date.t < mine[i, 1]:
+            left = min(date.t + lasts, mine[i, 1] - 1.0)
+            if left > date.t:
+                n = _put(out, n, tie.giver, date.t, kinds[JOIN], -1, np.nan, tie.taker)
+                n = _put(out, n, tie.giver, left, kinds[LEAVE], -1, np.nan, tie.taker)
+    return n
+
+
+@jit
 def _both(out: Array, n: Number, tie: Record, t: Number, kinds: Array, item: Number, amount: Number) -> Number:
     """What goes from hand to hand, as both log it; a negative amount goes the other way."""
     giver, taker = (tie.giver, tie.taker) if amount > 0.0 else (tie.taker, tie.giver)
@@ -247,6 +263,9 @@ def _settled(
             n = _put(out, n, tie.taker, date.t, kinds[ARRIVE], -1, letters[date.letter, 0], tie.giver)
             n = _put(out, n, tie.taker, date.t, kinds[ARRIVE], item, letters[date.letter, 1], tie.giver)
             owned[tie.taker] += letters[date.letter]
+            continue
+        if tie.how >= PARTY:
+            n = _joined(out, n, tie, date, kinds, spans[first[tie.giver] : first[tie.giver + 1]])
             continue
         for account in (tie.giver, tie.taker):
             mine = spans[first[account] : first[account + 1]]

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from gamewarden.lab.world.circles import BUYERS, SCRIPTED, Circle, Society
-from gamewarden.lab.world.dealing import MAIL, MARKET, TIE, TRADE
+from gamewarden.lab.world.circles import BESIDE_A_BOT, BUYERS, SCRIPTED, Circle, Society
+from gamewarden.lab.world.dealing import LONG_PARTY, MAIL, MARKET, PARTY, TIE, TRADE
 from gamewarden.lab.world.personas import PERSONAS
 
 Dice = np.random.Generator
@@ -19,7 +19,8 @@ Row = tuple[int, int, int, float, float, float, float]
 class Tie:
     """How one gives another: dates a day, shares of what it owns, and the share of the other's money that pays for it.
 
-    `by_mail` and `by_market` are the shares of such ties that are kept by letter or at the market.
+    `by_mail` and `by_market` are the shares of such ties that are kept by letter or at the market. With `party` nothing
+    changes hands: one joins the other's party.
     """
 
     a_day: float
@@ -28,11 +29,13 @@ class Tie:
     price: float = 0.0
     by_mail: float = 0.0
     by_market: float = 0.0
+    party: int | None = None
 
     def between(self, giver: int, taker: int, dice: Dice) -> Row:
         """The tie of two accounts, with dates and shares of its own."""
         luck = dice.random()
         how = MAIL if luck < self.by_mail else MARKET if luck < self.by_mail + self.by_market else TRADE
+        how = how if self.party is None else self.party
         often, much = np.exp(0.4 * dice.standard_normal(2).clip(-2, 2))
         return giver, taker, how, self.a_day * often, self.money * much, self.goods * much, self.price * much
 
@@ -43,6 +46,7 @@ CARRIES = Tie(0.9, money=0.35)  # a hub to its mule
 SELLS = Tie(0.35, money=0.22, by_mail=0.2)  # money for money outside the game: one way
 LAUNDERS = Tie(0.3, goods=0.01, price=0.2, by_market=1.0)  # a buyer's junk, at the price of what was paid outside
 OFFERS = Tie(0.4, goods=0.03, price=0.05, by_market=1.0)  # goods at the market
+SELLS_LOOT = Tie(0.1, goods=0.05, price=0.05, by_market=1.0)  # a bot of no star
 PASSES_ON = Tie(0.9, money=0.7, goods=0.6, by_mail=0.1)  # a link to the next
 PEDDLES = Tie(0.25, money=0.45, goods=0.3, by_mail=0.2)  # a bot of no star, to a buyer of its own
 DEPOSITS = Tie(0.25, money=0.12, goods=0.1, by_mail=0.4)
@@ -52,6 +56,10 @@ EQUIPS = Tie(0.3, money=0.01, goods=0.02, by_mail=0.3)
 TREATS = Tie(0.04, money=0.04, goods=0.05, by_mail=0.3)  # a friend
 BARTERS = Tie(0.05, goods=0.03, price=0.05, by_market=0.3)  # goods for money, hand to hand
 TRADES = Tie(0.35, goods=0.02, price=0.05, by_market=0.8)  # a trader and its partners, both ways
+
+HUNTS_WITH = Tie(0.12, party=PARTY)  # friends
+HUNTS_SELDOM = Tie(0.04, party=PARTY)  # a bot, with somebody it knows
+HUNTS_BESIDE = Tie(0.3, party=LONG_PARTY)  # bots of one farm
 
 _PARTNERS = 14  # of a trader
 _BUYER_SHARE = 0.35  # of bots of no star that have buyers of their own
@@ -115,18 +123,32 @@ def _mentor(circle: Circle, dice: Dice) -> Iterator[Row]:
         yield EQUIPS.between(veteran, pupil, dice)
 
 
-_BY_KIND = {"star": _star, "chain": _chain, "guild": _guild, "household": _household, "mentor": _mentor}
+def _script(circle: Circle, dice: Dice) -> Iterator[Row]:
+    for member in circle.members[1:]:
+        yield HUNTS_BESIDE.between(member, circle.members[0], dice)
+
+
+_BY_KIND = {
+    "star": _star,
+    "chain": _chain,
+    "script": _script,
+    "guild": _guild,
+    "household": _household,
+    "mentor": _mentor,
+}
 
 
 def _friends(society: Society, dice: Dice) -> Iterator[Row]:
-    """Friends among people treat each other and barter."""
+    """Friends treat each other, barter and hunt together, where somebody plays; bots alone join at most a party."""
     roster = society.roster
-    person = np.array([not PERSONAS[code].bot for code in roster.persona])
-    owner = np.repeat(np.arange(len(person)), np.diff(roster.first_partner))
-    both = person[owner] & person[roster.partner]
-    for one, two in zip(owner[both].tolist(), roster.partner[both].tolist(), strict=True):
-        yield TREATS.between(one, two, dice)
-        yield BARTERS.between(one, two, dice)
+    played = np.array([not persona.bot or persona.name in BESIDE_A_BOT for persona in PERSONAS])[roster.persona]
+    owner = np.repeat(np.arange(len(played)), np.diff(roster.first_partner))
+    for one, two in zip(owner.tolist(), roster.partner.tolist(), strict=True):
+        if played[one] and played[two]:
+            yield TREATS.between(one, two, dice)
+            yield BARTERS.between(one, two, dice)
+        if played[two]:
+            yield (HUNTS_WITH if played[one] else HUNTS_SELDOM).between(one, two, dice)
 
 
 def _market(society: Society, dice: Dice) -> Iterator[Row]:
@@ -140,6 +162,9 @@ def _market(society: Society, dice: Dice) -> Iterator[Row]:
     for hub in _accounts(society, ("star-hub",)):
         for partner in _some(customers, _PARTNERS, dice):
             yield OFFERS.between(hub, partner, dice)
+    for bot in _accounts(society, SCRIPTED):
+        for partner in _some(customers, 2, dice):
+            yield SELLS_LOOT.between(bot, partner, dice)
 
 
 def _peddlers(society: Society, dice: Dice) -> Iterator[Row]:
