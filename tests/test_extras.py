@@ -124,6 +124,12 @@ def test_where_nothing_can_be_drawn_one_line_says_so_before_the_work_begins(game
     assert ended.stderr == f"gamewarden: {DRAWING[command]} needs matplotlib; pip install 'gamewarden[plot]'\n"
 
 
+def test_where_nothing_finds_communities_one_line_says_so_before_a_log_is_read(tmp_path):
+    ended = run("groups", "no-log.parquet", absent=["graspologic_native"], cwd=tmp_path)
+
+    assert ended.stderr == "gamewarden: groups needs graspologic-native; pip install 'gamewarden[groups]'\n"
+
+
 def test_the_demo_names_both_parts_that_it_needs(tmp_path):
     ended = run("demo", absent=LIBRARIES, cwd=tmp_path)
 
@@ -147,5 +153,5 @@ def test_every_library_that_may_be_missing_is_brought_by_the_part_that_is_named(
 def test_everything_is_all_parts_for_users():
     parts = PROJECT["optional-dependencies"]
 
-    assert parts["all"] == ["gamewarden[fit,plot,notify,challenge,postgres,mysql,web,oidc]"]
+    assert parts["all"] == ["gamewarden[fit,plot,groups,notify,challenge,postgres,mysql,web,oidc]"]
     assert "gamewarden[all]" in parts["test"]

@@ -76,6 +76,10 @@ def test_where_no_money_was_given_each_gift_counts_one():
     assert flow(edges(gave("e", "f", 4, items=900)), "e", "f")["value"] == 4.0
 
 
+def test_a_gift_of_which_the_log_tells_nothing_is_one_still():
+    assert flow(edges(gave("ann", "bob", 2), gave("cid", "dan", 1, 70)), "ann", "bob")["value"] == 140.0
+
+
 def test_the_order_of_rows_does_not_matter():
     table = edges(*(gave(f"a{number % 7}", f"b{number % 5}", 1, 0.1 * number) for number in range(200)))
 

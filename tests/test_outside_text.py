@@ -163,6 +163,7 @@ def cases(place):
         "fit account-table": [(place / "accounts.csv", "--actor", NASTY, "--label", "verdict", "--to", tables)],
         "fit fusion": [(lake, *known, "--models", nowhere)],
         "forget": [(NASTY, "--yes")],
+        "groups": [(lake,), (lake, "--json"), (lake, "--out", place / f"groups{NASTY_FILE}"), (nowhere,)],
         "init": [(place / f"home{NASTY_FILE}",), (place, "--from", NASTY), (labels / NASTY_FILE,)],
         "judge": [(lake, "--models", models)],
         "label": [(NASTY, "bot", "--by", NASTY)],

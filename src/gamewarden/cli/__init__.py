@@ -12,6 +12,7 @@ from gamewarden.cli import (
     completion,
     evaluating,
     evidence,
+    groups,
     lake,
     logs,
     maintenance,
@@ -42,7 +43,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "A workspace": (workspaces.init, workspaces.run, workspaces.status, serving.serve, workspaces.forget),
     "Game logs": (servers.doctor, mappings.map_, logs.lint, logs.read, lake.compact, lake.delta, logs.measure),
     "Packets": (packets.watch, ragnarok.packets),
-    "Finding bots": (models.fit, models.score, models.rank, models.explain, trends.trend),
+    "Finding bots": (models.fit, models.score, models.rank, models.explain, groups.groups, trends.trend),
     "Judging": (verdicts.judge, evidence.verdict, evidence.verify, verdicts.budget),
     "Respond": (
         responding.decide,

@@ -73,6 +73,8 @@ def _steps(place: Path) -> Iterator[list[str]]:
     yield ["read", log, "--to", lake]
     for feature in ("self-similarity", "activity", "actions", "pulses", "paths"):
         yield from (["measure", feature, source] for source in (lake, log))
+    if installed("graspologic_native"):
+        yield ["groups", lake]
     yield ["compact", lake]
     yield ["measure", "traffic", packets]
     yield ["measure", "traffic", capture, "--server-port", "5121"]

@@ -148,11 +148,11 @@ class _ByGifts:
 
     @cached_property
     def labels(self) -> Ints:
-        """Communities, out of which stars are taken as they are: a hub, and those who give nearly all to it."""
+        """Communities, out of which stars and chains are taken as they are: a hub, and those who give all to it."""
         return numbered(pieces(self.graph, _with_stars(communities(self.graph), *self._stars())))
 
     def _stars(self) -> tuple[Ints, Ints]:
-        """Accounts, and the hub to which each of them belongs; hubs belong to themselves, or to a further hub."""
+        """Accounts of stars and chains, and to whom each belongs: a hub to itself or to a further hub."""
         hubs = self.around.hubs.filter(pl.col("loyal") >= rules.SMALL_STAR - 1).select("hub")
         loyal = self.around.giving.filter(pl.col("share") >= rules.LOYAL).select(actor="giver", hub="main")
         leaves = loyal.join(hubs, on="hub")
@@ -161,8 +161,14 @@ class _ByGifts:
         links = self.around.passing.filter(pl.col("passed_on") >= rules.PASSES_ON).select("actor")
         mules = mules.join(links, on="actor").join(hubs, on="hub").join(leaves, on="actor", how="anti")
         mules = mules.join(hubs, left_on="actor", right_on="hub", how="anti")
-        whole = coded(pl.concat([leaves, rest, mules]).unique("actor", keep="first"), self.names, "actor", "hub")
-        return whole["actor"].to_numpy(), whole["hub"].to_numpy()
+        whole = pl.concat([leaves, rest, mules, self._chains()]).unique("actor", keep="first", maintain_order=True)
+        numbers = coded(whole, self.names, "actor", "hub")
+        return numbers["actor"].to_numpy(), numbers["hub"].to_numpy()
+
+    def _chains(self) -> pl.DataFrame:
+        """Accounts of chains, and the first of each by name."""
+        chains = self.around.chains.filter(pl.col("chain_n") >= rules.CHAIN)
+        return chains.select("actor", hub=pl.col("actor").min().over("chain"))
 
     @cached_property
     def people(self) -> pl.DataFrame:

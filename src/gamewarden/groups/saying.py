@@ -38,7 +38,7 @@ def _star(row: Mapping[str, Any]) -> str:
 
 def _chain(row: Mapping[str, Any]) -> str:
     return (
-        f"{counted(row['n'], 'account')} pass things on, one to the next, and keep next to nothing: "
+        f"{counted(row['n'], 'account')} pass things on, each to one and that one to the next: "
         f"up to {_things(row)} at a step, {counted(row['gifts'], 'gift')} in all."
     )
 
@@ -133,13 +133,13 @@ def said_of_members(members: pl.DataFrame, groups: pl.DataFrame) -> pl.Series:
         .when(role == "hub")
         .then(pl.format("Takes from {} accounts that get nothing back.", "leaves"))
         .when((role == "link") & (kind == "chain") & (pl.col("got") == 0))
-        .then(pl.lit("Passed things on to the next."))
+        .then(pl.lit("Passes things on to the next."))
         .when((role == "link") & (kind == "chain") & (pl.col("given") == 0))
-        .then(pl.lit("Got what the others passed on."))
+        .then(pl.lit("Gets what the others pass on."))
         .when((role == "link") & (kind == "chain"))
-        .then(pl.lit("Got things from one account and passed nearly all on to the next."))
+        .then(pl.lit("Gets from one account and passes much of it on to the next."))
         .when(role == "link")
-        .then(pl.format("Hands on nearly all that it gets from {}.", hubs))
+        .then(pl.format("Hands on much of what it gets from {}.", hubs))
         .when(role == "buyer")
         .then(pl.format("Got something from {} and gave nothing back.", hubs))
         .when(role == "giver")

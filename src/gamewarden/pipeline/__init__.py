@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         fit_traces,
         trace_recipe,
     )
+    from gamewarden.pipeline.grouping import Grouped, groups
     from gamewarden.pipeline.judging import Judgement, judge, judge_lean
     from gamewarden.pipeline.listing import (
         Explanation,
@@ -100,6 +101,7 @@ __all__ = [
     "Explanation",
     "Fitted",
     "FittedSessions",
+    "Grouped",
     "Judgement",
     "Page",
     "Protocol",
@@ -140,6 +142,7 @@ __all__ = [
     "fit_sessions",
     "fit_table",
     "fit_traces",
+    "groups",
     "history_of",
     "input_of",
     "instead_of_players",
@@ -214,6 +217,10 @@ _FROM = {
         "fit_table",
         "fit_traces",
         "trace_recipe",
+    ),
+    "gamewarden.pipeline.grouping": (
+        "Grouped",
+        "groups",
     ),
     "gamewarden.pipeline.judging": (
         "Judgement",
