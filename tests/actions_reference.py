@@ -39,6 +39,7 @@ def row(since, actions, width, t, columns):
         **{f"a_{kind}": value for kind, value in zip(columns, frequencies(counts, columns), strict=True)},
         **{f"i_{gap}": value for gap, value in enumerate(frequencies(gaps, range(t + 1)))},
         **own_intervals(actions, columns),
+        **paces(actions, t),
         "max_freq": float(max(counts.values())),
     }
 
@@ -64,6 +65,14 @@ def own_intervals(actions, columns):
         values[f"m_{kind}"] = mean
         values[f"d_{kind}"] = math.sqrt(sum((gap - mean) ** 2 for gap in gaps) / len(gaps)) if gaps else None
     return values
+
+
+def paces(actions, t):
+    """The logarithm of how many actions there are, and the shares of the intervals below 1 and 2 seconds."""
+    gaps = [(later[0] - earlier[0]) / timedelta(seconds=1) for earlier, later in pairwise(actions)]
+    below = {seconds: sum(gap < seconds for gap in gaps) for seconds in (1, 2) if seconds <= t}
+    shares = {f"pace_{seconds}s": count / len(gaps) if gaps else None for seconds, count in below.items()}
+    return {"pace_actions": math.log(len(actions)), **shares}
 
 
 def mean_freq(counts, over):

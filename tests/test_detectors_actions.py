@@ -307,3 +307,57 @@ def test_a_model_says_what_it_is(model):
     assert detectors.load(model.detector).name == model.detector
     assert card.feature["chunk"] == "15m"
     assert ("rho" in card.parameters) == (model.detector == "actions-two-stage")
+
+
+def fast_bots(pace):
+    """Chunks in which bots do what people do, at the same mixture of intervals, and three times as much."""
+    counted = action_chunks(12, 14).with_columns(
+        pl.col("^[ai]_.*$").shuffle(seed=3), pl.col("^[md]_.*$").shuffle(seed=4)
+    )
+    bot = pl.col("actor").str.starts_with("bot")
+    noise = (pl.int_range(pl.len()) * 7 % 11) / 40
+    paces = {"pace_actions": 5.0 + bot.cast(pl.Float64) + noise, "pace_1s": noise, "pace_2s": noise + 0.1}
+    return counted.with_columns(**paces) if pace else counted
+
+
+@pytest.mark.parametrize("method", [Frequency, Interval])
+def test_the_pace_is_weighed_where_it_was_measured(method):
+    labels, paced = labels_of(12, 14), replace(CHUNKS, pace=True)
+
+    slow, fast = method(CHUNKS).learn(fast_bots(False), labels), method(paced).learn(fast_bots(True), labels)
+
+    assert not any(column.name.startswith("pace_") for column in slow.columns)
+    assert [column.name for column in fast.columns if column.name.startswith("pace_")] == list(paced.paces)
+
+
+def test_the_pace_tells_fast_bots_from_people():
+    labels = labels_of(12, 14)
+
+    slow = Interval(CHUNKS).fit(fast_bots(False), labels)
+    fast = Interval(replace(CHUNKS, pace=True)).fit(fast_bots(True), labels)
+
+    assert fast.validation["auc"] > slow.validation["auc"] + 0.02
+
+
+def test_the_pace_is_told_in_actions_and_intervals():
+    paced = replace(CHUNKS, pace=True)
+    rows = fast_bots(True)
+
+    told = Frequency(paced).fit(rows, labels_of(12, 14)).explain(rows.filter(actor="bot000")[0])
+
+    says = dict(told.select("feature", "says").iter_rows())
+    assert says["pace_actions"].startswith("Does more in a chunk of play than ")
+    assert f"{math.exp(rows.filter(actor='bot000')['pace_actions'][0]):.0f} actions" in says["pace_actions"]
+
+
+def test_a_model_with_pace_needs_it_measured():
+    model = Frequency(replace(CHUNKS, pace=True)).fit(fast_bots(True), labels_of(12, 14))
+
+    with pytest.raises(TableError, match="FEATURES lacks pace_actions"):
+        model.score(fast_bots(False))
+
+
+def test_the_first_stage_knows_no_pace():
+    model = TwoStage(replace(CHUNKS, pace=True)).fit(fast_bots(True), labels_of(12, 14))
+
+    assert not any(column.name.startswith("pace_") for column in model.columns)

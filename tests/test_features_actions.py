@@ -1,3 +1,4 @@
+import math
 import random
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
@@ -218,7 +219,7 @@ def logs(draw):
 )
 def test_the_kernel_measures_what_the_equations_say(events, batch, options):
     schema = {name: EVENTS.columns[name] for name in ("actor", "character", "at", "kind")}
-    recipe = Actions(**options, max_freq=True, own_intervals=True)
+    recipe = Actions(**options, max_freq=True, own_intervals=True, pace=True)
     columns = recipe.action_kinds() or sorted({event["kind"] for event in events if recipe.is_action(event["kind"])})
 
     rows = recipe.measure(FrameEvents(pl.DataFrame(events, schema=schema), batch)).to_dicts()
@@ -234,7 +235,7 @@ def test_the_kernel_measures_what_the_equations_say(events, batch, options):
     )
     assert len(rows) == len(expected)
     for row, wanted in zip(rows, expected, strict=True):
-        own = {name for name in wanted if name[:2] in {"m_", "d_"}}
+        own = {name for name in wanted if name.startswith(("m_", "d_", "pace_"))}
         assert {name: row[name] for name in row if name not in own} == {
             name: value for name, value in wanted.items() if name not in own
         }
@@ -266,3 +267,32 @@ def test_kinds_that_appear_late_are_0_in_what_was_finished_before():
     assert rows.filter(actor="b")["a_kind07"].to_list() == [1.0] * rows.filter(actor="b").height
     assert rows.filter(actor="a")["m_kind07"].null_count() == rows.filter(actor="a").height
     assert rows.filter(actor="a")["m_kill"].unique().to_list() == [60.0]
+
+
+def test_who_acts_twice_as_fast_has_the_published_numbers_of_the_slow_and_another_pace():
+    beats = [(name, step * number, "kill") for name, step in (("fast", 0.4), ("slow", 0.8)) for number in range(9001)]
+
+    rows = Actions(pace=True).measure(FrameEvents(log(*beats))).group_by("actor", maintain_order=True).first()
+
+    fast, slow = rows.drop("actor", "since", "until", "events").to_dicts()
+    assert {name for name in fast if fast[name] != slow[name]} == {"pace_actions"}
+    assert (fast["pace_actions"] - slow["pace_actions"]) == pytest.approx(math.log(2))
+    assert (fast["pace_1s"], fast["pace_2s"]) == (1.0, 1.0)
+
+
+def test_a_recipe_without_pace_is_written_as_before_there_was_one():
+    assert "pace" not in Actions().to_dict()
+    assert Actions(pace=True).to_dict()["pace"] is True
+    assert Actions.from_dict(Actions().to_dict()) == Actions()
+    assert Actions.from_dict(Actions(pace=True).to_dict()) == Actions(pace=True)
+
+
+def test_one_action_alone_has_no_interval_to_be_short():
+    rows = Actions(chunk=10 * SECOND, min_actions=1, pace=True).measure(FrameEvents(log(("a", 0, "x"), ("a", 60, "x"))))
+
+    assert rows["pace_actions"][0] == 0.0
+    assert rows["pace_1s"][0] is None
+
+
+def test_shares_below_more_seconds_than_are_told_apart_are_not_there():
+    assert Actions(t=1, pace=True).paces == ("pace_actions", "pace_1s")

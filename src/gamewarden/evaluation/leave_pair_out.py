@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -73,7 +73,7 @@ def leave_pair_out(
     for pair, split in splits:
         train = split.train.select("actor").unique()
         known = labels.join(train, on="actor", how="semi")
-        rows += [{"detector": method.name, **pair, **_tested(method, split, known)} for method in methods]
+        rows += [{**pair, **counts} for counts in _tested(methods, split, known)]
         progress(1)
     pairs = pl.DataFrame(rows)
     found = pl.DataFrame([_summary(name, pairs.filter(detector=name), seed, draws) for name in names])
@@ -116,12 +116,14 @@ def _shuffled(name: str, seed: int) -> bytes:
     return hashlib.sha256(f"{seed}:{name}".encode()).digest()
 
 
-def _tested(method: Learns, split: Split, labels: pl.DataFrame) -> dict[str, int]:
-    features = split.train.drop("bot", "source", "group")
-    decisions = method.learn(features, labels).decide(split.test.drop("bot", "source", "group"))
-    sure, bot = ~np.isnan(decisions), split.test["bot"].to_numpy()
-    counts = Confusion.count((decisions > 0)[sure], bot[sure])
-    return {"tp": counts.tp, "fp": counts.fp, "tn": counts.tn, "fn": counts.fn, "unsure": int((~sure).sum())}
+def _tested(methods: Sequence[Learns], split: Split, labels: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """What each method decides on the held-out chunks that all of them can judge."""
+    train, test = (part.drop("bot", "source", "group") for part in (split.train, split.test))
+    decisions = [method.learn(train, labels).decide(test) for method in methods]
+    sure, bot = ~np.isnan(decisions).any(axis=0), split.test["bot"].to_numpy()
+    for method, decided in zip(methods, decisions, strict=True):
+        counts = Confusion.count((decided > 0)[sure], bot[sure])
+        yield {"detector": method.name, **vars(counts), "unsure": int((~sure).sum())}
 
 
 def _summary(name: str, pairs: pl.DataFrame, seed: int, draws: int) -> dict[str, object]:
@@ -176,6 +178,8 @@ def _notes(summary: pl.DataFrame, rows: pl.DataFrame, left_out: Mapping[str, int
     of = "every pair" if pairs == bots * humans else f"a sample of the {bots * humans:,} pairs"
     yield f"{pairs:,} folds, {of} of {bots} bots and {humans} humans, who have {rows.height:,} chunks."
     yield "The counts of all folds are added up, then one MCC; each chunk is tested once a pair its actor is in."
+    if summary["unsure"][0]:
+        yield f"Left out in all, chunks tested that say too little for one of the methods: {summary['unsure'][0]:,}."
     yield "Intervals are a bootstrap over bots and over humans: meant to hold 95 %, and less with few of them."
     yield from (f"Left out, {reason}: {count}." for reason, count in left_out.items())
     told = summary.filter(pl.col(SAYS).is_not_null()).select("detector", SAYS)

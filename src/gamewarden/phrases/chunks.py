@@ -14,6 +14,7 @@ TOPICS: Mapping[str, str] = {
     "i_": "How long it waits",
     "m_": "How regularly it acts",
     "d_": "How regularly it acts",
+    "pace_": "How fast it acts",
 }
 
 
@@ -41,6 +42,8 @@ def phrase_of(name: str, last: int) -> Phrase:
             1,
             topic=TOPICS["i_"],
         )
+    if name.startswith("pace_"):
+        return _pace_phrase(what)
     return _own_phrase(what, mean=name.startswith("m_"))
 
 
@@ -60,4 +63,26 @@ def _own_phrase(kind: str, *, mean: bool) -> Phrase:
         f"{kind} was not done twice.",
         3,
         topic=TOPICS["m_"],
+    )
+
+
+def _pace_phrase(what: str) -> Phrase:
+    if what == "actions":
+        return Phrase(
+            "Does more in a chunk of play than {humans}",
+            "Does as much in a chunk of play as usual",
+            "Does less in a chunk of play than {humans}",
+            "{value} actions",
+            "Its actions were not counted.",
+            topic=TOPICS["pace_"],
+        )
+    seconds = what.removesuffix("s")
+    return Phrase(
+        f"Acts again within {seconds} s more often than {{humans}}",
+        f"Acts again within {seconds} s as often as usual",
+        f"Acts again within {seconds} s less often than {{humans}}",
+        "{value} of 100 intervals",
+        "One action alone has no interval.",
+        1,
+        topic=TOPICS["pace_"],
     )

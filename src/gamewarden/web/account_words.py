@@ -50,6 +50,8 @@ _BEGINNINGS = {
     "i_": N_("pauses of %(what)s seconds"),
     "m_": N_("time from one %(what)s to the next"),
     "d_": N_("variation of the time from one %(what)s to the next"),
+    "pace_actions": N_("logarithm of its actions in a chunk of play"),
+    "pace_": N_("share of intervals shorter than %(what)s"),
 }
 _TOPICS = (
     N_("How it repeats itself"),
@@ -64,6 +66,7 @@ _TOPICS = (
     N_("What else it does"),
     N_("How long it waits"),
     N_("How regularly it acts"),
+    N_("How fast it acts"),
 )
 _PROFILE = {
     "name": N_("Name"),

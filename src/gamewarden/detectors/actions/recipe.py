@@ -2,7 +2,9 @@
 
 Three methods with one scorer, a linear support vector machine: `actions-two-stage` flags whoever does something far
 more often than any human in training and weighs which actions the others do at all; `actions-frequency` weighs how
-often each action is done (equation 7); `actions-interval` also how often each length of interval occurs (8).
+often each action is done (equation 7); `actions-interval` also how often each length of interval occurs (8). Equations
+7 and 8 divide by the most frequent and lose how fast somebody acts: where the feature measured the pace, the two latter
+weigh it too (decision 149).
 """
 
 from abc import abstractmethod
@@ -20,6 +22,7 @@ from gamewarden.detectors.actions.vectors import (
     OFTEN,
     OWN_MEAN,
     OWN_SPREAD,
+    PACE,
     StageOne,
     checked,
     columns_of,
@@ -162,7 +165,7 @@ class Frequency(_Chunks):
     says: ClassVar[str] = "How often each action is done in a chunk of play, as the probability of a bot."
 
     def _columns(self, rows: pl.DataFrame) -> tuple[str, ...]:
-        return columns_of(rows, OFTEN)
+        return (*columns_of(rows, OFTEN), *columns_of(rows, PACE))
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,7 @@ class Interval(_Chunks):
         return {**super().asks(), **({"own_intervals": True} if self.own else {})}
 
     def _columns(self, rows: pl.DataFrame) -> tuple[str, ...]:
-        return (*columns_of(rows, OFTEN), *columns_of(rows, INTERVAL), *self._own(rows))
+        return (*columns_of(rows, OFTEN), *columns_of(rows, INTERVAL), *columns_of(rows, PACE), *self._own(rows))
 
     def _own(self, rows: pl.DataFrame) -> list[str]:
         """Mean and deviation of the actions that have an own interval in most chunks."""

@@ -1,8 +1,8 @@
 """What an action or an interval of a chunk means, in a sentence for a game master."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from gamewarden.detectors.actions.vectors import DONE, INTERVAL, OFTEN
+from gamewarden.detectors.actions.vectors import ACTIONS, DONE, INTERVAL, OFTEN, PACE, actions_in
 from gamewarden.learning.phrases import SeenNumber, says
 from gamewarden.phrases.chunks import UNSEEN, phrase_of
 
@@ -12,7 +12,7 @@ def sentence(name: str, value: float | None, percentiles: Sequence[float], last:
     if name.startswith(DONE):
         return _done(name.removeprefix(DONE), value, percentiles)
     phrase = phrase_of(name, last)
-    scale = _per_hundred if name.startswith((OFTEN, INTERVAL)) else float
+    scale = _scale_of(name)
     shown = None if value is None else scale(value)
     return says(SeenNumber(name, shown, [scale(one) for one in percentiles]), phrase)
 
@@ -30,6 +30,15 @@ def rest(numbers: int) -> str:
 def too_little(actions: int) -> str:
     """The sentence of a chunk that nobody should judge."""
     return f"Too little play to judge: only {actions} actions were counted."
+
+
+def _scale_of(name: str) -> Callable[[float], float]:
+    """What turns a number of the machine into one for people."""
+    if name == ACTIONS:
+        return actions_in
+    if name.startswith(PACE):
+        return lambda share: 100 * share
+    return _per_hundred if name.startswith((OFTEN, INTERVAL)) else float
 
 
 def _per_hundred(root: float) -> float:

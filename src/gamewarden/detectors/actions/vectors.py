@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Annotated, Literal
 
 import numpy as np
@@ -16,6 +17,9 @@ from gamewarden.tables import FEATURES, check
 Over = Literal["performed", "all"]
 MAX_FREQ = "max_freq"
 DONE, OFTEN, INTERVAL, OWN_MEAN, OWN_SPREAD = "done_", "a_", "i_", "m_", "d_"  # how the names of the numbers begin
+PACE, ACTIONS = "pace_", "pace_actions"  # the shares of the shortest intervals, and the logarithm of all actions
+# Ten times as many actions weigh as much as an action that is the most frequent one beside one that is never done.
+_DECADE, _USUAL = log(10.0), 2.0
 
 
 @dataclass(frozen=True)
@@ -96,13 +100,16 @@ def counts_of(table: pl.DataFrame, kinds: Sequence[str]) -> Floats:
 def inputs(table: pl.DataFrame, name: str) -> Floats:
     """One number a row for the machine, about 0 to 1, NaN where it was not measured.
 
-    Own intervals, seconds without an upper end, count by their logarithm against the chunk's length.
+    Own intervals, seconds without an upper end, count by their logarithm against the chunk's length; the number of
+    actions by its logarithm.
     """
     if name.startswith(DONE):
         often = numbers(table, OFTEN + name.removeprefix(DONE))
         done: Floats = np.where(np.isnan(often), np.nan, (often > 0).astype(np.float64))
         return done
     values = numbers(table, name)
+    if name == ACTIONS:
+        return values / _DECADE - _USUAL
     if name.startswith((OWN_MEAN, OWN_SPREAD)):
         length = (table["until"] - table["since"]).dt.total_microseconds().to_numpy() / 1e6
         scaled: Floats = np.log1p(values) / np.log1p(length)
@@ -110,10 +117,15 @@ def inputs(table: pl.DataFrame, name: str) -> Floats:
     return values
 
 
+def actions_in(decades: float) -> float:
+    """How many actions the number of the machine stands for."""
+    return float(10.0 ** (decades + _USUAL))
+
+
 def is_input(name: str) -> bool:
     """Whether this can be the name of a number of a chunk."""
     interval = name.startswith(INTERVAL) and name.removeprefix(INTERVAL).isdecimal()
-    return interval or name.startswith((DONE, OFTEN, OWN_MEAN, OWN_SPREAD))
+    return interval or name.startswith((DONE, OFTEN, OWN_MEAN, OWN_SPREAD, PACE))
 
 
 def numbers(table: pl.DataFrame, name: str) -> Floats:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 By = Literal["account", "character"]
 MAX_FREQ = "max_freq"
+PACE = "pace_"  # how the names of the numbers begin that say how fast somebody acts
+SHORTEST = (1, 2)  # seconds: intervals below them count as the shortest
 _MOST_BINS = 86_400  # a day in seconds
 _LONGEST = 1 << 60
 _NOT_ACTIONS = ("move", "session.*")  # walking and being there are not what a player does
@@ -72,6 +74,13 @@ class Actions(PlainFeature):
         metadata={
             "also": (True,),
             "says": "Also mean and deviation of each action's own intervals in seconds: m_<kind>, d_<kind>.",
+        },
+    )
+    pace: bool = field(
+        default=False,
+        metadata={
+            "also": (True,),
+            "says": "Also how fast: logarithm of the actions, shares of intervals below 1 s and 2 s: pace_….",
         },
     )
 
@@ -130,9 +139,15 @@ class Actions(PlainFeature):
         """The columns after actor, since, until and events."""
         kinds = self.action_kinds()
         own = [f"{part}_{kind}" for kind in kinds for part in ("m", "d")] if self.own_intervals else []
-        most = [MAX_FREQ] if self.max_freq else []
-        names = (*(f"a_{kind}" for kind in kinds), *(f"i_{gap}" for gap in range(self.t + 1)), *own, *most)
+        more = [*self.paces, *([MAX_FREQ] if self.max_freq else [])]
+        names = (*(f"a_{kind}" for kind in kinds), *(f"i_{gap}" for gap in range(self.t + 1)), *own, *more)
         return dict.fromkeys(names, pl.Float64)
+
+    @property
+    def paces(self) -> tuple[str, ...]:
+        """The numbers of the pace; a share below more seconds than are told apart is nobody's to know."""
+        shares = (f"{PACE}{seconds}s" for seconds in SHORTEST if seconds <= self.t)
+        return (f"{PACE}actions", *shares) if self.pace else ()
 
     @property
     def phrases(self) -> Mapping[str, Phrase]:
@@ -196,7 +211,9 @@ class Actions(PlainFeature):
     def to_dict(self) -> dict[str, Any]:
         """The recipe as JSON values."""
         listed = {name: None if getattr(self, name) is None else list(getattr(self, name)) for name in _LISTS}
-        return {**asdict(self), **listed}
+        values = {**asdict(self), **listed}
+        # A recipe without it is written as before there was a pace, and its models keep their names.
+        return values if self.pace else {name: value for name, value in values.items() if name != "pace"}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gamewarden.contracts import Sight
 from gamewarden.core.durations import SECOND
 from gamewarden.features.actions import kernel
-from gamewarden.features.actions.recipe import frame_of
+from gamewarden.features.actions.recipe import PACE, SHORTEST, frame_of
 from gamewarden.features.disorder import Columns, LateRows
 from gamewarden.features.folding import Lines
 from gamewarden.features.slots import BUDGET, Slots, added, frozen, grown
@@ -214,13 +214,16 @@ class Stream:
     def _columns(self, recipe: "Actions", kinds: NDArray[np.int64], order: NDArray[np.int64]) -> dict[str, pa.Array]:
         shaped = np.empty((len(kinds) + self._bins + 1, len(order)))
         own = np.empty((2 * len(kinds) if recipe.own_intervals else 0, len(order)))
+        paces = np.empty((len(recipe.paces), len(order)))
         roots = kernel.roots()
         for begin in range(0, len(order), _TILE):
             counts, sums = self._gather(order[begin : begin + _TILE])
             kernel.shape(counts, kinds, begin, roots, shaped)
             if recipe.own_intervals:
                 own[:, begin : begin + len(counts)] = _moments(sums[:, kinds], self._tick / SECOND)
-        numbers = [*shaped[:-1], *own, shaped[-1]] if recipe.max_freq else [*shaped[:-1], *own]
+            if recipe.pace:
+                paces[:, begin : begin + len(counts)] = _paces(counts, self._bins)[: len(paces)]
+        numbers = [*shaped[:-1], *own, *paces, *(shaped[-1:] if recipe.max_freq else ())]
         return {name: _column(name, values) for name, values in zip(recipe.names, numbers, strict=True)}
 
     def _gather(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[Any]]:
@@ -307,6 +310,14 @@ def _moments(own: NDArray[Any], seconds: float) -> NDArray[np.float64]:
     return both.reshape(len(own), -1).T
 
 
+def _paces(counts: NDArray[np.uint32], bins: int) -> NDArray[np.float64]:
+    """The logarithm of the actions, then the shares of the shortest intervals; NaN without an interval."""
+    gaps, actions = counts[:, :bins].astype(np.float64), counts[:, bins:].sum(axis=1, dtype=np.float64)
+    every = gaps.sum(axis=1)
+    shares = [gaps[:, :seconds].sum(axis=1) / np.where(every > 0, every, np.nan) for seconds in SHORTEST]
+    return np.stack([np.log(actions), *shares])
+
+
 def _column(name: str, values: NDArray[np.float64]) -> pa.Array:
-    unmeasured = np.isnan(values) if name[:2] in {"m_", "d_"} else None
+    unmeasured = np.isnan(values) if name.startswith(("m_", "d_", PACE)) else None
     return pa.array(values, mask=unmeasured)
