@@ -109,7 +109,15 @@ PHRASES: Mapping[str, Phrase] = {
         "in these hours a share of {value} of what it does most comes as fast as the one before",
         "It does nothing often enough to be compared with a clock.",
         2,
-        striking="For hours it acts as a clock does",
+        topic=BEATS,
+    ),
+    "clockwork": Phrase(
+        "For hours it acts more like a clock than {humans}",
+        "It acts no more like a clock than people do",
+        "It acts less like a clock than {humans}",
+        "{value}, where 0 is as even as hands are and 1 is a clock",
+        "It does nothing often enough to be compared with a clock.",
+        2,
         topic=BEATS,
     ),
     "own_self_sim": Phrase(

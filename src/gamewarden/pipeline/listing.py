@@ -18,6 +18,8 @@ from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.features.account_table.recipe import AccountTable, whole
 from gamewarden.features.activity import Activity
 from gamewarden.features.addresses import addresses_by_period
+from gamewarden.features.pulses.recipe import Pulses
+from gamewarden.features.pulses.stretches import Stretches, pulses_like, stretches_of
 from gamewarden.features.self_similarity.recipe import By, SelfSimilarity
 from gamewarden.pipeline.judging import judged_scores, rules_of
 from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, measured, rows_to_judge
@@ -259,6 +261,7 @@ class Explanation:
     again: str = ""  # how to get the same self-similarity
     time_zone: str = "UTC"  # by which its days begin
     caveats: tuple[str, ...] = ()  # what stands beside every word of the model on this source
+    stretches: Stretches = field(default_factory=Stretches)  # its hours, and those that beat as a clock does
 
 
 def explain(
@@ -323,7 +326,17 @@ def event_story(
     inside = windows.filter(pl.col("since") >= since, pl.col("since") < until)
     caveats = (*doubted(models, [model], scores), *said.caveats)
     zone = days.recipe.time_zone or "UTC"
-    return Explanation(actor, model, scores, model.explain(period), period, inside, prevalence, again, zone, caveats)
+    told = stretches_of(_pulses(model, days), alone(since, until), [actor])[actor]
+    return Explanation(
+        actor, model, scores, model.explain(period), period, inside, prevalence, again, zone, caveats, told
+    )
+
+
+def _pulses(model: Model, days: Days) -> Pulses:
+    """How the hours of this model's actors are shown: as it sees them itself, else over the windows of days."""
+    if model.feature.name == Pulses.name:
+        return Pulses.from_dict(model.feature.options)
+    return pulses_like(days.recipe.to_dict())
 
 
 def _row_story(
@@ -365,16 +378,21 @@ def _said(model: Model, shown: Table, source: Source, run: RunOptions) -> Said:
 
 
 def draw_story(story: Explanation, path: Path) -> None:
-    """One actor's windows as a picture.
+    """One actor's windows as a picture, with its hours below them where an hour was full enough.
 
     Raises:
         ConfigError: the model looks at something that has no windows.
     """
     from gamewarden.presentation.plots import plot_windows
+    from gamewarden.presentation.pulse_plots import plot_stretches
 
     if not story.windows.height:
         raise ConfigError(f"explain: {story.model.feature.name} has no windows to draw; leave --plot out")
-    plot_windows(story.windows, path, f"{story.actor}: one dot a window; a flat band is a routine")
+    title = f"{story.actor}: one dot a window; a flat band is a routine"
+    if story.stretches.spans.height:
+        plot_stretches(story.windows, story.stretches, path, title, story.time_zone)
+    else:
+        plot_windows(story.windows, path, title, story.time_zone)
 
 
 def row_of(actor: str, source: Source, feature: AccountTable, progress: Progress) -> pl.DataFrame:

@@ -139,7 +139,7 @@ def plot_scores(scores: pl.DataFrame, path: Path, title: str = "", threshold: fl
     save_picture(draw, path, (4.6 * max(len(names), 1) + 0.6, 3.8))
 
 
-def plot_windows(windows: pl.DataFrame, path: Path, title: str = "") -> None:
+def plot_windows(windows: pl.DataFrame, path: Path, title: str = "", time_zone: str = "UTC") -> None:
     """The cosine of each window of one actor over time; a flat line is a machine's habit, a restless one a person's.
 
     `windows` has since and cosine, empty windows with 0; they are drawn as ticks on the floor.
@@ -148,32 +148,37 @@ def plot_windows(windows: pl.DataFrame, path: Path, title: str = "") -> None:
         TableError: a column is missing.
         WriteError: the place or the ending of the file cannot be used.
     """
+
+    def draw(figure: "Figure") -> None:
+        draw_windows(figure.subplots(), windows, title, time_zone)
+
+    save_picture(draw, path, (9.5, 3.4))
+
+
+def draw_windows(axes: "Axes", windows: pl.DataFrame, title: str, time_zone: str) -> None:
+    """The same as a part of a picture, by the clock of a zone."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
     missing = [name for name in ("since", "cosine") if name not in windows.columns]
     if missing:
         raise TableError(f"plot: the windows lack {', '.join(missing)}; they need since and cosine")
     ordered = windows.drop_nulls(["since", "cosine"]).sort("since")
-
-    def draw(figure: "Figure") -> None:
-        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-        axes = figure.subplots()
-        times, cosines = ordered["since"].dt.replace_time_zone(None).to_numpy(), ordered["cosine"].to_numpy()
-        empty = cosines == 0
-        axes.plot(*_broken(times, cosines, empty), color=HUMAN, lw=0.9, alpha=0.75)
-        axes.plot(times[~empty], cosines[~empty], ".", color=HUMAN, ms=3.5)
-        axes.plot(
-            times[empty], np.zeros(int(empty.sum())), "|", color=BOT, ms=7, label=f"{int(empty.sum()):,} empty windows"
-        )
-        if empty.any():
-            axes.legend(loc="upper right")
-        ticks = AutoDateLocator()  # type: ignore[no-untyped-call]  # matplotlib's dates have no types
-        axes.xaxis.set_major_locator(ticks)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(ticks))  # type: ignore[no-untyped-call]  # the same
-        top = 1.15 * float(cosines.max(initial=0.0)) or 1.0
-        axes.set(ylabel="how varied (cosine)", xlabel="time (UTC)", ylim=(-0.05 * top, top))
-        axes.set_title(title or f"{cosines.size:,} windows")
-
-    save_picture(draw, path, (9.5, 3.4))
+    shown = ordered["since"].dt.replace_time_zone(None).dt.replace_time_zone("UTC").dt.convert_time_zone(time_zone)
+    times, cosines = shown.dt.replace_time_zone(None).to_numpy(), ordered["cosine"].to_numpy()
+    empty = cosines == 0
+    axes.plot(*_broken(times, cosines, empty), color=HUMAN, lw=0.9, alpha=0.75)
+    axes.plot(times[~empty], cosines[~empty], ".", color=HUMAN, ms=3.5)
+    axes.plot(
+        times[empty], np.zeros(int(empty.sum())), "|", color=BOT, ms=7, label=f"{int(empty.sum()):,} empty windows"
+    )
+    if empty.any():
+        axes.legend(loc="upper right")
+    ticks = AutoDateLocator()  # type: ignore[no-untyped-call]  # matplotlib's dates have no types
+    axes.xaxis.set_major_locator(ticks)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(ticks))  # type: ignore[no-untyped-call]  # the same
+    top = 1.15 * float(cosines.max(initial=0.0)) or 1.0
+    axes.set(ylabel="how varied (cosine)", xlabel=f"time ({time_zone})", ylim=(-0.05 * top, top))
+    axes.set_title(title or f"{cosines.size:,} windows")
 
 
 def plot_curves(

@@ -3,7 +3,9 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
+from zoneinfo import ZoneInfo
 
 from gamewarden.contracts import Card, Model
 from gamewarden.core.outside import visible
@@ -13,6 +15,8 @@ from gamewarden.verdicts.prevalence import Prevalence
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from gamewarden.features.pulses.stretches import Stretches
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 96
@@ -91,6 +95,10 @@ class Case(Protocol):
     def time_zone(self) -> str:
         """By which its days begin."""
 
+    @property
+    def stretches(self) -> "Stretches":
+        """Its hours, and those that beat as a clock does."""
+
 
 def explanation_text(story: Case, width: int | None = None) -> str:
     """The whole case: the judgement, what speaks for and against, and what the windows look like.
@@ -105,6 +113,7 @@ def explanation_text(story: Case, width: int | None = None) -> str:
         *(topic.text() for topic in reasons.topics),
         reasons.footnote,
         _windows(story, min(_WIDTH, (width or _WIDTH + 2) - 2)),
+        _pulses(story),
         story.again,
     ]
     return "\n\n".join(part for part in parts if part)
@@ -291,6 +300,26 @@ def _windows(story: Case, width: int) -> str:
         f"  The windows from first to last (a flat line is a routine, ups and downs are not):\n"
         f"  {_sparkline(story.windows, width)}"
     )
+
+
+def _pulses(story: Case) -> str:
+    """When it acted as a clock does, beside its other hours."""
+    told = story.stretches
+    lines = [
+        f"  From {_clock(since, story.time_zone)} to {_clock(until, story.time_zone)}, "
+        f"{100 * share:.0f} % of its play: {100 * steady:.0f} % of what it does most comes as fast as the one before"
+        for since, until, steady, share in told.pulses.select("since", "until", "steady", "share").iter_rows()
+    ]
+    if not lines:
+        return ""
+    own = "There is no other play to compare with."
+    if told.own_steady is not None:
+        own = f"In its other hours it is {100 * told.own_steady:.0f} %."
+    return "\n".join(["Hours of clockwork", *(f"{line}." for line in lines), f"  {own}"])
+
+
+def _clock(moment: datetime, time_zone: str) -> str:
+    return moment.astimezone(ZoneInfo(time_zone)).strftime("%H:%M")
 
 
 def _repeats(story: Case) -> str:

@@ -12,12 +12,14 @@ from gamewarden.detectors.pulses.model import STEADY, PulseModel
 from gamewarden.learning.logistic import EACH_ONCE, LogisticRecipe
 from gamewarden.learning.recipe import ByStyle, option
 
-COLUMNS = (STEADY, "span_self_sim", "span_evenness", "pulse_share")
+# One-sided, since uneven beats do not speak for a person; and without the evenness of minutes, which speaks against
+# the crafter at the anvil (decision 148).
+CLOCKWORK = "clockwork"
 
 
 @dataclass(frozen=True)
 class PulseDetector(ByStyle, LogisticRecipe[PulseModel]):
-    """Steady beats, alike minutes, and the share of play that is clockwork; a day without a full hour is not judged."""
+    """How far the beat of the best hours is steadier than hands are; a day without an hour of actions is not judged."""
 
     name: ClassVar[str] = "pulses"
     says: ClassVar[str] = "How clockwork-like an account's best hours are, as the probability that a bot played them."
@@ -25,7 +27,7 @@ class PulseDetector(ByStyle, LogisticRecipe[PulseModel]):
     model: ClassVar[type[Any]] = PulseModel
     too_little: ClassVar[str] = "periods without an hour full of actions"
 
-    columns: tuple[str, ...] = option(COLUMNS, ((STEADY,),), EACH_ONCE)
+    columns: tuple[str, ...] = option((CLOCKWORK,), ((CLOCKWORK, "pulse_share"),), EACH_ONCE)
 
     @property
     def needed(self) -> tuple[str, ...]:

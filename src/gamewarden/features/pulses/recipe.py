@@ -42,6 +42,7 @@ _SCHEMA: Mapping[str, DataType] = {
     "span_self_sim": pl.Float64,
     "span_evenness": pl.Float64,
     "span_steady": pl.Float64,
+    "clockwork": pl.Float64,
     "own_self_sim": pl.Float64,
     "own_steady": pl.Float64,
     "own_kinds": pl.Float64,

@@ -16,6 +16,7 @@ from gamewarden.tables import TIME
 if TYPE_CHECKING:
     from gamewarden.features.pulses.recipe import Pulses
 
+BY_HAND = 0.4  # share of steady beats up to which hands are like each other: below it nothing speaks for anybody
 FINEST = 1e-6  # a spread below this is that of rounding
 _HIGH = 0.75  # a span that stands for the best hours of a day, and not for the best one of many
 
@@ -165,6 +166,7 @@ def _told(recipe: "Pulses", *, kills: bool) -> dict[str, pl.Expr]:
         "pulse_share": inside / pl.col("windows"),
         "pulse_kinds": pl.when(inside > 0).then(pl.col("pulse_variety") / inside),
         "own_kinds": pl.when(outside > 0).then((pl.col("variety") - pl.col("pulse_variety")) / outside),
+        "clockwork": (pl.col("span_steady") - BY_HAND).clip(lower_bound=0) / (1 - BY_HAND),
         "jump": pl.col("pulse_evenness") - pl.col("own_evenness"),
         "npc_kill_count": pl.col("kills") if kills else pl.lit(None, pl.Int64),
     }
