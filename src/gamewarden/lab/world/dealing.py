@@ -4,7 +4,7 @@ Both sides log the same deal at the same microsecond within their sessions; a le
 online. Purses are kept in the order of time, so nobody gives what it does not have.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -62,20 +62,23 @@ _BOSS = 300.0  # seconds between two of the monsters that a raid kills together
 _DATES, _BOSSES = 1 << 60, 6400  # purposes of the dice
 
 
-def deals_of(
-    game: "Game", rulebook: Table, cast: Cast, ties: Table, purses: tuple[Floats, Floats]
-) -> tuple[Ints, Table]:
-    """All agreed deals as the kernel that plays takes them: where each account's begin, and the events in time.
+class Purses(NamedTuple):
+    """Money and goods: what each account owns at first, what an hour brings by persona, and what was gained when."""
 
-    `purses` are what each account owns at first (money, goods) and what an hour brings by persona.
-    """
-    owned, hourly = purses
+    owned: Floats
+    hourly: Floats
+    first_gain: Ints  # the gains of account i are gained[first_gain[i]:first_gain[i + 1]]
+    gained: Table
+
+
+def deals_of(game: "Game", rulebook: Table, cast: Cast, ties: Table, purses: Purses) -> tuple[Ints, Table]:
+    """All agreed deals as the kernel that plays takes them: where each account's begin, and the events in time."""
     first, spans = _sessions(rulebook, cast, np.zeros(1, ME))
     kinds = np.array([game.vocabulary.first[kind] for kind in KINDS])
     dates = _dates(cast, ties, first, spans)
     dates = dates[np.argsort(dates["t"], kind="stable")]
     rows = np.concatenate(
-        [_settled(cast, ties, dates, (first, spans), owned.copy(), hourly, kinds), _bosses(cast, first, spans, kinds)]
+        [_settled(cast, ties, dates, (first, spans), purses, kinds), _bosses(cast, first, spans, kinds)]
     )
     rows = rows[np.lexsort((rows["t"], rows["account"]))]
     places = np.zeros(len(cast.persona) + 1, np.int64)
@@ -171,13 +174,17 @@ def _dates(cast: Record, ties: Array, first: Array, spans: Array) -> Array:
 
 
 @jit
-def _earn(owned: Array, hourly: Array, looked: Array, mine: Array, account: Number, t: Number) -> None:
-    """Add what the account has gained online since it was last looked at."""
-    seconds = 0.0
+def _earn(purses: Record, looked: Array, seen: Array, persona: Number, mine: Array, account: Number, t: Number) -> None:
+    """Add what the account has gained since it was last looked at."""
+    owned, seconds = purses.owned[account], 0.0
     for i in range(len(mine)):
         seconds += max(0.0, min(mine[i, 1], t) - max(mine[i, 0], looked[account]))
-    owned[account, 0] += hourly[0] * seconds / 3600.0
-    owned[account, 1] += hourly[1] * seconds / 3600.0
+    owned[0] += purses.hourly[persona, 0] * seconds / 3600.0
+    owned[1] += purses.hourly[persona, 1] * seconds / 3600.0
+    while seen[account] < purses.first_gain[account + 1] and purses.gained[seen[account]].t <= t:
+        owned[0] += purses.gained[seen[account]].money
+        owned[1] += purses.gained[seen[account]].goods
+        seen[account] += 1
     looked[account] = t
 
 
@@ -244,12 +251,10 @@ def _worth(tie: Record, luck: Number, owned: Array) -> Array:
 
 
 @kernel
-def _settled(
-    cast: Record, ties: Array, dates: Array, online: Array, owned: Array, hourly: Array, kinds: Array
-) -> Array:
+def _settled(cast: Record, ties: Array, dates: Array, online: Array, purses: Record, kinds: Array) -> Array:
     """What changes hands at each date, in the order of time, as the events of both sides."""
     first, spans = online
-    looked = np.zeros(len(cast.persona))
+    owned, seen, looked = purses.owned, purses.first_gain.copy(), np.zeros(len(cast.persona))
     letters = np.zeros((len(dates), 2))  # on their way: money, goods
     out = np.empty(1024, MEETING)
     n = 0
@@ -269,7 +274,7 @@ def _settled(
             continue
         for account in (tie.giver, tie.taker):
             mine = spans[first[account] : first[account + 1]]
-            _earn(owned, hourly[cast.persona[account]], looked, mine, account, date.t)
+            _earn(purses, looked, seen, cast.persona[account], mine, account, date.t)
         money, goods, price = _worth(tie, date.luck, owned)
         n = _logged(out, n, tie, date, kinds, (money, goods, price))
         owned[tie.giver, 0] += price - money

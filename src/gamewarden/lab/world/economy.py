@@ -1,6 +1,7 @@
-"""What an hour of play brings, and what an account owns when the world begins: money and goods, as expectations.
+"""What play brings, and what an account owns when the world begins: money and goods.
 
-Nobody hands over more than this, so that a log's own gains cover what its accounts give away.
+Whoever hands over all it has is played beforehand, so that it gives what its log says it gained; the others, who give
+little of much, own what their persona may expect.
 """
 
 import numpy as np
@@ -13,7 +14,10 @@ from gamewarden.lab.world.routines import Routine, Step
 
 Floats = npt.NDArray[np.float64]
 
-KEPT = 0.8  # share of the expected gains that is there to be given: the others are spent, or luck
+KEPT = 0.6  # share of the expected gains that is there to be given: the rest is spent, or luck
+BY_THE_LOG = ("star-farmer", "chain-link")  # who owns what their log says they gained
+GAINED = np.dtype([("account", np.int64), ("t", np.float64), ("money", np.float64), ("goods", np.float64)])
+_COUNTED = 600.0  # seconds after which gains are in the purse
 _MONEY, _GOODS = "currency.gain", "loot.pickup"
 _PURSE = 6500  # purpose of the dice
 _SPREAD = 0.5  # σ of the logarithm of what accounts of one persona own
@@ -33,8 +37,23 @@ _SAVED = {
 
 
 def gains(game: Game) -> Floats:
-    """Money and goods that an hour online brings, by persona."""
-    return np.array([_gains(persona, game) for persona in PERSONAS]) * KEPT
+    """Money and goods that an hour online may be expected to bring, by persona; none where the log is asked."""
+    expected = np.array([_gains(persona, game) for persona in PERSONAS]) * KEPT
+    expected[[code for code, persona in enumerate(PERSONAS) if persona.name in BY_THE_LOG]] = 0.0
+    return expected
+
+
+def gained(game: Game, rows: npt.NDArray[np.void], start: int) -> npt.NDArray[np.void]:
+    """What accounts gained by their rows of a log, in order, counted every ten minutes."""
+    kinds = [game.vocabulary.first[kind] for kind in (_MONEY, _GOODS)]
+    rows = rows[np.isin(rows["kind"], kinds)]
+    counted = np.ceil((rows["at"] - start) / (1e6 * _COUNTED)).astype(np.int64)
+    keys, place = np.unique(rows["account"].astype(np.int64) << 32 | counted, return_inverse=True)
+    found = np.zeros(len(keys), GAINED)
+    found["account"], found["t"] = keys >> 32, (keys & 0xFFFFFFFF) * _COUNTED
+    for name, kind in zip(("money", "goods"), kinds, strict=True):
+        found[name] = np.bincount(place, np.where(rows["kind"] == kind, rows["amount"], 0.0), len(keys))
+    return found
 
 
 def savings(game: Game, persona: npt.NDArray[np.int64], seed: int) -> Floats:

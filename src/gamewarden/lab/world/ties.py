@@ -42,6 +42,7 @@ class Tie:
 
 HANDS_OVER = Tie(0.9, money=0.93, goods=0.9, by_mail=0.15)  # a leaf to its hub
 AT_TIMES = Tie(0.15, money=0.5, goods=0.5)  # a leaf to the star's other hub
+ARMS = Tie(0.03, goods=0.005)  # a hub its leaf: a blade to hunt with
 CARRIES = Tie(0.9, money=0.35)  # a hub to its mule
 SELLS = Tie(0.35, money=0.22, by_mail=0.2)  # money for money outside the game: one way
 LAUNDERS = Tie(0.3, goods=0.01, price=0.2, by_market=1.0)  # a buyer's junk, at the price of what was paid outside
@@ -82,6 +83,7 @@ def _star(circle: Circle, dice: Dice) -> Iterator[Row]:
     for number, leaf in enumerate(circle.of("leaf")):
         for place, hub in enumerate(hubs):
             yield (HANDS_OVER if place == number % len(hubs) else AT_TIMES).between(leaf, hub, dice)
+        yield ARMS.between(hubs[number % len(hubs)], leaf, dice)
     for number, mule in enumerate(mules):
         yield CARRIES.between(hubs[number % len(hubs)], mule, dice)
     sellers = mules or hubs

@@ -152,16 +152,28 @@ class World(PlainEvents):
         return self._with_deals(cast) if self.society else cast
 
     def _with_deals(self, cast: "Cast") -> "Cast":
-        from gamewarden.lab.world.dealing import deals_of
+        from gamewarden.lab.world.dealing import Purses, deals_of
         from gamewarden.lab.world.economy import gains, savings
         from gamewarden.lab.world.rules import rulebook
         from gamewarden.lab.world.ties import ties_of
 
         game, society = self._game, self._society
         cast = cast._replace(way=society.way, rotation=society.rotation, call=society.call)
-        purses = (savings(game, cast.persona, self.seed), gains(game))
+        gained = self._gained(cast)
+        first_gain = np.searchsorted(gained["account"], np.arange(self.accounts + 1))
+        purses = Purses(savings(game, cast.persona, self.seed), gains(game), first_gain, gained)
         first, deals = deals_of(game, rulebook(game), cast, ties_of(society, self.seed), purses)
         return cast._replace(first_deal=first, deal=deals)
+
+    def _gained(self, cast: "Cast") -> npt.NDArray[np.void]:
+        """What those gain who hand over all they have: they are played once before anybody deals."""
+        from gamewarden.lab.world.economy import BY_THE_LOG, GAINED, gained
+        from gamewarden.lab.world.rules import rulebook
+
+        codes = [code for code, persona in enumerate(PERSONAS) if persona.name in BY_THE_LOG]
+        accounts = np.flatnonzero(np.isin(cast.persona, codes)).tolist()
+        lives = rows_of(rulebook(self._game), cast, [(account, account + 1) for account in accounts], self.batch_rows)
+        return np.concatenate([np.zeros(0, GAINED), *(gained(self._game, rows, cast.start) for _, rows in lives)])
 
     def labels(self) -> pl.DataFrame:
         """LABELS: one row an account, for the whole time, with its family (bots) or group of people, and its farm.
