@@ -71,7 +71,7 @@ def _steps(place: Path) -> Iterator[list[str]]:
     yield ["world", world, "--accounts", "40", "--game", "aion", "--packets", "--players", "4", "--minutes", "5"]
     yield ["world", streams, "--ragnarok", "--sessions", "8"]
     yield ["read", log, "--to", lake]
-    for feature in ("self-similarity", "activity", "actions", "pulses", "paths"):
+    for feature in ("self-similarity", "activity", "actions", "pulses", "paths", "copies"):
         yield from (["measure", feature, source] for source in (lake, log))
     if installed("graspologic_native"):
         yield ["groups", lake]

@@ -23,6 +23,7 @@ _OWN: tuple[tuple[str, str, str, str, str], ...] = (
     ("traffic", "traffic", "traffic", "TrafficDetector", "TrafficModel"),
     ("session-network", "session", "session", "SessionNetwork", "SessionModel"),
     ("session-angle", "session", "session", "SessionAngle", "SessionModel"),
+    ("copies", "copies", "copies", "CopyDetector", "CopyModel"),
     ("paths", "paths", "paths", "PathDetector", "PathModel"),
     ("account-table", "account-table", "account_table", "AccountTableDetector", "AccountTableModel"),
     ("fusion", "scores", "fusion", "Fusion", "FusionModel"),

@@ -15,6 +15,7 @@ REGISTRY = Registry(
         "pulses": "gamewarden.features.pulses.recipe:Pulses",
         "traffic": "gamewarden.features.traffic.recipe:TrafficTest",
         "session": "gamewarden.features.session.recipe:Sessions",
+        "copies": "gamewarden.features.copies.recipe:Copies",
         "paths": "gamewarden.features.paths.recipe:Paths",
         "flows": "gamewarden.features.flows:Flows",
         "account-table": "gamewarden.features.account_table.recipe:AccountTable",

@@ -1,0 +1,1 @@
+"""Whoever does the same as others: copies of one script."""

@@ -1,0 +1,272 @@
+"""Who does the same as others: sketches of many accounts compared without comparing everybody with everybody.
+
+Likeness is what two accounts do both, as shares of all they do, each thing weighed by how few do it: the sum over what
+both have of the smaller share times log(N / n) / log N, where n of N accounts have it. What everybody does counts for
+nothing. Whoever is compared has a rare thing in common: each account's most telling entries are looked up, and of all
+who have one each is compared with the next few, in an order that shuffles them. The work grows with the accounts.
+"""
+
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from gamewarden.groups.copying_kernel import Floats, Ints, Sketches, in_common, in_step
+
+TELLING = 6  # entries of an account that it is looked up by
+NEXT = 8  # others that have the same entry and that it is compared with
+BEYOND = 0.2  # likeness beyond that of peers from which on two accounts are copies of each other
+SAME_WAY = 0.05  # likeness of ways from which on they are
+LEAST_ALIKE = 4  # accounts that make a group where nothing but what they do is alike: people have doubles
+PEERS = 20  # accounts of one level range and zone that are enough to say how alike they are to each other
+_LEVELS = 10  # a level range
+_USUAL = 0.25  # quantile of their best likeness that is usual
+_WORDS = 3  # that hold the ten minutes of a day
+_LEAST = 2  # accounts that can be compared at all
+
+
+@dataclass(frozen=True)
+class Copying:
+    """Who is like whom: `accounts` (actor and its likeness) and `pairs` (actor, other, alike, beyond, same_way)."""
+
+    accounts: pl.DataFrame
+    pairs: pl.DataFrame
+
+
+def compared(parts: pl.DataFrame, min_moments: int) -> pl.DataFrame:
+    """How alike each account is to the one most like it."""
+    return likeness(parts, min_moments).accounts
+
+
+def likeness(parts: pl.DataFrame, min_moments: int) -> Copying:
+    """Compare all who did enough; `parts` are sketches of days as the feature `copies` makes them."""
+    who = _accounts(parts, min_moments)
+    if who.height < _LEAST:
+        return Copying(pl.DataFrame(schema=_ACCOUNTS), pl.DataFrame(schema=_PAIRS))
+    stretches = _sketches(parts, who, "stretches", "stretch_n", "moments")
+    ways = _sketches(parts, who, "ways", "way_n", "walks")
+    order = _order(who)
+    one, other = _unique(
+        *map(np.concatenate, zip(_candidates(stretches, order), _candidates(ways, order), strict=True))
+    )
+    alike, most = in_common(stretches, one, other)
+    same_way, _ = in_common(ways, one, other)
+    step = in_step(_tenths(parts, who), one, other)
+    pairs = pl.DataFrame(
+        {"one": one, "other": other, "alike": alike, "same_way": same_way, "together": step, "most": most}
+    )
+    both = pl.concat([pairs, pairs.select(pl.col("other").alias("one"), pl.col("one").alias("other"), *_OF_PAIRS)])
+    words = _words(parts, stretches)
+    usual = _usual(who, both.group_by("one").agg(pl.col("alike").max()), _doing(words, stretches))
+    both = both.with_columns(beyond=pl.col("alike") - pl.Series(usual).gather(both["one"]))
+    accounts = _best(who, both, pl.Series(usual), _said(words, stretches, who))
+    named = pairs.with_columns(beyond=pl.Series(alike - np.maximum(usual[one], usual[other])))
+    names = who["actor"]
+    return Copying(
+        accounts,
+        named.select(
+            names.gather(one).alias("actor"),
+            names.gather(other).alias("other"),
+            "alike",
+            "beyond",
+            "same_way",
+            "together",
+        ),
+    )
+
+
+def groups_of(copying: Copying) -> pl.DataFrame:
+    """Accounts that are copies of one another, directly or by others: group, actor, and how many it is a copy of.
+
+    Few that are alike in what they do alone, and share no way, are no group.
+    """
+    strong = copying.pairs.filter((pl.col("beyond") >= BEYOND) | (pl.col("same_way") >= SAME_WAY))
+    both = pl.concat([strong, strong.rename({"actor": "other", "other": "actor"}).select(strong.columns)])
+    heads = _heads(strong["actor"].to_list(), strong["other"].to_list())
+    members = both.group_by("actor").agg(pl.len().alias("copies"), pl.col("same_way").max())
+    named = members.with_columns(group=pl.col("actor").replace_strict(heads, return_dtype=pl.String))
+    groups = named.filter(
+        (pl.len().over("group") >= LEAST_ALIKE) | (pl.col("same_way").max().over("group") >= SAME_WAY)
+    )
+    return groups.select("group", "actor", "copies").sort("group", "actor")
+
+
+def _heads(one: list[str], other: list[str]) -> dict[str, str]:
+    """For everybody the first by name of those it hangs together with."""
+    above = {name: name for name in (*one, *other)}
+
+    def head(name: str) -> str:
+        while above[name] != name:
+            above[name] = above[above[name]]
+            name = above[name]
+        return name
+
+    for here, there in zip(one, other, strict=True):
+        first, second = sorted((head(here), head(there)))
+        above[second] = first
+    return {name: head(name) for name in above}
+
+
+_OF_PAIRS = ("alike", "same_way", "together", "most")
+_ACCOUNTS = {
+    "actor": pl.String,
+    "alike": pl.Float64,
+    "alike_beyond": pl.Float64,
+    "alike_with": pl.Int64,
+    "same_way": pl.Float64,
+    "same_way_with": pl.Int64,
+    "together": pl.Float64,
+    "shared": pl.String,
+}
+_PAIRS = {
+    "actor": pl.String,
+    "other": pl.String,
+    "alike": pl.Float64,
+    "beyond": pl.Float64,
+    "same_way": pl.Float64,
+    "together": pl.Float64,
+}
+
+
+def _accounts(parts: pl.DataFrame, min_moments: int) -> pl.DataFrame:
+    """Those who did enough, by name, with their level range and the zone of their fullest day."""
+    days = parts.filter(pl.col("actor").is_not_null()).sort("actor", "moments", "zone", "since")
+    whole = days.group_by("actor", maintain_order=True).agg(
+        pl.col("moments", "walks").sum(), pl.col("level").max() // _LEVELS, pl.col("zone").last()
+    )
+    return whole.filter(pl.col("moments") >= min_moments).sort("actor")
+
+
+def _sketches(parts: pl.DataFrame, who: pl.DataFrame, what: str, times: str, total: str) -> Sketches:
+    """The sketches of all days of each account, added up."""
+    numbered = who.select("actor", pl.col(total).alias("total")).with_row_index("who")
+    days = parts.select("actor", pl.col(what).alias("what"), pl.col(times).alias("n"))
+    entries = days.join(numbered, on="actor").explode("what", "n").drop_nulls("what")
+    sums = entries.group_by("who", "what").agg(pl.col("n").sum(), pl.col("total").first()).sort("who", "what")
+    holders = sums.group_by("what").agg(pl.len().alias("holders"))
+    sums = sums.join(holders, on="what", maintain_order="left")
+    rare = np.log(who.height / sums["holders"].to_numpy()) / log(who.height)
+    first = np.searchsorted(sums["who"].to_numpy(), np.arange(who.height + 1))
+    share = sums["n"].to_numpy() / sums["total"].to_numpy()
+    return Sketches(first.astype(np.int64), sums["what"].to_numpy(), share, rare)
+
+
+def _tenths(parts: pl.DataFrame, who: pl.DataFrame) -> NDArray[np.uint64]:
+    """When each account did something: the bits of all days side by side."""
+    days = parts.filter(pl.col("actor").is_not_null()).select("actor", "tenths", day=pl.col("since").rank("dense") - 1)
+    mine = days.join(who.select("actor", who=pl.int_range(pl.len())), on="actor")
+    bits = np.stack([mine["tenths"].list.get(word).to_numpy() for word in range(_WORDS)], axis=1).view(np.uint64)
+    found = np.zeros((who.height, int(days["day"].max() or 0) + 1, _WORDS), np.uint64)  # type: ignore[arg-type]
+    found[mine["who"].to_numpy(), mine["day"].to_numpy()] = bits
+    return found.reshape(who.height, -1)
+
+
+def _order(who: pl.DataFrame) -> Ints:
+    """A place for each account that its name decides, and that is no order of names."""
+    scattered = (pl.int_range(pl.len(), dtype=pl.UInt64) + 1) * 0x9E3779B97F4A7C15
+    place: Ints = who.select(((scattered % (1 << 61)) // (1 << 20)).cast(pl.Int64)).to_series().to_numpy()
+    return place
+
+
+def _candidates(sketches: Sketches, order: Ints) -> tuple[Ints, Ints]:
+    """Pairs that have one of their most telling entries in common: each account with the next few who have it."""
+    holder = np.repeat(np.arange(len(order)), np.diff(sketches.first))
+    entries = pl.DataFrame(
+        {"who": holder, "what": sketches.what, "tells": sketches.share * sketches.rare, "order": order[holder]}
+    )
+    shared = entries.filter(pl.len().over("what") > 1, pl.col("tells") > 0).sort(
+        "who", "tells", "what", descending=True
+    )
+    keys = shared.group_by("who", maintain_order=True).head(TELLING).sort("what", "order", "who")
+    who, what = keys["who"].to_numpy(), keys["what"].to_numpy()
+    found = [_steps(who, what, step) for step in range(1, NEXT + 1)]
+    return np.concatenate([one for one, _ in found]), np.concatenate([other for _, other in found])
+
+
+def _steps(who: Ints, group: Ints, step: int) -> tuple[Ints, Ints]:
+    """Each one with the one so many places further on in the same group."""
+    same = group[step:] == group[:-step]
+    return who[:-step][same], who[step:][same]
+
+
+def _unique(one: Ints, other: Ints) -> tuple[Ints, Ints]:
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    pairs = (
+        pl.DataFrame({"low": low, "high": high}).filter(pl.col("low") != pl.col("high")).unique().sort("low", "high")
+    )
+    return pairs["low"].to_numpy(), pairs["high"].to_numpy()
+
+
+def _usual(who: pl.DataFrame, best: pl.DataFrame, doing: pl.Series) -> Floats:
+    """How alike accounts that do the same kind of thing, of one level range and zone, are to the one most like them.
+
+    It is the lower quartile of their best likeness, so that farms must be three in four of them before they pass for
+    usual. Where there are few of them the zone does not count, then the level range, and then nothing.
+    """
+    peers = who.select("level", "zone", who=pl.int_range(pl.len(), dtype=pl.Int64)).with_columns(doing=doing)
+    peers = peers.join(best.select(who="one", alike="alike"), on="who", how="left").with_columns(
+        pl.col("alike").fill_null(0.0)
+    )
+    usual = pl.lit(0.0)
+    for keys in ((), ("doing",), ("doing", "level"), ("doing", "level", "zone")):
+        over = pl.struct(*keys).rank("dense") if keys else pl.lit(0)
+        enough = pl.len().over(over) >= (PEERS if keys else 0)
+        usual = pl.when(enough).then(pl.col("alike").quantile(_USUAL).over(over)).otherwise(usual)
+    found: Floats = peers.sort("who").select(usual.alias("usual")).to_series().to_numpy()
+    return found
+
+
+def _best(who: pl.DataFrame, both: pl.DataFrame, usual: pl.Series, said: pl.Series) -> pl.DataFrame:
+    """One row per account: the likeness of the one most like it, and how many are as like."""
+    best = both.group_by("one").agg(
+        pl.col("alike", "same_way").max(),
+        (pl.col("beyond") >= BEYOND).sum().alias("alike_with"),
+        (pl.col("same_way") >= SAME_WAY).sum().alias("same_way_with"),
+    )
+    top = both.filter(pl.col("most") >= 0).sort("one", "alike", "other", descending=[False, True, False])
+    shared = top.group_by("one", maintain_order=True).agg(pl.col("most", "together").first())
+    whole = (
+        who.select("actor", "walks", one=pl.int_range(pl.len(), dtype=pl.Int64))
+        .with_columns(usual=usual)
+        .join(best, on="one", how="left")
+        .join(shared, on="one", how="left")
+        .with_columns(pl.col("alike", "same_way", "alike_with", "same_way_with").fill_null(0))
+    )
+    return whole.select(
+        "actor",
+        "alike",
+        (pl.col("alike") - pl.col("usual")).alias("alike_beyond"),
+        "alike_with",
+        *(pl.when(pl.col("walks") > 0).then(pl.col(name)).alias(name) for name in ("same_way", "same_way_with")),
+        "together",
+        said.gather(whole["most"]).alias("shared"),
+    ).select(pl.col(name).cast(dtype) for name, dtype in _ACCOUNTS.items())
+
+
+def _words(parts: pl.DataFrame, stretches: Sketches) -> pl.Series:
+    """What each entry of the stretches is, in words."""
+    book = parts.filter(pl.col("actor").is_null()).select("stretches", "words").explode("stretches", "words")
+    book = book.drop_nulls().unique("stretches", keep="any")
+    entries = pl.DataFrame({"stretches": stretches.what})
+    return entries.join(book, on="stretches", how="left", maintain_order="left")["words"]
+
+
+def _doing(words: pl.Series, stretches: Sketches) -> pl.Series:
+    """What each account does most: the first words of the kinds of its most frequent stretch."""
+    holder = np.repeat(np.arange(len(stretches.first) - 1), np.diff(stretches.first))
+    entries = pl.DataFrame({"who": holder, "share": stretches.share, "what": stretches.what}).with_columns(words)
+    most = entries.sort("who", "share", "what", descending=[False, True, False]).unique("who", keep="first")
+    kinds = pl.col("words").str.extract_all(r"(?:^|s )[a-z]+\.").list.eval(pl.element().str.replace("^s ", ""))
+    named = most.select("who", doing=kinds.list.unique().list.sort().list.join(" "))
+    everybody = pl.DataFrame({"who": np.arange(len(stretches.first) - 1)})
+    return everybody.join(named, on="who", how="left", maintain_order="left")["doing"].fill_null("")
+
+
+def _said(words: pl.Series, stretches: Sketches, who: pl.DataFrame) -> pl.Series:
+    """The words of each entry with how often its account did it."""
+    holder: NDArray[np.int64] = np.repeat(np.arange(who.height), np.diff(stretches.first))
+    times = np.rint(stretches.share * who["moments"].to_numpy()[holder]).astype(np.int64)
+    entries = pl.DataFrame({"words": words, "times": times})
+    return entries.select(pl.format("{}, {} times", "words", "times")).to_series()
