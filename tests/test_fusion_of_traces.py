@@ -82,3 +82,42 @@ def test_a_fusion_as_it_always_was_writes_nothing_new():
     assert all("least" not in term for term in values["voices"])
     assert Fusion.from_dict(values["recipe"], FEATURE).excuses is True
     assert Fusion(FEATURE, excuses=False).to_dict()["excuses"] is False
+
+
+def agreeing(bots=120, humans=120, seed=1):
+    """Both traces show the same bots; of people who hardly move the second says nothing."""
+    frame, labels = days(bots, humans, seed)
+    draw = np.random.default_rng([seed, 1])
+    log = pl.Series("log@1", np.concatenate([draw.normal(3, 1, bots), draw.normal(-1, 1, humans)]))
+    tap = pl.Series("tap@1", np.concatenate([draw.normal(6, 1, bots), draw.normal(-2, 1, humans)]))
+    still = pl.col("actor").is_in([f"h{at}" for at in range(0, humans, 3)])
+    both = frame.with_columns(log, tap)
+    return both.with_columns(pl.when(~still).then(pl.col("tap@1")).alias("tap@1")), labels
+
+
+def test_silence_is_not_held_against_somebody_where_it_counts_as_usual():
+    expecting, fair = (Fusion(FEATURE, excuses=False, expects=expects).fit(*agreeing()) for expects in (True, False))
+    one = agreeing()[0].head(1)
+    silent = one.with_columns(pl.lit(2.0).alias("log@1"), pl.lit(None, pl.Float64).alias("tap@1"))
+    usual = one.with_columns(pl.lit(2.0).alias("log@1"), pl.lit(-9.0).alias("tap@1"))
+
+    assert fair.score(silent)["probability"][0] == fair.score(usual)["probability"][0]
+    assert fair.score(silent)["probability"][0] < expecting.score(silent)["probability"][0]
+
+
+def test_the_weight_of_silence_is_part_of_the_sum_and_said():
+    fusion = Fusion(FEATURE, excuses=False, expects=False).fit(*agreeing())
+    silent = agreeing()[0].head(1).with_columns(pl.lit(None, pl.Float64).alias("tap@1"))
+    told = fusion.explain(silent)
+
+    said = fusion.base + told["weight"].sum()
+    assert 1 / (1 + np.exp(-said)) == pytest.approx(fusion.score(silent)["probability"][0])
+    assert "tap was silent: that counts as what is usual among people." in told["says"].to_list()
+
+
+def test_where_all_are_silent_there_is_still_no_number():
+    fusion = Fusion(FEATURE, excuses=False, expects=False).fit(*agreeing())
+    nobody = agreeing()[0].head(1).with_columns(pl.lit(None, pl.Float64).alias(name) for name in TRACES)
+
+    assert fusion.score(nobody)["probability"].to_list() == [None]
+    assert fusion.explain(nobody)["weight"].null_count() == len(TRACES)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from gamewarden.core.clock import Clock
 from gamewarden.detectors.fusion.scores import SCORES_OF
@@ -42,6 +43,7 @@ class FusionTerm:
         tuple[float, ...], Rule(lambda v: all(abs(r) <= 1 + _ROUNDING for r in v), "a row of correlations")
     ] = field(metadata={"key": "together"})
     least: float | None = None  # evidence below it counts as it: what is usual among people; none: all of it counts
+    unheard: float | None = None  # what silence counts as; none: what the others let expect
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +99,8 @@ class FusionModel(CalibratedModel):
 
     def _row(self, table: pl.DataFrame, row: int, place: int, weights: Floats) -> tuple[Any, ...]:
         term, heard = self.terms[place], not np.isnan(weights).all()
-        value = None if np.isnan(weights[place]) else float(_evidence(table[row], term)[0])
+        said = float(_evidence(table[row], term)[0])
+        value = None if np.isnan(said) else said
         weight = float(np.nan_to_num(self.slope * weights[place])) if heard else None
         return row, term.model, value, term.mean, weight, _sentence(term, value)
 
@@ -133,18 +136,30 @@ def decide(table: pl.DataFrame, terms: tuple[FusionTerm, ...], intercept: float)
 
 
 def _parts(table: pl.DataFrame, terms: tuple[FusionTerm, ...]) -> Iterator[Floats]:
-    """What each term adds to the decision of each row, NaN where it was silent."""
-    columns = [_counted(table, term) for term in terms]
-    patterns = np.zeros(table.height, dtype=np.int64)
-    for at, column in enumerate(columns):
-        patterns |= (~np.isnan(column)).astype(np.int64) << at
+    """What each term adds to the decision of each row, NaN where it was silent and that says nothing, or all were."""
+    said = [_counted(table, term) for term in terms]
+    spoke = _patterns(said, table.height) > 0
+    columns = [_with_silence(column, term) for column, term in zip(said, terms, strict=True)]
+    patterns = _patterns(columns, table.height)
     weights = np.full((len(terms), table.height), np.nan)
-    for pattern in np.unique(patterns[patterns > 0]):
-        rows = patterns == pattern
+    for pattern in np.unique(patterns[spoke]):
+        rows = spoke & (patterns == pattern)
         for at, weight in _weights(terms, int(pattern)).items():
             weights[at, rows] = weight
     for at, term in enumerate(terms):
         yield weights[at] * ((columns[at] - term.mean) / term.deviation)
+
+
+def _patterns(columns: list[Floats], height: int) -> NDArray[np.int64]:
+    """Which terms say something of each row, a bit each."""
+    patterns = np.zeros(height, dtype=np.int64)
+    for at, column in enumerate(columns):
+        patterns |= (~np.isnan(column)).astype(np.int64) << at
+    return patterns
+
+
+def _with_silence(column: Floats, term: FusionTerm) -> Floats:
+    return column if term.unheard is None else np.where(np.isnan(column), term.unheard, column)
 
 
 @lru_cache(maxsize=1024)
@@ -175,6 +190,8 @@ def _evidence(table: pl.DataFrame, term: FusionTerm) -> Floats:
 
 
 def _sentence(term: FusionTerm, value: float | None) -> str:
+    if value is None and term.unheard is not None:
+        return f"{term.detector} was silent: that counts as what is usual among people."
     if value is None:
         return f"{term.detector} was silent: what it would have said is expected from the others."
     beyond = (value - term.mean) / term.deviation

@@ -23,6 +23,7 @@ from gamewarden.tables import FEATURES, check
 _SHRUNK = 0.1  # how far correlations are drawn towards none, so that few rows do not make them certain
 _USUAL = 0.8  # of the people: what they stay below is usual (docs/decisions/118-players-who-leave-three-traces.md)
 _FARTHEST = 1e3  # evidence is a difference of log-odds that stay finite
+_ALWAYS = ("excuses", "expects")  # what fusions did before these could be chosen
 _FEW = 3  # rows with both terms below which they are taken as unrelated
 
 
@@ -49,6 +50,12 @@ class Fusion(ByStyle, Learner[FusionModel]):
     least: int = option(20, (5,), AT_LEAST_2, "Bots and humans that have to be labelled, each.")
     excuses: bool = option(
         True, (False,), says="Whether looking human to one detector speaks against what another says."
+    )
+
+    expects: bool = option(
+        True,
+        (False,),
+        says="Whether what a silent detector would have said is expected from the others; else silence is as usual.",
     )
 
     def checked(self, features: pl.DataFrame, door: str) -> pl.DataFrame:
@@ -88,13 +95,15 @@ class Fusion(ByStyle, Learner[FusionModel]):
     def to_dict(self) -> dict[str, Any]:
         """The options as JSON values; what fusions always did is not written, so that they keep their names."""
         options = super().to_dict()
-        return {name: value for name, value in options.items() if name != "excuses" or not value}
+        return {name: value for name, value in options.items() if name not in _ALWAYS or not value}
 
     def _learn(self, rows: pl.DataFrame) -> tuple[tuple[FusionTerm, ...], float]:
         names = self.feature.names
         said = rows.select(pl.col(names).cast(pl.Float64).fill_null(np.nan)).to_numpy()
-        least = None if self.excuses else _usual(said[~bots(rows)])
+        usual = _usual(said[~bots(rows)])
+        least, unheard = None if self.excuses else usual, None if self.expects else usual
         values = said if least is None else np.maximum(said, least)
+        values = values if unheard is None else np.where(np.isnan(values), unheard, values)
         moments = Standard.of(values)
         standard = (values - moments.means) / moments.deviations
         correlations = _correlations_of(standard)
@@ -109,6 +118,7 @@ class Fusion(ByStyle, Learner[FusionModel]):
                 weight=float(weights[at]),
                 correlation=tuple(correlations[at].tolist()),
                 least=None if least is None else least[at],
+                unheard=None if unheard is None else unheard[at],
             )
             for at, model in enumerate(names)
         )
