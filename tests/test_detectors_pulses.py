@@ -12,7 +12,7 @@ from gamewarden.features.pulses.stretches import pulses_like, stretches_of
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.presentation.pulse_plots import plot_stretches
 from gamewarden.tables import TIME
-from test_features_pulses_of_days import KINDS, day, hand, log, rounds, script
+from test_features_pulses import KINDS, day, hand, log, rounds, script
 
 RECIPE = Pulses(vocabulary=KINDS)
 

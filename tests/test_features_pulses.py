@@ -1,112 +1,197 @@
-"""Pulses: a program for some hours of somebody's play is found, and nothing else is."""
+"""Pulses of a day: a program for some hours is found at any moment of the stream, and no hand is taken for one."""
 
-import statistics
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 
+import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
-from gamewarden.features.self_similarity.pulses import RUN, pulses, spans
-from gamewarden.tables import TIME
+from gamewarden.contracts import sight_of
+from gamewarden.errors import MeasureError
+from gamewarden.features.pulses.recipe import Pulses
+from gamewarden.features.pulses.rows import pulses_of, spans_of
+from gamewarden.tables import FrameEvents
+from pulses_reference import measured
 
-START = datetime(2026, 3, 2, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
-
-
-def windows_of(cosines, gaps=()):
-    """Windows of a minute each; before those whose numbers are in `gaps` there is a silence."""
-    moments, at = [], START
-    for number in range(len(cosines)):
-        at += 30 * MINUTE if number in gaps else 0 * MINUTE
-        moments.append(at)
-        at += MINUTE
-    schema = {"since": TIME, "until": TIME, "events": pl.Int64, "cosine": pl.Float64}
-    rows = [(since, since + MINUTE, int(one > 0), one) for since, one in zip(moments, cosines, strict=True)]
-    return pl.DataFrame(rows, schema=schema, orient="row")
+START = datetime(2026, 3, 2, 8, tzinfo=UTC)
+KINDS = ("chat", "combat.kill", "craft.sword", "exp.gain", "item.craft", "loot.pickup", "move", "npc.talk", "ui.map")
 
 
-def plainly(windows, bot_median, span=60, step=10):
-    """Pulses as spec 2.10 says them, in plain words."""
-    rows = windows.rows(named=True)
-    runs = []
-    for row in rows:
-        if runs and runs[-1][-1]["until"] == row["since"]:
-            runs[-1].append(row)
-        else:
-            runs.append([row])
-    told = []
-    for number, run in enumerate(runs):
-        for first in range(0, len(run) - span + 1, step):
-            part = run[first : first + span]
-            if sum(row["events"] > 0 for row in part) >= 0.8 * span:
-                self_sim = 1 - statistics.pstdev(row["cosine"] for row in part) / 2
-                told.append((number, first, part[0]["since"], part[-1]["until"], self_sim))
-    if not told:
-        return []
-    middle = statistics.median(one[4] for one in told)
-    border = max(bot_median, middle + 4 * statistics.median(abs(one[4] - middle) for one in told))
-    stretches = []
-    for one in told:
-        if one[4] < border:
-            continue
-        if stretches and stretches[-1][-1][:2] == (one[0], one[1] - step):
-            stretches[-1].append(one)
-        else:
-            stretches.append([one])
-    return [(part[0][2], part[-1][3]) for part in stretches if len(part) >= RUN]
+def rounds(kinds, seconds, jitter, minutes, seed, aside=0.0):  # noqa: PLR0917 - a whole round
+    """(seconds since the start, kind) of somebody who does the same round again and again, more or less evenly."""
+    draw, at, told = np.random.default_rng(seed), 0.0, []
+    while at < 60 * minutes:
+        at += seconds * float(np.exp(jitter * draw.standard_normal()))
+        told += [(at + 0.2 * place, kind) for place, kind in enumerate(kinds)]
+        if draw.random() < aside:
+            at += float(draw.uniform(3, 20))
+            told.append((at, draw.choice(["chat", "ui.map", "npc.talk", "move"])))
+    return told
 
 
-def test_hours_of_a_program_in_a_day_of_play_are_one_pulse():
-    human = [0.2 + 0.5 * (number * 7919 % 97) / 97 for number in range(600)]
-    program = [0.4 + 0.001 * (number % 3) for number in range(180)]
-
-    (found,) = pulses(windows_of(human[:400] + program + human[400:]), bot_median=0.99)
-
-    assert START + 400 * MINUTE <= found.since < found.until <= START + 580 * MINUTE
-    assert found.until - found.since >= 80 * MINUTE
-    assert found.self_sim >= 0.99
-    assert 0.1 < found.share < 180 / 780 + 0.01
+def script(minutes, seed=1):
+    return rounds(("combat.kill", "exp.gain"), 17, 0.08, minutes, seed)
 
 
-def test_a_day_that_is_even_throughout_has_no_pulse_of_its_own():
-    even = [0.4 + 0.004 * (number * 7919 % 97) / 97 for number in range(900)]
-
-    assert pulses(windows_of(even), bot_median=0.9) == []
+def hand(minutes, seed=2):
+    return rounds(("combat.kill", "exp.gain"), 18, 0.45, minutes, seed, aside=0.15)
 
 
-def test_silence_is_no_pulse():
-    human = [0.2 + 0.5 * (number * 7919 % 97) / 97 for number in range(600)]
-
-    assert pulses(windows_of(human + [0.0] * 200), bot_median=0.9) == []
-
-
-def test_nothing_is_found_in_little_play():
-    assert pulses(windows_of([0.3] * 20), bot_median=0.9) == []
-    assert pulses(windows_of([]), bot_median=0.9) == []
+def day(*parts):
+    """What somebody does, one part after the other, each (minutes, its events)."""
+    begun = np.cumsum([0, *(minutes for minutes, _ in parts)])
+    moved = (
+        [(at + 60 * float(begin), kind) for at, kind in part] for begin, (_, part) in zip(begun, parts, strict=False)
+    )
+    return [(START + timedelta(seconds=at), str(kind)) for at, kind in chain.from_iterable(moved)]
 
 
-def test_no_span_crosses_a_silence():
-    told = spans(windows_of([0.3] * 200, gaps={90}))
+def log(**actors):
+    rows = sorted((at, actor, kind) for actor, events in actors.items() for at, kind in events)
+    schema = {"at": pl.Datetime("us", "UTC"), "actor": pl.String, "kind": pl.String}
+    return FrameEvents(pl.DataFrame(rows, schema=schema, orient="row"))
 
-    assert told.select(pl.col("until") - pl.col("since")).to_series().unique().to_list() == [60 * MINUTE]
-    assert told["place"].to_list() == [0, 10, 20, 30, 0, 10, 20, 30, 40, 50]
+
+def measure(events, **options):
+    return Pulses(vocabulary=KINDS, **options).measure(log(a=events)).row(0, named=True)
 
 
-@settings(max_examples=60, deadline=None)
+def test_hours_of_a_program_after_an_evening_by_hand_are_one_pulse_with_its_times():
+    row = measure(day((120, hand(120)), (180, script(180)), (60, hand(60, seed=3))))
+
+    assert row["pulses"] == 1
+    assert row["pulse_begin_min"] == pytest.approx(8 * 60 + 120, abs=10)
+    assert row["pulse_end_min"] == pytest.approx(8 * 60 + 300, abs=10)
+    assert row["pulse_share"] == pytest.approx(0.5, abs=0.04)
+    assert row["pulse_steady"] > 0.8
+    assert row["own_steady"] < 0.5
+    assert row["jump"] > 0.5
+
+
+def test_who_plays_by_hand_all_day_has_no_pulse():
+    row = measure(day((400, hand(400))))
+
+    assert row["pulses"] == row["pulse_minutes"] == row["pulse_share"] == 0
+    assert (row["pulse_begin_min"], row["pulse_steady"], row["jump"]) == (None, None, None)
+    assert row["span_steady"] < 0.4
+
+
+def test_the_crafter_at_the_anvil_is_alike_and_no_clock():
+    row = measure(day((180, rounds(("item.craft", "craft.sword"), 9, 0.35, 180, 5))))
+
+    assert row["span_self_sim"] > 0.999
+    assert row["pulses"] == 0
+    assert row["span_steady"] < 0.5
+
+
+def test_the_fisher_waits_as_the_fish_do_and_is_no_clock():
+    fishing = rounds(("loot.pickup",), 25, 0.5, 240, 6)
+
+    assert measure(day((240, fishing)))["pulses"] == 0
+
+
+def test_the_idle_are_not_looked_at():
+    row = measure(day((400, rounds(("chat",), 1200, 0.1, 400, 7))))
+
+    assert row["spans"] == row["pulses"] == 0
+    assert (row["span_self_sim"], row["span_steady"]) == (None, None)
+
+
+def test_actions_too_quick_to_be_anybodys_pace_do_not_count():
+    row = measure(day((180, rounds(("combat.kill",), 2, 0.01, 180, 8))))
+
+    assert row["spans"] > 0
+    assert row["span_steady"] is None
+
+
+def test_the_published_rule_can_be_asked_for_and_knows_what_a_usual_bot_is_like():
+    evening = day((300, hand(300)), (120, script(120)))
+
+    assert measure(evening, rule="published")["pulses"] == 1
+    assert measure(evening, rule="published", bot_level=0.99)["pulses"] == 1
+    assert measure(day((400, hand(400))), rule="published", bot_level=0.99)["pulses"] == 0
+
+
+def made_up(seed, rows):
+    """Play of chance: bursts of even and uneven rounds with silences between them."""
+    draw, parts = np.random.default_rng(seed), []
+    for _ in range(rows):
+        minutes = int(draw.integers(20, 200))
+        kinds = tuple(draw.choice(KINDS, size=int(draw.integers(1, 4)), replace=False))
+        jitter = float(draw.choice([0.02, 0.1, 0.4]))
+        parts.append(
+            (minutes, rounds(kinds, float(draw.uniform(4, 40)), jitter, minutes, seed, float(draw.choice([0, 0.2]))))
+        )
+        parts.append((int(draw.choice([0, 5, 40])), []))
+    return day(*parts)
+
+
+@settings(max_examples=25, deadline=None)
 @given(
-    parts=st.lists(
-        st.tuples(st.sampled_from([0.0, 0.001, 0.2, 0.5]), st.integers(20, 140), st.integers(1, 1000)), max_size=6
-    ),
-    gaps=st.sets(st.integers(1, 400), max_size=2),
-    bot_median=st.floats(0.85, 0.999),
+    st.integers(0, 1 << 20),
+    st.integers(1, 6),
+    st.sampled_from([{}, {"span": 30, "step": 5}, {"published": 0.5}]),
+    st.sampled_from([KINDS, ("combat.kill", "move")]),
 )
-def test_pulses_are_those_of_the_plain_reference(parts, gaps, bot_median):
-    cosines = [
-        0.0 if spread == 0.0 and number % 3 == 0 else 0.3 + spread * (number * seed % 89) / 89
-        for spread, many, seed in parts
-        for number in range(many)
-    ]
-    windows = windows_of(cosines, gaps)
+def test_rows_are_those_of_the_plain_reference(seed, parts, options, vocabulary):
+    events = made_up(seed, parts)
+    published = {"rule": "published", "bot_level": options["published"]} if "published" in options else options
+    rows = Pulses(vocabulary=vocabulary, **published).measure(log(a=events)).rows(named=True)
 
-    assert [(one.since, one.until) for one in pulses(windows, bot_median)] == plainly(windows, bot_median)
+    wanted = measured(events, vocabulary=vocabulary, **options)
+
+    assert len(rows) == len(wanted)
+    for row, plain in zip(rows, wanted, strict=True):
+        assert {name: row[name] for name in plain} == pytest.approx(plain, abs=1e-9)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1 << 20), st.floats(0, 1), st.integers(1, 500))
+def test_what_a_stream_says_at_any_moment_is_what_measuring_its_rows_so_far_says(seed, share, batch):
+    whole = log(a=made_up(seed, 3), b=made_up(seed + 1, 2))
+    recipe = Pulses(vocabulary=KINDS)
+    rows = whole.frame[: int(share * whole.frame.height)]
+    stream = FrameEvents(rows, batch=batch)
+    fold = recipe.fold(sight_of("events", stream))
+
+    for part in stream.batches(fold.columns):
+        fold.push(part)
+        fold.frame()  # asking changes nothing
+
+    assert_frame_equal(fold.frame(), recipe.measure(FrameEvents(rows)), check_exact=True)
+
+
+def test_spans_and_pulses_are_tables_in_time_with_their_shares():
+    recipe = Pulses(vocabulary=KINDS)
+    stream = log(a=day((120, hand(120)), (180, script(180))))
+    fold = recipe.fold(sight_of("events", stream))
+    for batch in stream.batches(fold.columns):
+        fold.push(batch)
+
+    spans, (pulse,) = spans_of(recipe, fold.pieces()), pulses_of(recipe, fold.pieces()).rows(named=True)
+
+    assert spans["since"].is_sorted()
+    assert (spans["until"] - spans["since"]).unique().to_list() == [timedelta(hours=1)]
+    assert spans.filter("pulse")["steady"].min() >= recipe.steady
+    assert pulse["since"] == START + timedelta(hours=2)
+    assert pulse["share"] == pytest.approx(0.6, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"unit": 7_000_000}, "does not divide every"),
+        ({"step": 7}, "step 7 does not divide span 60"),
+        ({"steady": 1.5}, "steady is 1.5; it must lie from 0 to 1"),
+        ({"rule": "mine"}, "choose beat or published"),
+        ({"time_zone": "Mars/Olympus"}, "Mars/Olympus"),
+        ({"vocabulary": ()}, "the vocabulary is empty"),
+    ],
+)
+def test_an_option_that_nothing_can_be_measured_with_is_refused(options, words):
+    with pytest.raises(MeasureError, match=words):
+        Pulses(**options)

@@ -7,6 +7,7 @@ from functools import partial
 
 import polars as pl
 
+from gamewarden.contracts import EventStream
 from gamewarden.core.durations import SECOND
 from gamewarden.desk.account import chosen_day
 from gamewarden.desk.day_events import events_of, lake_between
@@ -15,7 +16,8 @@ from gamewarden.desk.desk import Desk
 from gamewarden.desk.judged_days import day_of, look, span_of
 from gamewarden.desk.peers import NOBODY, Peers, UsualBot, days_recipe, peers_of, usual_bot
 from gamewarden.errors import MeasureError
-from gamewarden.features.self_similarity.pulses import SPAN, STEP, Pulse, pulses, spans
+from gamewarden.features.pulses.recipe import SPAN, STEP
+from gamewarden.features.pulses.stretches import Pulse, Stretches, pulses_like, stretches_of
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.learning.phrases import window_word
 from gamewarden.store.verdict_days import DaySeal
@@ -63,6 +65,7 @@ class Series:
     band: Band | None = None  # of the windows of the peers
     span_band: Band | None = None  # of their spans
     usual_bot: UsualBot | None = None
+    own: float | None = None  # H of its usual span outside pulses
     pulses: tuple[Pulse, ...] = ()
     missing: str = ""  # why there is nothing: no model of events, or no events
     blind: bool = False
@@ -81,7 +84,7 @@ def series(desk: Desk, actor: str, day: str | None = None, *, blind: bool = Fals
     if recipe is None or windows is None:
         missing = "model" if recipe is None else "events"
         return Series(actor, day_of(seal), since, until, missing=missing, blind=blind)
-    told, peers = spans(windows), peers_of(desk, actor, seal)
+    told, peers = _stretches(desk, recipe, actor, since, until), peers_of(desk, actor, seal)
     band, span_band = _bands(desk, recipe, peers, seal)
     bot = None if blind else usual_bot(desk, seal)
     return Series(
@@ -95,12 +98,13 @@ def series(desk: Desk, actor: str, day: str | None = None, *, blind: bool = Fals
         events=tuple(windows["events"]),
         top_kinds=tuple(windows["top_kind"]),
         self_sim=_self_sim(windows, recipe),
-        spans=_at_middles(told),
+        spans=_at_middles(told.spans),
         peers=peers,
         band=band,
         span_band=span_band,
         usual_bot=bot,
-        pulses=tuple(pulses(windows, bot.self_sim)) if bot is not None else (),
+        own=None if blind else told.own_self_sim,
+        pulses=() if blind else told.named,
         blind=blind,
     )
 
@@ -120,6 +124,12 @@ def windows_of(desk: Desk, recipe: SelfSimilarity, actor: str, since: datetime, 
     return found.filter(pl.col("since") >= since, pl.col("since") < until)
 
 
+def _stretches(desk: Desk, recipe: SelfSimilarity, actor: str, since: datetime, until: datetime) -> Stretches:
+    """The hours of an account in a time, as `explain` shows them."""
+    events = events_of(desk, actor, since, until, recipe.entity)
+    return stretches_of(pulses_like(recipe.to_dict()), events.stream(), [actor])[actor]
+
+
 def _self_sim(windows: pl.DataFrame, recipe: SelfSimilarity) -> float | None:
     """H of the whole day, as the recipe says it."""
     if windows.height < recipe.min_windows:
@@ -137,23 +147,26 @@ def _bands(desk: Desk, recipe: SelfSimilarity, peers: Peers, seal: DaySeal) -> t
 
 
 def _measured_bands(desk: Desk, recipe: SelfSimilarity, peers: Peers, seal: DaySeal) -> tuple[Band | None, Band | None]:
-    theirs = _windows_of_all(desk, recipe, peers.actors, *span_of(seal))
+    events = _events_of_all(desk, recipe, peers.actors, *span_of(seal))
+    if events is None:
+        return None, None
+    try:
+        theirs = recipe.windows_of(events, peers.actors).values()
+    except MeasureError:
+        return None, None  # their events are gone meanwhile
+    hours = stretches_of(pulses_like(recipe.to_dict()), events, peers.actors).values()
     cosines = [frame.filter(pl.col("events") > 0)["cosine"] for frame in theirs]
-    return _band(cosines), _band([spans(frame)["self_sim"] for frame in theirs])
+    return _band(cosines), _band([told.spans["self_sim"] for told in hours])
 
 
-def _windows_of_all(
+def _events_of_all(
     desk: Desk, recipe: SelfSimilarity, actors: Sequence[str], since: datetime, until: datetime
-) -> list[pl.DataFrame]:
-    """The windows of several accounts, from one reading of the lake; nothing of those who have no events any more."""
+) -> EventStream | None:
+    """The events of several accounts; None where the lake has none of that time any more."""
     events = lake_between(desk, since, until)
     if events is None:
-        return []
-    mine = events.of(actors) if recipe.entity == "actor" else events
-    try:
-        return list(recipe.windows_of(mine, actors).values())
-    except MeasureError:
-        return []  # their events are gone meanwhile
+        return None
+    return events.of(actors) if recipe.entity == "actor" else events
 
 
 def _band(parts: Sequence[pl.Series]) -> Band | None:

@@ -32,6 +32,7 @@ def series_data(view: Series, zone: str) -> dict[str, Any]:
         "band": _band(view.band),
         "spanBand": _band(view.span_band),
         "bot": None if view.usual_bot is None else view.usual_bot.self_sim,
+        "own": view.own,
         "pulses": [[shown_at(one.since, zone), shown_at(one.until, zone)] for one in view.pulses],
         "from": shown_at(view.since, zone),
         "to": shown_at(view.until, zone),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -33,12 +34,28 @@ _PULSES: dict[str, DataType] = {
 
 
 @dataclass(frozen=True)
+class Pulse:
+    """A stretch in which somebody acts as a clock does."""
+
+    since: datetime
+    until: datetime
+    self_sim: float  # of its usual span
+    steady: float | None  # share of beats as long as the one before
+    share: float  # of the windows with an event
+
+
+@dataclass(frozen=True)
 class Stretches:
     """The spans of one actor in time, the pulses among them, and what its other hours are like."""
 
     spans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_SPANS))
     pulses: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_PULSES))
     steady: float = 0.0  # share of steady beats that makes a span clockwork
+
+    @property
+    def named(self) -> tuple[Pulse, ...]:
+        """Its pulses one by one."""
+        return tuple(Pulse(**row) for row in self.pulses.drop("actor").iter_rows(named=True))
 
     @property
     def own_self_sim(self) -> float | None:

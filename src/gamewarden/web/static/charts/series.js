@@ -21,12 +21,16 @@ export default function (data, look) {
   const words = data.words;
   const axis = (index, more) => ({ type: "time", gridIndex: index, min: data.from, max: data.to, axisLine: { lineStyle: { color: look.line } }, axisLabel: { color: look.muted, hideOverlap: true }, splitLine: { show: false }, ...more });
   const up = (index, name, more) => ({ type: "value", gridIndex: index, name, nameLocation: "end", nameTextStyle: { color: look.muted, align: "left" }, axisLabel: { color: look.muted }, splitLine: { lineStyle: { color: look.line, opacity: 0.5 } }, ...more });
-  const heights = data.spans.map((point) => point[1]).concat(data.spanBand ?? [], data.bot ?? []);
+  const heights = data.spans.map((point) => point[1]).concat(data.spanBand ?? [], data.bot ?? [], data.own ?? []);
   const lowest = heights.length ? Math.min(...heights) : 0.9;
   const lower = band(data.spanBand, look, words);
   if (data.bot !== null) {
     lower.markLine ??= { silent: true, symbol: "none", precision: 6, data: [] };
     lower.markLine = { ...lower.markLine, data: [...lower.markLine.data, { yAxis: data.bot, lineStyle: { color: look.bot, type: "dotted" }, label: { formatter: words.bot, color: look.bot, position: "insideStartBottom" } }] };
+  }
+  if (data.own !== null) {
+    lower.markLine ??= { silent: true, symbol: "none", precision: 6, data: [] };
+    lower.markLine = { ...lower.markLine, data: [...lower.markLine.data, { yAxis: data.own, lineStyle: { color: look.accent, type: "dashed" }, label: { formatter: words.own, color: look.accent, position: "insideMiddleBottom" } }] };
   }
   return {
     useUTC: true,
