@@ -69,6 +69,28 @@ def test_a_star_has_its_hub_and_those_who_give(desk):
     assert [node.id for node in view.graph.nodes if node.kind == "hub"] == ["boss"]
 
 
+def test_a_star_says_what_flows_to_its_hub_and_which_role_each_plays(desk):
+    view = found(desk, TRADE)
+
+    assert view.row.says == "6 accounts hand 100 % of all they give to boss, which gives nothing back"
+    assert view.hints[0] == "In 24 gifts they gave 300 in money."
+    assert {one.actor: one.role for one in view.members} == {**dict.fromkeys(FARMERS, "leaf"), "boss": "hub"}
+
+
+def test_a_chain_is_a_group_by_trade(tmp_path):
+    desk = judge(make_desk(tmp_path / "ws"), 1, {"a": 0.1})
+    steps = [
+        {"actor": one, "other": other, "kind": "trade.give", "n": 2, "amount": -90.0}
+        for one, other in zip("abcd", "bcde", strict=True)
+    ]
+    rest(desk, "edges", 1, steps)
+
+    view = found(desk, TRADE)
+
+    assert view.row.says == "5 accounts pass things on, each to one and that one to the next"
+    assert {one.role for one in view.members} == {"link"}
+
+
 def test_four_who_give_are_no_star_and_neither_are_those_who_get_something_back(tmp_path):
     desk = judge(make_desk(tmp_path / "ws"), 1, {"boss": 0.1})
     four = [{"actor": f"a{number}", "other": "x", "kind": "mail.send"} for number in range(4)]

@@ -51,7 +51,8 @@ def test_the_last_seven_days_are_told_with_roles_and_reasons(events):
 
     assert "1 group of accounts, 2026-05-04 to 2026-05-10: star 1." in told
     assert "never enough alone" in told
-    assert "12 accounts hand 100 % of all they give to hub, which gives nothing back: 4,200 in money" in told
+    assert "12 accounts hand 100 % of all they give to hub, which gives nothing back." in told
+    assert "In 84 gifts they gave 4,200 in money." in told
     assert "leaf: leaf00, leaf01" in told
     assert "boss" not in told
 

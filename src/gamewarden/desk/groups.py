@@ -1,4 +1,4 @@
-"""Accounts that belong together: at one address, of one farm, or giving to one account that gives nothing back.
+"""Accounts that belong together: at one address, of one farm, or by gifts that go one way, as stars and chains.
 
 Being in a group is never enough alone: families, cafés and dormitories share addresses too. So each member is shown
 with what speaks about it by itself.
@@ -20,6 +20,9 @@ from gamewarden.desk.judged import Judged, judged
 from gamewarden.desk.known_people import settled_labels
 from gamewarden.desk.memory import looks_of
 from gamewarden.errors import NotThereError, short
+from gamewarden.groups.finding import HUB, find_farms
+from gamewarden.groups.flowing import PARTY
+from gamewarden.groups.saying import sentences_of
 from gamewarden.verdicts.points import ACT, WATCH
 from gamewarden.workspace.days import EVER, Window
 from gamewarden.workspace.desk_tables import DeskTables
@@ -30,7 +33,7 @@ ALONE = "Being in a group is never enough alone: look at what speaks about each 
 PAGE = 50
 _DAYS = 7  # the newest judged days that addresses and trade are looked at
 _MOMENT = timedelta(microseconds=1)  # before a day ends it is that day still
-_GIVERS = 5  # accounts that give to one and get nothing back: from so many on it is a star
+_HOUR = 60.0  # minutes
 _CROWD = 4  # accounts at one address from which on a household or a café is named
 _MEMBERS = 300  # of a group that are shown one by one
 _DRAWN = 120  # accounts that a graph shows
@@ -78,6 +81,7 @@ class Member:
     reason: str | None
     received: int  # gifts from others of the group
     gave: int
+    role: str | None = None  # in a group by trade: hub, leaf or link
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,7 @@ def groups(desk: Desk, kind: str = "", *, page: int = 1, whole_addresses: bool =
     page = min(max(page, 1), pages)
     rows = told.slice((page - 1) * PAGE, PAGE)
     counts = {one: found.listed.filter(pl.col("kind") == one).height for one in KINDS}
-    made = tuple(_row(row, whole_addresses=whole_addresses) for row in rows.iter_rows(named=True))
+    made = tuple(_row(row, found.trade, whole_addresses=whole_addresses) for row in rows.iter_rows(named=True))
     days = found.judged.days[-_DAYS:]
     since, until = (days[0] - timedelta(days=1), days[-1]) if days else (None, None)
     return GroupsView(
@@ -157,12 +161,13 @@ def group(desk: Desk, name: str, *, whole_addresses: bool = False) -> GroupView:
         raise NotThereError(f"groups: there is no group {short(name)} in the newest days")
     kind, shared = told["kind"][0], told["name"][0]
     actors = found.members.filter(pl.col("kind") == kind, pl.col("name") == shared)["actor"].to_list()
-    row = _row(told.row(0, named=True), whole_addresses=whole_addresses)
+    row = _row(told.row(0, named=True), found.trade, whole_addresses=whole_addresses)
     gifts = _gifts_among(found.gifts, actors)
-    members = desk.memory.of("group", (look(desk), name), partial(_members, desk, found, actors, gifts), most=32)
+    made = partial(_members, desk, found, actors, gifts, with_roles=kind == TRADE)
+    members = desk.memory.of("group", (look(desk), name), made, most=32)
     shown = [one.actor for one in members[:_DRAWN]]
-    graph = _graph(row, [one for one in members if one.actor in set(shown)], gifts, hub=_hub(kind, shared))
-    hints = tuple(_hints(kind, len(actors), gifts))
+    graph = _graph(row, [one for one in members if one.actor in set(shown)], gifts)
+    hints = (*found.trade.says.get(shared, ())[1:], *_hints(kind, len(actors), gifts))
     return GroupView(row, members, max(len(actors) - len(members), 0), graph, hints, ALONE)
 
 
@@ -188,6 +193,7 @@ class _Found:
     members: pl.DataFrame  # kind, name, actor
     listed: pl.DataFrame  # id, kind, name, accounts, act, watch
     gifts: pl.DataFrame  # giver, taker, n, amount
+    trade: "_Trade"
 
     @cached_property
     def by_actor(self) -> Mapping[str, str]:
@@ -217,10 +223,13 @@ def _window(known: Judged) -> Window:
 
 def _look(desk: Desk, known: Judged, window: Window) -> _Found:
     tables = DeskTables(desk.workspace)
-    gifts = gifts_in(tables.table("edges", window))
-    parts = (_at_addresses(tables, window), _farms(desk), _stars(gifts))
+    edges = tables.table("edges", window)
+    trade = _by_trade(
+        edges, tables.table("accounts", window, columns=["actor", "play_minutes"]), len(known.days[-_DAYS:])
+    )
+    parts = (_at_addresses(tables, window), _farms(desk), trade.members.select("kind", "name", "actor"))
     members = pl.concat([pl.DataFrame(schema=_TABLE), *parts]).unique(maintain_order=True)
-    return _Found(known, members, _listed(members, known), gifts)
+    return _Found(known, members, _listed(members, known), gifts_in(edges), trade)
 
 
 def _at_addresses(tables: DeskTables, window: Window) -> pl.DataFrame:
@@ -250,13 +259,32 @@ def gifts_in(edges: pl.DataFrame) -> pl.DataFrame:
     return told.group_by("giver", "taker").agg(pl.col("n").max(), pl.col("amount").max()).sort("giver", "taker")
 
 
-def _stars(gifts: pl.DataFrame) -> pl.DataFrame:
-    """Accounts to which several give that get nothing back, with those who give."""
-    back = gifts.select(giver="taker", taker="giver")
-    one_way = gifts.join(back, on=["giver", "taker"], how="anti")
-    star = one_way.filter(pl.len().over("taker") >= _GIVERS)
-    hubs = star.select(kind=pl.lit(TRADE), name="taker", actor="taker").unique()
-    return pl.concat([hubs, star.select(kind=pl.lit(TRADE), name="taker", actor="giver")]).sort("name", "actor")
+@dataclass(frozen=True)
+class _Trade:
+    """Stars and chains: who is in them, and what is said of each."""
+
+    members: pl.DataFrame  # kind, name, actor, role
+    says: Mapping[str, tuple[str, ...]]  # by name
+
+    @cached_property
+    def roles(self) -> Mapping[str, str]:
+        """By account, which is in one of them at most."""
+        return dict(self.members.select("actor", "role").iter_rows())
+
+
+def _by_trade(edges: pl.DataFrame, played: pl.DataFrame, days: int) -> _Trade:
+    """Stars and chains by the week's gifts; a star is called as its hub, a chain as the first of its accounts."""
+    hours = played.drop_nulls().group_by("actor").agg(hours=pl.col("play_minutes").sum() / _HOUR)
+    told = edges.with_columns(pl.col("kind").replace({"party.join": PARTY}))
+    if "items" not in told.columns:
+        told = told.with_columns(items=pl.lit(None, pl.Int64))
+    found = find_farms(told, hours, max(days, 1))
+    first = found.members.group_by("group").agg(first=pl.col("actor").min())
+    named = found.groups.join(first, left_on="id", right_on="group", maintain_order="left")
+    named = named.with_columns(name=pl.coalesce("hub", "first"))
+    members = found.members.join(named.select("name", group="id"), on="group").sort("name", "actor")
+    says = {row["name"]: sentences_of(row) for row in named.iter_rows(named=True)}
+    return _Trade(members.select("name", "actor", "role", kind=pl.lit(TRADE)), says)
 
 
 def _listed(members: pl.DataFrame, known: Judged) -> pl.DataFrame:
@@ -281,13 +309,13 @@ def _id(kind: str, name: str) -> str:
     return f"{kind}-{digest('group', kind, name)[:16]}"
 
 
-def _row(row: Mapping[str, object], *, whole_addresses: bool) -> GroupRow:
+def _row(row: Mapping[str, object], trade: _Trade, *, whole_addresses: bool) -> GroupRow:
     kind, name, accounts = str(row["kind"]), str(row["name"]), int(str(row["accounts"]))
     shown = name if kind != ADDRESS or whole_addresses else shortened(name)
     said = {
         ADDRESS: f"{counted(accounts, 'account')} were seen at one address",
         FARM: f"labels say that {counted(accounts, 'account')} belong together",
-        TRADE: f"{counted(accounts - 1, 'account')} gave to one and got nothing back",
+        TRADE: next(iter(trade.says.get(name, ())), "").removesuffix("."),
     }
     return GroupRow(
         id=str(row["id"]),
@@ -304,7 +332,9 @@ def _gifts_among(gifts: pl.DataFrame, actors: Sequence[str]) -> pl.DataFrame:
     return gifts.filter(pl.col("giver").is_in(actors) & pl.col("taker").is_in(actors))
 
 
-def _members(desk: Desk, found: _Found, actors: Sequence[str], gifts: pl.DataFrame) -> tuple[Member, ...]:
+def _members(
+    desk: Desk, found: _Found, actors: Sequence[str], gifts: pl.DataFrame, *, with_roles: bool
+) -> tuple[Member, ...]:
     """Those with most against them first."""
     reasons = _reasons(desk, found.judged, actors)
     received = dict(gifts.group_by("taker").agg(pl.col("n").sum()).iter_rows())
@@ -323,6 +353,7 @@ def _members(desk: Desk, found: _Found, actors: Sequence[str], gifts: pl.DataFra
                 reason=reasons.get(actor),
                 received=int(received.get(actor, 0)),
                 gave=int(gave.get(actor, 0)),
+                role=found.trade.roles.get(actor) if with_roles else None,
             )
         )
     return tuple(sorted(made, key=lambda one: (-_rank(one.point), -(one.probability or 0.0), one.actor))[:_MEMBERS])
@@ -340,12 +371,8 @@ def _reasons(desk: Desk, known: Judged, actors: Sequence[str]) -> dict[str, str]
     return dict(newest.select("actor", "reason").iter_rows())
 
 
-def _hub(kind: str, name: str) -> str | None:
-    return name if kind == TRADE else None
-
-
-def _graph(row: GroupRow, members: Sequence[Member], gifts: pl.DataFrame, *, hub: str | None) -> Graph:
-    nodes = [Node(one.actor, one.actor, "hub" if one.actor == hub else "account", one.point) for one in members]
+def _graph(row: GroupRow, members: Sequence[Member], gifts: pl.DataFrame) -> Graph:
+    nodes = [Node(one.actor, one.actor, "hub" if one.role == HUB else "account", one.point) for one in members]
     shown = {one.actor for one in members}
     edges = [
         Edge(giver, taker, n, amount, "gives")

@@ -42,6 +42,11 @@ def communities(graph: Graph, scale: int = SCALE) -> Ints:
     return numbered(gathered(graph, labels))
 
 
+def alone(graph: Graph) -> Ints:
+    """Everybody by itself: where the library is missing, and only stars and chains are looked for."""
+    return np.arange(graph.n)
+
+
 def gathered(graph: Graph, labels: Ints) -> Ints:
     """Communities in which nobody with a single tie is alone."""
     alone = np.bincount(labels)[labels] == 1

@@ -4,7 +4,7 @@ Three kinds of ties are looked at apart, so an account can be in several groups:
 parties, and shared addresses. Being in a group says nothing against anybody alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 
 from gamewarden.contracts import digest
+from gamewarden.core.extras import installed
 from gamewarden.groups import rules
-from gamewarden.groups.communities import communities, numbered, pieces
+from gamewarden.groups.communities import alone, communities, numbered, pieces
 from gamewarden.groups.flowing import ADDRESS
 from gamewarden.groups.graphs import Graph, Ints, clustering_of, coded, graph_of, names_in
 from gamewarden.groups.measures import MEASURES, measured, within
@@ -95,6 +96,24 @@ def find(edges: pl.DataFrame, hours: pl.DataFrame, days: float | None = None) ->
     parts = (_ByGifts(around).found(), _ByTies(around).found(), _by_address(around))
     groups = pl.concat([_typed(told, GROUPS) for told, _ in parts])
     members = pl.concat([_typed(who, MEMBERS) for _, who in parts])
+    return _told(groups, members, around)
+
+
+def find_farms(edges: pl.DataFrame, hours: pl.DataFrame, days: float | None = None) -> Found:
+    """Stars and chains alone, as `find` finds them.
+
+    Where the library is missing, only those are left out whose leaves give to two hubs in turn: the others need none.
+    """
+    around = Around(edges, hours, days)
+    split = communities if installed("graspologic_native") else alone
+    groups, members = _ByGifts(around, split).found()
+    groups = groups.filter(pl.col("type").is_in([STAR, SMALL_STAR, CHAIN]))
+    members = members.join(groups.select(group="id"), on="group", how="semi")
+    return _told(_typed(groups, GROUPS), _typed(members, MEMBERS), around)
+
+
+def _told(groups: pl.DataFrame, members: pl.DataFrame, around: Around) -> Found:
+    """In their order, and with sentences."""
     order = ["flagged", "score", "n", "by", "id"]
     groups = groups.sort(order, descending=[True, True, True, False, False])
     groups = groups.with_columns(says=said_of_groups(groups))
@@ -119,6 +138,7 @@ class _ByGifts:
     """Groups by gifts that go one way."""
 
     around: Around
+    split: Callable[[Graph], Ints] = communities
 
     def found(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """GROUPS and MEMBERS."""
@@ -149,7 +169,7 @@ class _ByGifts:
     @cached_property
     def labels(self) -> Ints:
         """Communities, out of which stars and chains are taken as they are: a hub, and those who give all to it."""
-        return numbered(pieces(self.graph, _with_stars(communities(self.graph), *self._stars())))
+        return numbered(pieces(self.graph, _with_stars(self.split(self.graph), *self._stars())))
 
     def _stars(self) -> tuple[Ints, Ints]:
         """Accounts of stars and chains, and to whom each belongs: a hub to itself or to a further hub."""

@@ -14,7 +14,7 @@ LOYAL = 0.8  # gives so much of all it gives to one account
 PASSES_ON = 0.4  # gives on so much of what it got: of what came late in a week much goes on in the next
 
 FEWEST = 3  # accounts in a group that is told of; a household has two
-SMALL_STAR = 5  # members from which on a star that is too small to be one is told of
+SMALL_STAR = 6  # members from which on a star that is too small to be one is told of
 SECOND_HUB = 0.3  # of the accounts of a group give to a second hub, too
 HUB_GIVERS = 3  # accounts that give to a hub, at least
 TIED = 0.5  # of the leaves have other ties among each other: such accounts know each other, as in a guild

@@ -1,6 +1,6 @@
 """What is said of a group and of each member, in sentences for a game master."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -13,34 +13,38 @@ def said_of_groups(groups: pl.DataFrame) -> pl.Series:
     return pl.Series("says", [_group(row) for row in groups.iter_rows(named=True)], dtype=pl.String)
 
 
+def sentences_of(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is said of a group of GROUPS, a sentence each."""
+    several = {"star": _star, "small-star": _star, "chain": _chain}.get(row["type"])
+    return (_WORDS[row["type"]](row),) if several is None else tuple(several(row))
+
+
 def _group(row: Mapping[str, Any]) -> str:
-    return _WORDS[row["type"]](row)
+    return " ".join(sentences_of(row))
 
 
-def _star(row: Mapping[str, Any]) -> str:
-    hubs = f"{row['hub']} and {row['second_hub']}" if row["second_hub"] else row["hub"]
-    gives = "which give nothing back" if row["second_hub"] else "which gives nothing back"
+def _star(row: Mapping[str, Any]) -> Iterator[str]:
+    two = bool(row["second_hub"])
+    hubs, give = (f"{row['hub']} and {row['second_hub']}", "give") if two else (row["hub"], "gives")
     who, share = counted(row["leaves"], "account"), _percent(row["share_to_hub"])
-    text = f"{who} hand {share} of all they give to {hubs}, {gives}: {_things(row)} in {counted(row['gifts'], 'gift')}."
+    yield f"{who} hand {share} of all they give to {hubs}, which {give} nothing back."
+    yield f"In {counted(row['gifts'], 'gift')} they gave {_things(row)}."
     if row["tied"] is not None and row["tied"] == 0:
-        text += " They neither trade nor play with one another."
+        yield "They neither trade nor play with one another."
     if row["leaf_hours"] is not None:
-        text += f" Half of them play at most {max(row['leaf_hours'], 0.1):.1f} hours a week."
+        yield f"Half of them play at most {max(row['leaf_hours'], 0.1):.1f} hours a week."
     if row["passed_on"]:
-        hands = "The hubs hand" if row["second_hub"] else "The hub hands"
-        text += f" {hands} {_percent(min(row['passed_on'], 1))} of it on to {counted(row['passed_to'], 'other')}."
+        on = f"{_percent(min(row['passed_on'], 1))} of it on to {counted(row['passed_to'], 'other')}"
+        yield f"{'The hubs hand' if two else 'The hub hands'} {on}."
     if row["type"] == "small-star":
-        text += " They are too few for a star that speaks by itself."
+        yield "They are too few for a star that speaks by itself."
     elif not row["flagged"]:
-        text += " Not all signs of a farm are there: see who they are."
-    return text
+        yield "Not all signs of a farm are there: see who they are."
 
 
-def _chain(row: Mapping[str, Any]) -> str:
-    return (
-        f"{counted(row['n'], 'account')} pass things on, each to one and that one to the next: "
-        f"up to {_things(row)} at a step, {counted(row['gifts'], 'gift')} in all."
-    )
+def _chain(row: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{counted(row['n'], 'account')} pass things on, each to one and that one to the next."
+    yield f"In {counted(row['gifts'], 'gift')} they passed on up to {_things(row)} at a step."
 
 
 def _gifts(row: Mapping[str, Any]) -> str:
@@ -86,10 +90,7 @@ def _cafe(row: Mapping[str, Any]) -> str:
     return f"{counted(row['n'], 'account')} at one address: {crowd}.{given}"
 
 
-_WORDS = {
-    "star": _star,
-    "small-star": _star,
-    "chain": _chain,
+_WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "gifts": _gifts,
     "giant": _giant,
     "circle": _circle,

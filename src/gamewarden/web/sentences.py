@@ -182,7 +182,22 @@ _SENTENCES = (
     # groups
     N_("%(n)s accounts were seen at one address"),
     N_("labels say that %(n)s accounts belong together"),
-    N_("%(n)s accounts gave to one and got nothing back"),
+    N_("%(n)s accounts hand %(share)s %% of all they give to %(hub)s, which gives nothing back"),
+    N_("%(n)s accounts hand %(share)s %% of all they give to %(hub)s, which give nothing back"),
+    N_("%(n)s accounts pass things on, each to one and that one to the next"),
+    N_("In %(n)s gifts they gave %(money)s in money and %(items)s items."),
+    N_("In %(n)s gifts they gave %(money)s in money."),
+    N_("In %(n)s gifts they gave %(items)s items."),
+    N_("In %(n)s gifts they passed on up to %(money)s in money and %(items)s items at a step."),
+    N_("In %(n)s gifts they passed on up to %(money)s in money at a step."),
+    N_("In %(n)s gifts they passed on up to %(items)s items at a step."),
+    N_("They neither trade nor play with one another."),
+    N_("Half of them play at most %(hours)s hours a week."),
+    N_("The hub hands %(share)s %% of it on to 1 other."),
+    N_("The hub hands %(share)s %% of it on to %(n)s others."),
+    N_("The hubs hand %(share)s %% of it on to %(n)s others."),
+    N_("They are too few for a star that speaks by itself."),
+    N_("Not all signs of a farm are there: see who they are."),
     N_(
         "Nobody here gives to another who gives nothing back: it may be a household, a café or a dormitory, or a "
         "network that gives many people one address."
