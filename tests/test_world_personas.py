@@ -7,7 +7,7 @@ import pytest
 
 from gamewarden.lab.world import World
 from gamewarden.lab.world.games import GAMES
-from gamewarden.lab.world.personas import BOTS, HUMANS
+from gamewarden.lab.world.personas import BOTS, HUMANS, NEIGHBOURS
 from gamewarden.lab.world.play import QUICKEST_KILL, RUN
 from gamewarden.tables import EVENTS
 
@@ -209,7 +209,7 @@ def test_an_occasional_user_plays_by_hand_and_then_lets_the_bot_hunt_for_hours(e
 def test_the_document_tells_of_every_persona_and_game_and_its_kinds():
     page = (Path(__file__).parents[1] / "docs" / "world.md").read_text(encoding="utf-8")
 
-    for persona in (*HUMANS, *BOTS):
+    for persona in (*HUMANS, *BOTS, *NEIGHBOURS):
         assert f"| {persona.name} |" in page
     for game in GAMES:
         assert f"| {game.name} | {len(game.vocabulary.kinds):,} |" in page
