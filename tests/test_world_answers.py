@@ -8,7 +8,7 @@ import pytest
 from gamewarden.cases import DISCONNECT, LOST, PASSED, TIMEOUT
 from gamewarden.errors import ConfigError
 from gamewarden.lab.world.answers import ALONE, LEAVES, ON_CALL, PERSON, SOLVER, Answers
-from gamewarden.lab.world.personas import BOTS, HUMANS
+from gamewarden.lab.world.personas import BOTS, HUMANS, NEIGHBOURS
 
 NOON = datetime(2015, 8, 24, 12, tzinfo=UTC)
 LASTS = timedelta(minutes=3)
@@ -55,6 +55,12 @@ def test_most_people_pass_and_those_who_sit_or_play_all_day_are_often_away():
     assert share(counts["hard-core"], TIMEOUT) > 3 * share(counts["casual"], TIMEOUT)
     assert share(counts["sitter"], TIMEOUT) > 0.4
     assert all(0 < share(one, DISCONNECT) < 0.1 for one in counts.values())
+
+
+def test_people_whom_only_a_society_knows_pass_mostly_and_its_bots_do_not():
+    passed = {persona: share(outcomes(cast(persona.name, accounts=60), days=5), PASSED) for persona in NEIGHBOURS}
+
+    assert all((rate < 0.5) == persona.bot for persona, rate in passed.items())
 
 
 def test_whoever_is_away_misses_every_question_of_the_next_minutes():

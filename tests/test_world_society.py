@@ -294,6 +294,25 @@ def test_a_world_without_a_society_has_no_circles():
     assert World("aion", 60, 1, 1).circles().is_empty()
 
 
+def test_an_account_of_a_society_played_alone_lives_as_among_all_the_others():
+    world = World("lineage", 120, 2, 106, society=True)
+    hub = world.circles().filter(role="hub")["actor"][0]
+    alone = pl.concat([pl.DataFrame(pl.from_arrow(batch)).cast(EVENTS.columns) for batch in world.lives([hub])])
+
+    assert alone.drop("seq").equals(events_of(world).filter(actor=hub).drop("seq"))
+
+
+def test_somebody_recast_keeps_its_circles_and_both_sides_still_agree():
+    world = World("lineage", 120, 2, 106, society=True)
+    leaf = world.circles().filter(role="leaf")["actor"][0]
+    other = world.recast({leaf: "mimic"})
+    deals = events_of(other).filter(pl.col("kind").is_in(TIED), pl.col("other").is_not_null())
+
+    assert other.circles().equals(world.circles())
+    assert other.truth()[leaf] == "mimic"
+    assert seen(deals, "trade.receive").equals(mirrored(deals, "trade.give"))
+
+
 def test_the_command_writes_who_belongs_together(tmp_path: Path):
     result = CliRunner().invoke(root, ["world", str(tmp_path), "--accounts", "90", "--seed", "104", "--society"])
 
