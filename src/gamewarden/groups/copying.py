@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from gamewarden.groups.copying_kernel import Floats, Ints, Sketches, in_common, in_step
+from gamewarden.groups.copying_kernel import Floats, Ints, Sketches, in_common, in_step, telling
 
 TELLING = 6  # entries of an account that it is looked up by
 NEXT = 8  # others that have the same entry and that it is compared with
@@ -24,6 +24,7 @@ PEERS = 20  # accounts of one level range and zone that are enough to say how al
 _LEVELS = 10  # a level range
 _USUAL = 0.25  # quantile of their best likeness that is usual
 _WORDS = 3  # that hold the ten minutes of a day
+_SLICE = 50_000  # accounts whose days are added up together
 _LEAST = 2  # accounts that can be compared at all
 
 
@@ -44,8 +45,10 @@ def likeness(parts: pl.DataFrame, min_moments: int) -> Copying:
     """Compare all who did enough; `parts` are sketches of days as the feature `copies` makes them."""
     who = _accounts(parts, min_moments)
     if who.height < _LEAST:
-        return Copying(pl.DataFrame(schema=_ACCOUNTS), pl.DataFrame(schema=_PAIRS))
+        return NOBODY
     stretches = _sketches(parts, who, "stretches", "stretch_n", "moments")
+    if not stretches.what.size:
+        return NOBODY
     ways = _sketches(parts, who, "ways", "way_n", "walks")
     order = _order(who)
     one, other = _unique(
@@ -58,10 +61,10 @@ def likeness(parts: pl.DataFrame, min_moments: int) -> Copying:
         {"one": one, "other": other, "alike": alike, "same_way": same_way, "together": step, "most": most}
     )
     both = pl.concat([pairs, pairs.select(pl.col("other").alias("one"), pl.col("one").alias("other"), *_OF_PAIRS)])
-    words = _words(parts, stretches)
-    usual = _usual(who, both.group_by("one").agg(pl.col("alike").max()), _doing(words, stretches))
+    book = _book(parts)
+    usual = _usual(who, both.group_by("one").agg(pl.col("alike").max()), _doing(book, stretches))
     both = both.with_columns(beyond=pl.col("alike") - pl.Series(usual).gather(both["one"]))
-    accounts = _best(who, both, pl.Series(usual), _said(words, stretches, who))
+    accounts = _said(_best(who, both, pl.Series(usual)), book, stretches)
     named = pairs.with_columns(beyond=pl.Series(alike - np.maximum(usual[one], usual[other])))
     names = who["actor"]
     return Copying(
@@ -128,6 +131,7 @@ _PAIRS = {
     "same_way": pl.Float64,
     "together": pl.Float64,
 }
+NOBODY = Copying(pl.DataFrame(schema=_ACCOUNTS), pl.DataFrame(schema=_PAIRS))
 
 
 def _accounts(parts: pl.DataFrame, min_moments: int) -> pl.DataFrame:
@@ -141,16 +145,22 @@ def _accounts(parts: pl.DataFrame, min_moments: int) -> pl.DataFrame:
 
 def _sketches(parts: pl.DataFrame, who: pl.DataFrame, what: str, times: str, total: str) -> Sketches:
     """The sketches of all days of each account, added up."""
-    numbered = who.select("actor", pl.col(total).alias("total")).with_row_index("who")
-    days = parts.select("actor", pl.col(what).alias("what"), pl.col(times).alias("n"))
-    entries = days.join(numbered, on="actor").explode("what", "n").drop_nulls("what")
-    sums = entries.group_by("who", "what").agg(pl.col("n").sum(), pl.col("total").first()).sort("who", "what")
-    holders = sums.group_by("what").agg(pl.len().alias("holders"))
-    sums = sums.join(holders, on="what", maintain_order="left")
-    rare = np.log(who.height / sums["holders"].to_numpy()) / log(who.height)
-    first = np.searchsorted(sums["who"].to_numpy(), np.arange(who.height + 1))
-    share = sums["n"].to_numpy() / sums["total"].to_numpy()
-    return Sketches(first.astype(np.int64), sums["what"].to_numpy(), share, rare)
+    numbered = who.select("actor", who=pl.int_range(pl.len(), dtype=pl.UInt32))
+    lists = parts.select("actor", what=pl.col(what), n=pl.col(times).cast(pl.List(pl.Int32)))
+    days = lists.join(numbered, on="actor").drop("actor").sort("who")
+    sums = pl.concat([_added(days.filter(pl.col("who") // _SLICE == part)) for part in range(-(-who.height // _SLICE))])
+    holders = sums.select(pl.len().over("what")).to_series().to_numpy()
+    rare = np.log(who.height / holders) / log(who.height)
+    holder = sums["who"].to_numpy()
+    first = np.searchsorted(holder, np.arange(who.height + 1))
+    share = sums["n"].to_numpy() / who[total].to_numpy()[holder]
+    return Sketches(first.astype(np.int64), sums["what"].to_numpy(), share, np.where(holders > 1, rare, 1.0))
+
+
+def _added(days: pl.DataFrame) -> pl.DataFrame:
+    """The entries of some accounts, those of several days added up."""
+    entries = days.explode("what", "n").drop_nulls("what")
+    return entries.group_by("who", "what").agg(pl.col("n").sum()).sort("who", "what")
 
 
 def _tenths(parts: pl.DataFrame, who: pl.DataFrame) -> NDArray[np.uint64]:
@@ -172,14 +182,10 @@ def _order(who: pl.DataFrame) -> Ints:
 
 def _candidates(sketches: Sketches, order: Ints) -> tuple[Ints, Ints]:
     """Pairs that have one of their most telling entries in common: each account with the next few who have it."""
-    holder = np.repeat(np.arange(len(order)), np.diff(sketches.first))
-    entries = pl.DataFrame(
-        {"who": holder, "what": sketches.what, "tells": sketches.share * sketches.rare, "order": order[holder]}
-    )
-    shared = entries.filter(pl.len().over("what") > 1, pl.col("tells") > 0).sort(
-        "who", "tells", "what", descending=True
-    )
-    keys = shared.group_by("who", maintain_order=True).head(TELLING).sort("what", "order", "who")
+    entry = telling(sketches, TELLING)
+    holder = np.searchsorted(sketches.first, entry, side="right") - 1
+    keys = pl.DataFrame({"who": holder, "what": sketches.what[entry], "order": order[holder]})
+    keys = keys.sort("what", "order", "who")
     who, what = keys["who"].to_numpy(), keys["what"].to_numpy()
     found = [_steps(who, what, step) for step in range(1, NEXT + 1)]
     return np.concatenate([one for one, _ in found]), np.concatenate([other for _, other in found])
@@ -218,7 +224,7 @@ def _usual(who: pl.DataFrame, best: pl.DataFrame, doing: pl.Series) -> Floats:
     return found
 
 
-def _best(who: pl.DataFrame, both: pl.DataFrame, usual: pl.Series, said: pl.Series) -> pl.DataFrame:
+def _best(who: pl.DataFrame, both: pl.DataFrame, usual: pl.Series) -> pl.DataFrame:
     """One row per account: the likeness of the one most like it, and how many are as like."""
     best = both.group_by("one").agg(
         pl.col("alike", "same_way").max(),
@@ -228,7 +234,7 @@ def _best(who: pl.DataFrame, both: pl.DataFrame, usual: pl.Series, said: pl.Seri
     top = both.filter(pl.col("most") >= 0).sort("one", "alike", "other", descending=[False, True, False])
     shared = top.group_by("one", maintain_order=True).agg(pl.col("most", "together").first())
     whole = (
-        who.select("actor", "walks", one=pl.int_range(pl.len(), dtype=pl.Int64))
+        who.select("actor", "walks", "moments", one=pl.int_range(pl.len(), dtype=pl.Int64))
         .with_columns(usual=usual)
         .join(best, on="one", how="left")
         .join(shared, on="one", how="left")
@@ -241,32 +247,43 @@ def _best(who: pl.DataFrame, both: pl.DataFrame, usual: pl.Series, said: pl.Seri
         "alike_with",
         *(pl.when(pl.col("walks") > 0).then(pl.col(name)).alias(name) for name in ("same_way", "same_way_with")),
         "together",
-        said.gather(whole["most"]).alias("shared"),
-    ).select(pl.col(name).cast(dtype) for name, dtype in _ACCOUNTS.items())
+        "moments",
+        "most",
+    )
 
 
-def _words(parts: pl.DataFrame, stretches: Sketches) -> pl.Series:
-    """What each entry of the stretches is, in words."""
-    book = parts.filter(pl.col("actor").is_null()).select("stretches", "words").explode("stretches", "words")
-    book = book.drop_nulls().unique("stretches", keep="any")
-    entries = pl.DataFrame({"stretches": stretches.what})
-    return entries.join(book, on="stretches", how="left", maintain_order="left")["words"]
+def _book(parts: pl.DataFrame) -> pl.DataFrame:
+    """What the numbers of stretches mean, in words."""
+    book = parts.filter(pl.col("actor").is_null()).select(what="stretches", words="words").explode("what", "words")
+    return book.drop_nulls().unique("what", keep="any")
 
 
-def _doing(words: pl.Series, stretches: Sketches) -> pl.Series:
+def _doing(book: pl.DataFrame, stretches: Sketches) -> pl.Series:
     """What each account does most: the first words of the kinds of its most frequent stretch."""
-    holder = np.repeat(np.arange(len(stretches.first) - 1), np.diff(stretches.first))
-    entries = pl.DataFrame({"who": holder, "share": stretches.share, "what": stretches.what}).with_columns(words)
-    most = entries.sort("who", "share", "what", descending=[False, True, False]).unique("who", keep="first")
+    most = pl.DataFrame({"what": stretches.what[_most_frequent(stretches)]})
     kinds = pl.col("words").str.extract_all(r"(?:^|s )[a-z]+\.").list.eval(pl.element().str.replace("^s ", ""))
-    named = most.select("who", doing=kinds.list.unique().list.sort().list.join(" "))
-    everybody = pl.DataFrame({"who": np.arange(len(stretches.first) - 1)})
-    return everybody.join(named, on="who", how="left", maintain_order="left")["doing"].fill_null("")
+    doing = kinds.list.unique().list.sort().list.join(" ").fill_null("")
+    named = most.join(book.with_columns(doing=doing), on="what", how="left", maintain_order="left")
+    return named["doing"].fill_null("")
 
 
-def _said(words: pl.Series, stretches: Sketches, who: pl.DataFrame) -> pl.Series:
-    """The words of each entry with how often its account did it."""
-    holder: NDArray[np.int64] = np.repeat(np.arange(who.height), np.diff(stretches.first))
-    times = np.rint(stretches.share * who["moments"].to_numpy()[holder]).astype(np.int64)
-    entries = pl.DataFrame({"words": words, "times": times})
-    return entries.select(pl.format("{}, {} times", "words", "times")).to_series()
+def _most_frequent(stretches: Sketches) -> Ints:
+    """The entry of each account that it does most, the first of several; any for whoever has none."""
+    sizes = np.diff(stretches.first)
+    holder = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort((stretches.what, -stretches.share, holder))
+    found: Ints = np.zeros(len(sizes), np.int64)
+    found[sizes > 0] = order[stretches.first[:-1][sizes > 0]]
+    return found
+
+
+def _said(accounts: pl.DataFrame, book: pl.DataFrame, stretches: Sketches) -> pl.DataFrame:
+    """The accounts with the stretch that they share with the one most like them, and how often they did it."""
+    entry = accounts["most"].fill_null(0).to_numpy()
+    share = pl.Series(stretches.share[entry])
+    told = accounts.with_columns(
+        what=pl.when(pl.col("most").is_not_null()).then(pl.Series(stretches.what[entry])),
+        times=(pl.col("moments") * share).round().cast(pl.Int64),
+    ).join(book, on="what", how="left", maintain_order="left")
+    shared = told.with_columns(shared=pl.format("{}, {} times", "words", "times"))
+    return shared.select(pl.col(name).cast(dtype) for name, dtype in _ACCOUNTS.items())

@@ -21,6 +21,32 @@ class Sketches(NamedTuple):
 
 
 @kernel
+def telling(sketches: Sketches, most: int) -> Ints:
+    """The entries that tell most of each account and that somebody else has too, at most so many, one after the other.
+
+    Of several that tell as much the first counts.
+    """
+    found = np.empty(len(sketches.first) * most, np.int64)
+    used = 0
+    for who in range(len(sketches.first) - 1):
+        begin = used
+        for entry in range(sketches.first[who], sketches.first[who + 1]):
+            tells = sketches.share[entry] * sketches.rare[entry]
+            if tells <= 0.0 or sketches.rare[entry] >= 1.0:
+                continue
+            place = used
+            while place > begin and tells > sketches.share[found[place - 1]] * sketches.rare[found[place - 1]]:
+                place -= 1
+            if place - begin >= most:
+                continue
+            used = min(used + 1, begin + most)
+            for later in range(used - 1, place, -1):
+                found[later] = found[later - 1]
+            found[place] = entry
+    return found[:used]
+
+
+@kernel
 def in_common(sketches: Sketches, one: Ints, other: Ints) -> tuple[Floats, Ints]:
     """The likeness of each pair, and the entry of the first one that adds most to it, or -1."""
     alike = np.zeros(len(one))
