@@ -200,6 +200,27 @@ def test_the_point_to_act_needs_two_families_and_the_point_to_watch_needs_either
     check(verdicts, VERDICTS, "test")
 
 
+@pytest.mark.parametrize("needed", [1, 2, 3])
+def test_what_others_around_an_account_do_is_never_enough_for_more_than_watching(needed):
+    infos = {
+        **INFOS,
+        "groups@1": ModelInfo("groups", "flows", 0.5),
+        "copies@1": ModelInfo("copies", "copies", 0.5),
+        "more@1": ModelInfo("more", "more", 0.5),
+    }
+    around = [score("hub", name, 0.999, fpr=1e-5) for name in ("groups", "copies", "more")]
+    own = [{**row, "actor": "leaf"} for row in around] + [score("leaf", "day", 0.999, fpr=1e-5)]
+    parts = roll_up(table(*around, *own), infos, DAYS, 0.3)
+    points, others = OperatingPoints(agree=needed), ("flows", "copies", "more")
+
+    verdicts = points.verdicts(combine(parts, 0.3, 0.5), parts, parts, others)
+    trusting = points.verdicts(combine(parts, 0.3, 0.5), parts, parts)
+
+    assert points.reached(verdicts).to_list() == ["watch", "act"]
+    assert verdicts["agree"].to_list() == [needed - 1, 4]
+    assert points.reached(trusting).to_list() == ["act", "act"]
+
+
 def test_nothing_reaches_the_point_to_act_where_the_budget_allows_nothing():
     parts = rolled(score("a", "day", 0.999, fpr=1e-9), *chunks("a", 0.999, fpr=1e-9))
     points = OperatingPoints(act=0.0)

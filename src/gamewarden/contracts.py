@@ -422,6 +422,7 @@ class Divides:
 
     clock: Clock | None = None  # whole periods of this clock can be; None: a cut in time changes rows
     actors: bool = True  # the rows of some actors can be
+    before: int = 0  # microseconds before a period whose events its rows speak of as well
 
     def by(self, clock: Clock) -> bool:
         """Whether each period of a clock can be measured without the others."""
@@ -464,6 +465,8 @@ class Feature(Protocol):
     input: ClassVar[StreamKind]  # what kind of stream it measures
     requires: ClassVar[tuple[str, ...]]  # columns of it without which it is blind
     optional: ClassVar[Mapping[str, str]]  # column or kind -> what stays null without it
+    # Its numbers speak of those whom an actor has to do with: where nothing else says bot, they are a reason to watch.
+    about_others: ClassVar[bool]
     part_of_day: ClassVar[bool]  # a row is a piece of a day's play, several of which add up, and not a whole period
 
     @property

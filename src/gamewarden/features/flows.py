@@ -47,6 +47,7 @@ class Flows(LooksBack):
     name: ClassVar[str] = "flows"
     requires: ClassVar[tuple[str, ...]] = ("actor", "at", "kind", "other")
     optional: ClassVar[Mapping[str, str]] = {seen: name for name, seen in _OF_THE_LOG.items()}
+    about_others: ClassVar[bool] = True
     schema: ClassVar[Mapping[str, DataType]] = _SCHEMA
     phrases: ClassVar[Mapping[str, Phrase]] = PHRASES
     parts: ClassVar[Mapping[str, DataType]] = {

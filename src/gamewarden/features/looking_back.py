@@ -57,7 +57,7 @@ class LooksBack(PlainFeature):
     @property
     def divides(self) -> Divides:
         """A row speaks of several days, and of others: nothing can be measured apart but the parts of a day."""
-        return Divides(None, actors=False)
+        return Divides(None, actors=False, before=self.back * DAY)
 
     @abstractmethod
     def part_fold(self, sight: Sight = ANY_SIGHT) -> Fold:

@@ -30,6 +30,7 @@ class PlainFeature:
     input: ClassVar[StreamKind] = "events"
     requires: ClassVar[tuple[str, ...]] = ("actor", "at")
     optional: ClassVar[Mapping[str, str]] = {}
+    about_others: ClassVar[bool] = False
     part_of_day: ClassVar[bool] = False
 
     @property

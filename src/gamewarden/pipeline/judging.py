@@ -170,9 +170,14 @@ def judged_scores(
     marks = marks_of(scores, rules.cut)
     parts = of_whole_periods(roll_up(scores, infos_of(models), rules.cut, rules.repeated), marks, models, rules)
     fused = combine(parts, rules.together, rules.bots) if fusion is None else _fused(fusion, parts, features, rules)
-    verdicts = rules.points.verdicts(fused, parts, marks)
+    verdicts = rules.points.verdicts(fused, parts, marks, _about_others(models))
     shown = pl.concat([at_share(own[model.card.id], prior_of(model.card), rules.bots) for model in models])
     return shown.sort("actor", "since", "detector"), verdicts
+
+
+def _about_others(models: Sequence[Model]) -> frozenset[str]:
+    """The families whose numbers speak of those around an actor."""
+    return frozenset(model.feature.name for model in models if load_feature(model.feature.name).about_others)
 
 
 def _of_whole_rows(model: Model, scores: pl.DataFrame, covered: float) -> pl.DataFrame:

@@ -289,7 +289,7 @@ def explain(
     feature = feature_of(model.feature)
     by = feature.entity
     alone = only(WatchedEvents(source.events(), progress), by, actor)
-    shown = measured(feature, alone, run.limits)
+    shown = _shown_of(actor, feature, alone, source, run)
     if not shown.frame.height:
         raise ReadError(f"{source.name}: has no event of {by} {actor!r}")
     said = _said(model, shown, source, run)
@@ -305,6 +305,14 @@ def explain(
         prevalence=prevalence,
         again=again,
     )
+
+
+def _shown_of(actor: str, feature: Feature, alone: EventStream, source: Source, run: RunOptions) -> Table:
+    """What a feature shows of one actor: from its events alone, where nothing depends on those of others."""
+    if feature.divides.actors:
+        return measured(feature, alone, run.limits)
+    shown = measured(feature, source.events(), run.limits)
+    return replace(shown, frame=shown.frame.filter(actor=actor))
 
 
 def event_story(

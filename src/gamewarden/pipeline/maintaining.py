@@ -12,7 +12,7 @@ from gamewarden import detectors
 from gamewarden.config import Config, Maintain
 from gamewarden.contracts import Detector, Feature, Model
 from gamewarden.core.clock import Clock, Period
-from gamewarden.core.durations import DAY, parse_span
+from gamewarden.core.durations import DAY, from_micros, parse_span, to_micros
 from gamewarden.drift import retraining, validation
 from gamewarden.drift.causes import Cause, Evidence, LogSummary, ban_wave, causes, silent_kinds
 from gamewarden.drift.correlation import agreement, by_actor, most_moved
@@ -29,6 +29,7 @@ from gamewarden.pipeline.measuring import (
     least_measured,
     limits_of,
     measured,
+    of_the_time,
     shown_before,
 )
 from gamewarden.pipeline.models import event_model
@@ -360,7 +361,7 @@ class LakeActions:
         feature = self._feature(model).unlearned()
         since, until = periods[-1].since, periods[0].until
         frozen = feature.learn(self.lake.events(since, until))
-        rows = pl.concat([measured(frozen, self.lake.events(one.since, one.until)).frame for one in periods])
+        rows = pl.concat([self._measured_alone(frozen, one) for one in periods])
         fitted: Model = recipe_of(self._model(model), frozen).fit(only_whole(Table(rows), self.limits).frame, labels)
         return fitted
 
@@ -472,9 +473,16 @@ class LakeActions:
         return self._features[key]
 
     def _shown(self, period: Period, feature: Feature) -> pl.DataFrame:
-        events = self.lake.events(period.since, period.until)
         before = None if self.before is None else self.before(feature, period)
-        return measured(feature, events).frame if before is None else shown_before(feature, events, before)
+        if before is not None:
+            return shown_before(feature, self.lake.events(period.since, period.until), before)
+        return self._measured_alone(feature, period)
+
+    def _measured_alone(self, feature: Feature, period: Period) -> pl.DataFrame:
+        """FEATURES of a period, from its events and from those that its rows look back on."""
+        first = to_micros(period.since)
+        events = self.lake.events(from_micros(first - feature.divides.before), period.until)
+        return of_the_time(measured(feature, events).frame, feature, first)
 
     def _feature(self, model: str) -> Feature:
         return feature_of(self._model(model).feature)

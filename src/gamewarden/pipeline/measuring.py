@@ -29,7 +29,7 @@ from gamewarden.contracts import (
     no_progress,
 )
 from gamewarden.core.coverage import COVERED
-from gamewarden.core.durations import parse_span
+from gamewarden.core.durations import from_micros, parse_span
 from gamewarden.core.files import make_directory
 from gamewarden.errors import MeasureError, ModelError, ReadError, Remark
 from gamewarden.features.folding import folded
@@ -388,6 +388,11 @@ def _told_alike(told: Table, feature: Feature) -> bool:
 def likeness_of(learned: Vocabulary, events: EventStream, limits: Limits) -> "Likeness":
     """One look at all events of a source."""
     return Likeness.of(learned, kinds_by_period(events.whole, learned.clock), limits)
+
+
+def of_the_time(rows: pl.DataFrame, feature: Feature, since: int) -> pl.DataFrame:
+    """Rows from a moment in microseconds on, of a feature that had to be shown what was before."""
+    return rows.filter(pl.col("since") >= from_micros(since)) if feature.divides.before else rows
 
 
 def rows_to_judge(feature: Feature, source: Source, run: RunOptions = USUAL, progress: Progress = no_progress) -> Table:

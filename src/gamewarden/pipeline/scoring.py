@@ -47,6 +47,7 @@ from gamewarden.pipeline.measuring import (
     input_of,
     likeness_of,
     measured,
+    of_the_time,
     rows_to_judge,
 )
 from gamewarden.pipeline.models import event_model, load_models, models_for
@@ -176,15 +177,28 @@ def _lines(models: Path, card: Card, scores: pl.DataFrame) -> Iterator[str]:
 
 
 def reach_of(models: Sequence[Model], fusion: Model | None, points: OperatingPoints) -> tuple[str, ...]:
-    """Why nobody can reach the point to act with these models, where that is so."""
+    """Why nobody can reach the point to act with these models, or not by some of them alone, where that is so."""
     seen = {model.feature.name for model in models}
     inputs = {features.load(name).input for name in seen}
     others = [
         name
         for name in detectors_of_sources()
-        if (other := detectors.feature_of(name)) not in seen and features.load(other).input in inputs
+        if (other := features.load(detectors.feature_of(name))).name not in seen
+        and other.input in inputs
+        and not other.about_others
     ]
-    return out_of_reach(models, fusion, points, others)
+    return (*_around(models), *out_of_reach(models, fusion, points, others))
+
+
+def _around(models: Sequence[Model]) -> Iterator[str]:
+    """What the detectors that look at those around an actor may lead to."""
+    names = [model.card.detector for model in models if features.load(model.feature.name).about_others]
+    if names:
+        speak = "speaks" if len(names) == 1 else "speak"
+        yield (
+            f"{' and '.join(names)} {speak} of those around an account: without something in its own behaviour that "
+            "says bot, that is a reason to watch and for no more."
+        )
 
 
 def other_voices(directory: Path, model: Model) -> Iterator[str]:
@@ -269,10 +283,12 @@ class PartedView:
         self, key: str, span: Span, actors: Sequence[str] | None = None, progress: Progress = no_progress
     ) -> Measured:
         """What a feature measures in a period."""
-        recipe, part = self.recipes[key], self.events.between(*span)
+        recipe, (since, until) = self.recipes[key], span
+        part = self.events.between(since - recipe.divides.before, until)
         if actors is not None and recipe.entity == "actor" and recipe.divides.actors:
             part = part.of(actors)
-        return folded(recipe, WatchedEvents(part, progress))
+        found = folded(recipe, WatchedEvents(part, progress))
+        return replace(found, frame=of_the_time(found.frame, recipe, since))
 
     def told(self, key: str, frame: pl.DataFrame) -> Table:
         """FEATURES with the share that is covered of each row's time, without what the lake did not show."""

@@ -1,5 +1,6 @@
 """Two operating points: one to watch an actor, one to act in a way a player could feel."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import polars as pl
@@ -53,14 +54,23 @@ class OperatingPoints:
         )
         return verdicts.select(point.alias("point")).to_series()
 
-    def verdicts(self, fused: pl.DataFrame, parts: pl.DataFrame, everybody: pl.DataFrame) -> pl.DataFrame:
+    def verdicts(
+        self,
+        fused: pl.DataFrame,
+        parts: pl.DataFrame,
+        everybody: pl.DataFrame,
+        about_others: Collection[str] = (),
+    ) -> pl.DataFrame:
         """VERDICTS of every actor and period in `everybody`, from the fused numbers and the detectors' parts.
 
-        `everybody` may say how much of a period was covered, and which detectors were shown the unknown.
+        `everybody` may say how much of a period was covered, and which detectors were shown the unknown. Families in
+        `about_others` speak of those around an actor: however many of them say bot, without a family that sees its
+        own behaviour they are one too few for the point to act.
         """
-        agreeing = (
-            by_family(parts).group_by(KEY).agg((pl.col("own_fpr") <= self.watch).sum().cast(pl.Int64).alias("agree"))
-        )
+        says_bot = pl.col("own_fpr") <= self.watch
+        own = (says_bot & ~pl.col("family").is_in(list(about_others))).any()
+        agree = pl.when(own).then(says_bot.sum()).otherwise(pl.min_horizontal(says_bot.sum(), self.agree - 1))
+        agreeing = by_family(parts).group_by(KEY).agg(agree.cast(pl.Int64).alias("agree"))
         rows = (
             everybody.unique(KEY)
             .join(fused, on=KEY, how="left")

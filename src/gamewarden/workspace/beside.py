@@ -32,6 +32,7 @@ class AboutRows:
     source: str = ""
     file: str = ""  # that it was measured from
     notes: tuple[str, ...] = ()
+    days: tuple[str, ...] = ()  # whose parts it was made of, where its feature looks back
 
 
 @dataclass(frozen=True)

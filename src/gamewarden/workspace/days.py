@@ -15,6 +15,7 @@ from gamewarden.core.coverage import Coverage
 from gamewarden.core.durations import DAY, from_micros, parse_zone, to_micros
 from gamewarden.features.folding import feed_together
 from gamewarden.features.kinds import KindFold
+from gamewarden.features.looking_back import LooksBack
 from gamewarden.pipeline.measuring import MeasuredBefore
 from gamewarden.store.lake import Lake
 from gamewarden.store.lake_events import LakeEvents
@@ -103,7 +104,7 @@ class LakeDays:
 
         What a feature without one measures across midnight, such as chunks of play, begins anew with every day.
         """
-        own = feature.divides.clock
+        own = feature.clock if isinstance(feature, LooksBack) else feature.divides.clock
         return Clock(DAY, feature.time_zone or self.time_zone) if own is None else by_days(own)
 
     @cached_property
@@ -143,12 +144,14 @@ class LakeDays:
         """
         read: set[str] = set()
         counted = {one.learned.clock for one in features if one.learned is not None}
+        looking = [one for one in features if isinstance(one, LooksBack)]
         for clock in dict.fromkeys((*map(self.clock_of, features), *map(by_days, counted))):
             mine = [one for one in features if self.clock_of(one) == clock]
             kinds = [one for one in counted if by_days(one) == clock]
             resting = {one.directory: one.all() for one in self._tables(mine, kinds)}
-            for period in self.periods(clock, window):
-                name, asked = day_name(period, clock), list(self._wanted(period, mine, kinds, only))
+            for period in self.periods(clock, self._widened(clock, looking, window)):
+                inside = _touches(window, period)
+                name, asked = day_name(period, clock), list(self._wanted(period, mine, kinds, only, inside=inside))
                 due = [
                     one
                     for one in asked
@@ -156,13 +159,41 @@ class LakeDays:
                 ]
                 self._measure(period, name, due, progress)
                 read |= {name} if due else set()
+        for one in looking:
+            read |= self._look_back(one, window, fresh=fresh)
         return read
+
+    def _widened(self, clock: Clock, looking: Sequence[LooksBack], window: Window) -> Window:
+        """The window with the days that rows of its first day look back on."""
+        back = [one.back for one in looking if self.clock_of(one) == clock]
+        since, until = window
+        if since is None or not back:
+            return window
+        return clock.before(clock.holding(since), max(back) - 1).since, until
+
+    def _look_back(self, feature: LooksBack, window: Window, *, fresh: bool) -> set[str]:
+        """Make the rows of days from the parts that rest; which days those were."""
+        made, clock, table = _Looked.at(self, feature), self.clock_of(feature), self.rest.features(recipe_of(feature))
+        there, done = table.all(), set()
+        for period in self.periods(clock, window):
+            name, days = day_name(period, clock), made.days(period)
+            if fresh or not made.is_true(there.get(name), days):
+                rows = feature.rows_from(made.parts(days), period, sight_of("events", self.events))
+                ends = to_micros(period.since), to_micros(period.until)
+                told = {"notes": [], "days": [one.name for one in days]}
+                table.put(name, rows, came_from=made.came_from(days), since=ends[0], until=ends[1], about=told)
+                done.add(name)
+        return done
 
     def partitions(self, feature: Feature, window: Window = EVER) -> list[Partition]:
         """What rests of a feature and is still true, period by period; what cannot be measured anew stays true."""
         clock = self.clock_of(feature)
-        wanted = {day_name(one, clock): self._of_rows(feature, one) for one in self.periods(clock, window)}
         table = self.rest.features(recipe_of(feature)).all()
+        if isinstance(feature, LooksBack):
+            made = _Looked.at(self, feature)
+            true = {day_name(one, clock): made.days(one) for one in self.periods(clock, window)}
+            return [one for one in table.values() if made.is_true(one, true.get(one.name)) and is_within(one, window)]
+        wanted = {day_name(one, clock): self._of_rows(feature, one) for one in self.periods(clock, window)}
         return [one for one in table.values() if self._is_true(one, wanted) and is_within(one, window)]
 
     def table(self, feature: Feature, window: Window = EVER, actors: Collection[str] | None = None) -> pl.DataFrame:
@@ -187,21 +218,35 @@ class LakeDays:
         wanted = {day_name(one, days): self._of_kinds(one) for one in self.periods(days)}
         return table.table([one for one in table.all().values() if self._is_true(one, wanted)])
 
+    def true_parts(self, feature: LooksBack, there: Mapping[str, Partition]) -> dict[str, Partition]:
+        """The parts of days that still say what the lake holds, or of which nothing can be measured anew."""
+        clock = self.clock_of(feature)
+        wanted = {day_name(one, clock): self._of_rows(feature, one) for one in self.periods(clock)}
+        return {name: one for name, one in there.items() if self._is_true(one, wanted)}
+
     def _is_true(self, one: Partition, wanted: Mapping[str, str]) -> bool:
         return wanted.get(one.name) == one.came_from or not self.kept.may_measure(one.since, one.until)
 
     def measured_before(self, feature: Feature, period: Period) -> MeasuredBefore | None:
         """What rests of a period: None unless all of it rests, and nothing that a border of the period cuts."""
         clock, learned = self.clock_of(feature), feature.learned
-        rows = self._whole(period, clock, partial(self._of_rows, feature), self.rest.features(recipe_of(feature)))
+        rows = self._whole(period, clock, self._origin_of(feature), self.rest.features(recipe_of(feature)))
         within = self.periods(clock, (period.since, period.until))
-        if rows is None or (feature.divides.clock is None and len(within) > 1):
+        cut = feature.divides.clock is None and not isinstance(feature, LooksBack)
+        if rows is None or (cut and len(within) > 1):
             return None
         rows = rows.sort("actor", "since", maintain_order=True)
         if learned is None:
             return MeasuredBefore(rows, pl.DataFrame())
         kinds = self._whole(period, by_days(learned.clock), self._of_kinds, self.rest.kinds(learned.clock))
         return None if kinds is None else MeasuredBefore(rows, kinds)
+
+    def _origin_of(self, feature: Feature) -> Callable[[Period], str]:
+        """What the rows of a period are made of."""
+        if not isinstance(feature, LooksBack):
+            return partial(self._of_rows, feature)
+        made = _Looked.at(self, feature)
+        return lambda period: made.came_from(made.days(period))
 
     def _whole(
         self, period: Period, clock: Clock, came: Callable[[Period], str], table: Partitions
@@ -215,7 +260,8 @@ class LakeDays:
         return table.table([one for one in there if one]) if wanted and all(fits) and all(holds) else None
 
     def _tables(self, features: Sequence[Feature], clocks: Sequence[Clock]) -> Iterator[Partitions]:
-        yield from (self.rest.features(recipe_of(one)) for one in features)
+        for one in features:
+            yield (self.rest.parts if isinstance(one, LooksBack) else self.rest.features)(recipe_of(one))
         yield from map(self.rest.kinds, clocks)
 
     def _wanted(
@@ -224,12 +270,18 @@ class LakeDays:
         features: Sequence[Feature],
         clocks: Sequence[Clock],
         only: Mapping[str, frozenset[str]],
+        *,
+        inside: bool,
     ) -> Iterator[_Wanted]:
+        """What is measured of a period; parts alone, where it is not asked for and later days look back on it."""
         sight = sight_of("events", self.events)
         for one in features:
             recipe, rows = recipe_of(one), self._of_rows(one, period)
-            yield _Wanted(self.rest.features(recipe), rows, partial(one.fold, sight), only.get(repr(recipe)))
-        for clock in clocks:
+            if isinstance(one, LooksBack):
+                yield _Wanted(self.rest.parts(recipe), rows, partial(one.part_fold, sight))
+            elif inside:
+                yield _Wanted(self.rest.features(recipe), rows, partial(one.fold, sight), only.get(repr(recipe)))
+        for clock in clocks if inside else ():
             yield _Wanted(self.rest.kinds(clock), self._of_kinds(period), partial(KindFold, clock))
 
     def _of_rows(self, feature: Feature, period: Period) -> str:
@@ -253,3 +305,45 @@ class LakeDays:
         for one, fold in zip(wanted, folds, strict=True):
             told = {"notes": list(fold.notes().sentences())}
             one.table.put(name, fold.frame(), came_from=one.came_from, since=since, until=until, about=told)
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """The parts that rest of a feature that looks back, and what the rows of a day are made of."""
+
+    feature: LooksBack
+    table: Partitions
+    there: Mapping[str, Partition]
+    true: Mapping[str, Partition]  # of them those that say what the lake holds
+    unseen: tuple[str, ...]
+    kept: Kept
+
+    @classmethod
+    def at(cls, days: LakeDays, feature: LooksBack) -> "_Looked":
+        """As they rest now."""
+        table = days.rest.parts(recipe_of(feature))
+        there, unseen = table.all(), tuple(feature.unseen(sight_of("events", days.events)))
+        return cls(feature, table, there, days.true_parts(feature, there), unseen, days.kept)
+
+    def days(self, period: Period) -> list[Partition]:
+        """The parts that the rows of a day are made of."""
+        window = self.feature.window(period)
+        since, until = to_micros(window.since), to_micros(window.until)
+        return [one for one in self.true.values() if one.since >= since and one.until <= until]
+
+    def came_from(self, days: Sequence[Partition]) -> str:
+        """What names all of them."""
+        return came_from("looking back", [[one.name, one.came_from] for one in days], list(self.unseen))
+
+    def parts(self, days: Sequence[Partition]) -> pl.DataFrame:
+        """What they hold."""
+        return self.table.table(days).select(list(self.feature.parts_schema))
+
+    def is_true(self, rows: Partition | None, days: Sequence[Partition] | None) -> bool:
+        """Whether rows still say what is known: nobody can make them anew once a day that they look back on is gone."""
+        if rows is None:
+            return False
+        if days is None:
+            return not self.kept.may_measure(rows.since, rows.until)
+        gone = any(name not in self.there for name in rows.about.get("days", ()))
+        return gone or self.came_from(days) == rows.came_from

@@ -34,7 +34,7 @@ from gamewarden.workspace.intake import take_in_pushed
 from gamewarden.workspace.parts import with_looks
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.pushed import PACKETS_NAME, packet_files, pending_rows, without_actors
-from gamewarden.workspace.rest import DESK, Rest, recipe_of
+from gamewarden.workspace.rest import DESK, PARTS, Rest, recipe_of
 from gamewarden.workspace.retention import sweep, tables_at_rest
 
 STUB = "forgotten-"
@@ -116,14 +116,21 @@ def held(workspace: Workspace, actors: Sequence[str]) -> Held:
         ReadError: something that rests is damaged.
     """
     looking = _Looking(workspace, _names(workspace, actors))
-    rows = {"features": 0, "scores": 0, "desk": 0}
+    rows = dict.fromkeys(("features", "parts", "scores", "desk"), 0)
     for found in looking.at_rest():
         rows[found.table.directory.parent.name] += sum(found.parts.values())
     verdicts = sum(frame.height for _, frame in looking.verdicts())
     maintenance = sum(looking.rows(path) for path in score_files(workspace.models))
     waiting = pending_rows(workspace.inbox, looking.names.all)
     events, files = looking.events() + waiting, tuple(dict.fromkeys(looking.files()))
-    counts = (events, rows["features"], rows["scores"], verdicts, maintenance, _in_ledger(workspace, actors))
+    counts = (
+        events,
+        rows["features"] + rows["parts"],
+        rows["scores"],
+        verdicts,
+        maintenance,
+        _in_ledger(workspace, actors),
+    )
     return Held(*counts, looking.names.characters, files)
 
 
@@ -321,7 +328,8 @@ class _Looking:
         """Partitions without them; what they were made of is the same."""
         table = found.table
         for one in found.partitions():
-            rows = table.read(one).filter(~pl.any_horizontal(pl.col(_naming(table)).is_in(found.names)))
+            theirs = pl.any_horizontal(pl.col(_naming(table)).is_in(found.names).fill_null(value=False))
+            rows = table.read(one).filter(~theirs)
             told = self._nameless(one.about)
             table.put(one.name, rows, came_from=one.came_from, since=one.since, until=one.until, about=told)
 
@@ -363,9 +371,9 @@ class _Looking:
     def _count(self, table: Partitions, one: Partition, names: Collection[str]) -> int:
         if not (table.directory / one.file).is_file():
             return 0
-        if table.schema in DESK.values():
+        if table.schema in (PARTS, *DESK.values()):
             read = table.read(one, _naming(table), names if _naming(table) == ["actor"] else None)
-            return read.filter(pl.any_horizontal(pl.all().is_in(list(names)))).height
+            return read.filter(pl.any_horizontal(pl.all().is_in(list(names)).fill_null(value=False))).height
         notes = about(one, table).get("notes", ())
         return table.read(one, ["actor"], names).height or len(notes) - len(self._harmless(notes))
 

@@ -19,6 +19,13 @@ KINDS = Schema(
     {"since": TIME, "until": TIME, "kind": pl.String, "n": pl.Int64},
     required=("since", "until", "kind", "n"),
 )
+# What a feature that looks back keeps of a day. Its further columns are its own; those here may name accounts.
+PARTS = Schema(
+    "PARTS",
+    {"actor": pl.String, "since": TIME, "until": TIME, "other": pl.String},
+    required=("actor", "since", "until"),
+    open=True,
+)
 # What the desk reads of a judged day; `since` is where the day begins.
 ACCOUNT_DAYS = Schema(
     "ACCOUNT_DAYS",
@@ -117,6 +124,10 @@ class Rest:
     def features(self, recipe: Recipe) -> Partitions:
         """FEATURES as this recipe measures them."""
         return Partitions(self.directory / "features" / f"{recipe.name}@{feature_name(recipe)}", FEATURES)
+
+    def parts(self, recipe: Recipe) -> Partitions:
+        """What a feature that looks back keeps of each day."""
+        return Partitions(self.directory / "parts" / f"{recipe.name}@{feature_name(recipe)}", PARTS)
 
     def kinds(self, clock: Clock) -> Partitions:
         """How many events of each kind there are in the periods of a clock."""

@@ -15,7 +15,7 @@ from gamewarden.tables import FEATURES, SCORES, Schema
 from gamewarden.workspace.kept import FOR_EVER, TABLES, Kept
 from gamewarden.workspace.parts import ALWAYS
 from gamewarden.workspace.place import Workspace
-from gamewarden.workspace.rest import ACCOUNT_DAYS, DESK, KINDS
+from gamewarden.workspace.rest import ACCOUNT_DAYS, DESK, KINDS, PARTS
 
 _ALL = (*TABLES, "ledger")
 
@@ -42,7 +42,7 @@ class Tidied:
 
 def tables_at_rest(results: Path) -> Iterator[Partitions]:
     """Every table of results, also those of recipes and models that nobody uses any more."""
-    schemas: dict[str, Schema] = {"features": FEATURES, "kinds": KINDS, "scores": SCORES}
+    schemas: dict[str, Schema] = {"features": FEATURES, "parts": PARTS, "kinds": KINDS, "scores": SCORES}
     for room, schema in schemas.items():
         for place in sorted((results / room).glob("*")):
             if place.is_dir():
