@@ -7,32 +7,16 @@ from gamewarden.detectors.groups.model import COUNTS, GroupsModel
 from gamewarden.learning.logistic import EACH_ONCE, LogisticRecipe
 from gamewarden.learning.recipe import option
 
-COLUMNS = (
-    "to_one",
-    "one_way",
-    "passed_on",
-    "takers",
-    "givers",
-    "gave_n",
-    "got_n",
-    "loyal",
-    "loyal_share",
-    "star_n",
-    "star_score",
-    "chain_n",
-    "mesh",
-    "exchanges",
-    "parties",
-    "market",
-)
+# How an account stands in a farm, and no more: how much it gives, or to how many, also tells a friendly veteran.
+COLUMNS = ("star_score", "to_one", "chain_n", "passed_on", "exchanges")
 
 
 @dataclass(frozen=True)
 class Groups(LogisticRecipe[GroupsModel]):
     """A logistic regression on an account's place among those who give and take.
 
-    Whoever neither gave nor got anything is not judged. How many others share an address is no column: households and
-    cafés do.
+    Whoever neither gave nor got anything is not judged. How many others share an address is no column, since
+    households and cafés do; nor is how much somebody gives, since whoever equips newcomers does.
     """
 
     name: ClassVar[str] = "groups"
@@ -41,6 +25,5 @@ class Groups(LogisticRecipe[GroupsModel]):
     model: ClassVar[type[Any]] = GroupsModel
     too_little: ClassVar[str] = "days of accounts that neither gave nor got anything"
     counts: ClassVar[frozenset[str]] = COUNTS
-    may_be_absent: ClassVar[frozenset[str]] = frozenset({"parties", "market"})
 
     columns: tuple[str, ...] = option(COLUMNS, (("to_one", "loyal"),), EACH_ONCE)
