@@ -7,7 +7,6 @@ of EDGES alone stands beside it.
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -82,7 +81,7 @@ def in_this_process(way: str, lake: Path) -> None:
     begun, cpu = time.perf_counter(), time.process_time()
     WAYS[way](events)
     cost = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - begun, "rows": events.rows}
-    print(json.dumps({**cost, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
+    print(json.dumps(cost))
 
 
 def main() -> None:
@@ -102,7 +101,7 @@ def main() -> None:
     for way, cost in costs.items():
         ratio = cost["cpu"] / costs["self-similarity"]["cpu"]
         print(
-            f"{way:16} {cost['cpu']:7.1f} CPU-s {cost['wall']:7.1f} s {cost['peak'] / 2**20:7.0f} MiB "
+            f"{way:16} {cost['cpu']:7.1f} CPU-s {cost['wall']:7.1f} s "
             f"{ratio:5.2f} x self-similarity, {cost['rows']:,} events"
         )
     ratio = costs["edges"]["cpu"] / costs["self-similarity"]["cpu"]

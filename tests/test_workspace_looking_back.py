@@ -7,6 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from gamewarden import readers
+from gamewarden.features.copies.recipe import Copies
 from gamewarden.features.flows import Flows
 from gamewarden.store.lake import Lake
 from gamewarden.tables import write_table
@@ -71,6 +72,18 @@ def test_rows_from_parts_at_rest_are_those_of_the_whole_log(place):
     assert_frame_equal(days.table(FLOWS).sort("actor", "since"), whole(place))
     assert len(days.rest.parts(recipe_of(FLOWS)).all()) == DAYS
     assert days.measure([FLOWS]) == set()
+
+
+@pytest.mark.parametrize("feature", [Copies(min_moments=5), Flows(back=2)], ids=lambda one: one.name)
+def test_parts_of_every_kind_can_rest(place, feature):
+    days = days_at(place)
+
+    days.measure([feature])
+
+    whole = feature.measure(Lake(place / "lake").events())
+    assert whole.height
+    assert_frame_equal(days.table(feature).sort("actor", "since"), whole)
+    assert feature.about_others
 
 
 def test_a_window_is_measured_with_the_days_before_it(place):

@@ -24,6 +24,7 @@ PARTS = Schema(
     "PARTS",
     {"actor": pl.String, "since": TIME, "until": TIME, "other": pl.String},
     required=("actor", "since", "until"),
+    may_be_null=("actor",),  # what is known of a day as a whole
     open=True,
 )
 # What the desk reads of a judged day; `since` is where the day begins.

@@ -49,6 +49,7 @@ class Copies(LooksBack):
         "zone": "whom an account is compared with",
         "level": "whom an account is compared with",
     }
+    about_others: ClassVar[bool] = True
     parts: ClassVar[Mapping[str, DataType]] = {
         "actor": pl.String,  # null: the row says what the stretches of the day mean
         "events": pl.Int64,
