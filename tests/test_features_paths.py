@@ -108,7 +108,7 @@ def test_what_is_logged_on_the_way_between_two_corners_is_no_way_point():
         share = draw.uniform(0.3, 0.7)
         between += [(x, y), (x + share * (to_x - x), y + share * (to_y - y))]
 
-    row = one(walk(between))
+    row = one(walk(between), cell=2.0)
 
     assert row["way_points"] == pytest.approx(12 * 20, abs=3)
     assert row["repeated_way"] > 0.85

@@ -34,7 +34,7 @@ class Copies(LooksBack):
     """
 
     cell: float = field(
-        default=2.0,
+        default=4.0,
         metadata={"also": (8.0,), "says": "Places nearer than this, in units of the map, are the same place."},
     )
     min_moments: int = field(

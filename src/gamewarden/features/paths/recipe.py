@@ -38,7 +38,7 @@ class Paths(PlainFeature):
         default=DAY, metadata={"also": (HOUR,), "as": "span", "shown": "1d", "says": "Length of one period."}
     )
     cell: float = field(
-        default=2.0,
+        default=4.0,
         metadata={"also": (0.5, 8.0), "says": "Places nearer than this, in units of the map, are the same place."},
     )
     min_points: int = field(
