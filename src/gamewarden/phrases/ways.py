@@ -25,13 +25,13 @@ PHRASES: Mapping[str, Phrase] = {
         topic=WALKS,
     ),
     "repeated_way": Phrase(
-        "Walks the same way again and again, to the pace, more than {humans}",
+        "Walks the same way again and again, within a few paces, more than {humans}",
         "Repeats its way about as much as usual",
         "Repeats its way less than {humans}",
         "a share of {value} of its way-points",
         _UNSEEN,
         2,
-        striking="Walks the very same way again and again, to the pace",
+        striking="Walks the same way again and again, within a few paces",
         topic=WALKS,
     ),
     "repeated_run": Phrase(

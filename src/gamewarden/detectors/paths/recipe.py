@@ -1,4 +1,4 @@
-"""How probably a script walks: how much of an account's way it had walked before, to the pace (Mitterhofer 2009)."""
+"""How probably a script walks: how much of an account's way it had walked before (Mitterhofer et al. 2009)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
