@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # most of what is asked for needs neither
     from gamewarden.pipeline.evaluating import Protocol
     from gamewarden.pipeline.fitting import TableFitOptions
 
-_COLUMNS = ("actor", "group", "label", "drop", "keep")  # what `fit` is told of an operator's own table
+_COLUMNS = ("actor", "group", "label", "drop", "keep", "siblings")  # what `fit` is told of an operator's own table
 
 # How an option that is written as text becomes what its field holds, by the field's metadata "as".
 _WRITTEN: Mapping[str, Callable[[str], Any]] = {

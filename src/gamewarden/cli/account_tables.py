@@ -31,6 +31,7 @@ def fit_account_table(name: str) -> click.Command:
     @click.option("--positive", metavar="VALUE", help="The label that means bot; all others mean human.")
     @click.option("--drop", multiple=True, metavar="COLUMN", help="Do not feed it; may be given again.")
     @click.option("--keep", multiple=True, metavar="COLUMN", help="Feed it though it looks like an identifier.")
+    @click.option("--siblings", is_flag=True, help="Rows of one group know each other's numbers, never their labels.")
     @options.kept_in
     @options_of(detector)
     @options.reading

@@ -410,10 +410,13 @@ def row_of(actor: str, source: Source, feature: AccountTable, progress: Progress
         ReadError: the table has no row of this actor.
     """
     rows = WatchedRows(source.rows(), progress)
-    mine = whole(rows, rows.columns).filter(pl.col(feature.actor).cast(pl.String) == actor)
+    table = whole(rows, rows.columns)
+    mine = table.filter(pl.col(feature.actor).cast(pl.String) == actor)
     if not mine.height:
         raise ReadError(f"{source.name}: has no row whose {feature.actor} is {actor!r}")
-    return feature.measure(FrameRows(mine, source.name))
+    # A row that knows its siblings is measured among them.
+    among = table if feature.siblings else mine
+    return feature.measure(FrameRows(among, source.name)).filter(actor=actor)
 
 
 @dataclass(frozen=True)

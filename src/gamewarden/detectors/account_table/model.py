@@ -1,6 +1,6 @@
 """A model of an operator's own table: scoring and explaining with plain arrays, nothing in it that can run."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
@@ -21,6 +21,7 @@ from gamewarden.learning.validation import NotNegative, Percentiles, Positive, R
 from gamewarden.phrases import Phrase
 from gamewarden.tables import EVIDENCE, check
 
+SIBLINGS = "siblings"  # the column that says how many others a row's group has
 IMPOSSIBLE = "impossible"  # the column that says which values of a row cannot be true
 _SHOWN = 4  # steps of few people that a sentence names
 _ROUNDING = 1e-9  # of a sum of shares
@@ -137,6 +138,19 @@ class TreeScorer:
         return terms
 
 
+@dataclass(frozen=True)
+class Judges:
+    """What decides where rows know their siblings: one judges a row alone, the other one among siblings."""
+
+    alone: TreeScorer
+    among: TreeScorer
+
+    def decide(self, table: pl.DataFrame) -> Floats:
+        """The decision values; a row alone gets what it would get if nobody knew of siblings."""
+        decisions: Floats = np.where(has_siblings(table), self.among.decide(table), self.alone.decide(table))
+        return decisions
+
+
 @dataclass(frozen=True, kw_only=True)
 class AccountTableModel(CalibratedModel):
     """A fitted model of an operator's own table: plain numbers, nothing that can run."""
@@ -150,6 +164,7 @@ class AccountTableModel(CalibratedModel):
     sharp: Forest
     left_out: Mapping[str, Text]  # column -> why the model does not use it
     peers: Peers
+    among: "AccountTableModel | None" = None  # what judges rows that have siblings; none where nobody asked
 
     @cached_property
     def scorer(self) -> TreeScorer:
@@ -164,7 +179,13 @@ class AccountTableModel(CalibratedModel):
     @property
     def compared_with(self) -> tuple[int, ...]:
         """How many people stand on each step, or all of them."""
-        return tuple(self.peers.counts().values()) or (self.reference.humans,)
+        own = tuple(self.peers.counts().values()) or (self.reference.humans,)
+        return own if self.among is None else (*own, *self.among.compared_with)
+
+    @property
+    def counts_siblings(self) -> bool:
+        """Whether it looks at how many siblings a row has, and judges all rows by itself."""
+        return SIBLINGS in self.scorer.plain and self.among is None
 
     @property
     def price(self) -> str:
@@ -181,6 +202,10 @@ class AccountTableModel(CalibratedModel):
     def score(self, features: pl.DataFrame) -> pl.DataFrame:
         """SCORES: one row per actor in the table's order; a row that tells too little gives null."""
         table = checked_table(features, self.scorer.plain, self.detector)
+        if self.among is not None:
+            alone, among = self._parted(table)
+            parts = [replace(self, among=None).score(alone), self.among.score(among)]
+            return _in_order(table, parts).with_columns(model=pl.lit(self.id))
         enough = pl.Series(self.scorer.enough(table, self.recipe["enough"]))
         return self.scored(table, self.scorer.decide(table), enough)
 
@@ -191,6 +216,10 @@ class AccountTableModel(CalibratedModel):
         add up to it with `base`. A row that tells too little has no weights.
         """
         table = checked_table(features, self.scorer.plain, self.detector)
+        if self.among is not None:
+            alone, among = self._parted(table)
+            parts = [replace(self, among=None).explain(alone), self._moved(self.among.explain(among))]
+            return _in_order(table, parts)
         numbers = self.scorer.numbers(table)
         weights = self.slope * self.scorer.terms(numbers)
         enough = pl.Series(self.scorer.enough(table, self.recipe["enough"]))
@@ -201,9 +230,22 @@ class AccountTableModel(CalibratedModel):
         )
         return check(evidence, EVIDENCE, f"explain {self.detector}")
 
+    def _parted(self, table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The rows that are alone, and those that have siblings."""
+        having = has_siblings(table)
+        return table.filter(~having), table.filter(having)
+
+    def _moved(self, evidence: pl.DataFrame) -> pl.DataFrame:
+        """Evidence among siblings, measured from where a row alone begins: having siblings is what moves it there."""
+        begins = 0.0 if self.among is None else self.among.base - self.base
+        return evidence.with_columns(
+            pl.when(feature=SIBLINGS).then(pl.col("weight") + begins).otherwise("weight").alias("weight")
+        )
+
     def agreements(self) -> Iterator[tuple[str, bool]]:
         """What must hold between its values."""
         yield from super().agreements()
+        yield "what judges siblings knows how many there are", self.among is None or self.among.counts_siblings
         names, pairs = [column.name for column in self.columns], [f"{over} / {under}" for over, under in self.ratios]
         plain = set(names[: len(names) - len(pairs)])
         yield "its recipe says how much of a row is enough", finite(self.recipe.get("enough"))
@@ -228,6 +270,20 @@ class AccountTableModel(CalibratedModel):
             f"them{most}; 1 where nobody stood. An account with rows on several steps may be flagged on each of them."
         )
 
+    def _weak_here(self) -> list[str]:
+        """With siblings, also whom a row is compared with that has them."""
+        if self.among is None:
+            return super()._weak_here()
+        people = self.among.reference.humans
+        return [
+            *super()._weak_here(),
+            (
+                "A row alone is judged as if nobody knew of siblings; a row with siblings is judged by theirs too, and "
+                f"compared with {people} people who have siblings."
+            ),
+            "Who shares a group with a bot looks more like one: a family on one account, or characters that were sold.",
+        ]
+
     def _learned(self) -> Mapping[str, Any]:
         columns = {
             column.name: {
@@ -240,7 +296,8 @@ class AccountTableModel(CalibratedModel):
         }
         kinds = {"smooth": self.scorer.smooth, "sharp": self.scorer.sharp}
         trees = {f"{kind} trees": {"trees": len(part.starts), "nodes": part.size} for kind, part in kinds.items()}
-        return {"base": self.base, **trees, "columns": columns, "left_out": dict(self.left_out)}
+        among = {} if self.among is None else {"with siblings": self.among.card.parameters}
+        return {"base": self.base, **trees, "columns": columns, "left_out": dict(self.left_out), **among}
 
     def _evidence(
         self, table: pl.DataFrame, at: int, numbers: Floats, weights: Floats, enough: pl.Series
@@ -274,6 +331,20 @@ class AccountTableModel(CalibratedModel):
         columns = self.feature.options.get("columns") or []
         told = next((c["because"] for c in columns if isinstance(c, dict) and c.get("name") == name), "")
         return f", and {_plainly(told)}" if told else ""
+
+
+def has_siblings(table: pl.DataFrame) -> pl.Series:
+    """Which rows have others in their group."""
+    if SIBLINGS not in table.columns:
+        return pl.Series([False] * table.height, dtype=pl.Boolean)
+    return (table[SIBLINGS] > 0).fill_null(value=False)
+
+
+def _in_order(table: pl.DataFrame, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """What was said of both kinds of rows, in the order of the table; of one row in the order it was said."""
+    order = table.select("actor", row=pl.int_range(pl.len()))
+    said = pl.concat(parts, how="diagonal_relaxed")
+    return said.join(order, on="actor", how="left", maintain_order="left").sort("row", maintain_order=True).drop("row")
 
 
 def _are_prices(value: object) -> bool:

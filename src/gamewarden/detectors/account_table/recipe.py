@@ -5,31 +5,35 @@ regression makes of the same columns stands beside it on the card, so that the g
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import Feature, frame_digest
+from gamewarden.contracts import Feature, Recipe, frame_digest
 from gamewarden.core.extras import need
 from gamewarden.detectors.account_table.boosting import SHARP, SMOOTH, grow
 from gamewarden.detectors.account_table.forest import Forest
 from gamewarden.detectors.account_table.model import (
+    SIBLINGS,
     AccountTableModel,
     Column,
+    Judges,
     TreeScorer,
     added,
     checked_table,
+    has_siblings,
     numbers_of,
 )
 from gamewarden.errors import FitError
-from gamewarden.learning.calibration import Flags, Floats, Reference, plain_json, validation_of
+from gamewarden.learning.calibration import Calibration, Flags, Floats, Reference, plain_json, validation_of
 from gamewarden.learning.columns import measured
+from gamewarden.learning.exposure import People
 from gamewarden.learning.fitting import Calibrated, Learned, Learner
 from gamewarden.learning.labels import label_periods
 from gamewarden.learning.ladders import FIFTHS, LEARNED, NONE, Crowd, Ladder
-from gamewarden.learning.out_of_fold import bots, groups, out_of_fold
+from gamewarden.learning.out_of_fold import bots, fold_count, groups, out_of_fold, training_of
 from gamewarden.learning.peers import Peers, reference_of
 from gamewarden.learning.promises import ACCOUNT, ROW, Choice, as_persons, prices
 from gamewarden.learning.ranges import Ranges, spread_out
@@ -46,7 +50,11 @@ _STYLES = ((SMOOTH, 1), (SHARP, 2))  # sharp trees differ more from run to run
 
 
 class TableFeature(Feature, Protocol):
-    """A frozen recipe of a table that knows which of its numbers are a time a day."""
+    """A frozen recipe of a table that knows which of its numbers are a time a day, and which are of siblings."""
+
+    @property
+    def of_siblings(self) -> tuple[str, ...]:
+        """The numbers of the other rows of a row's group, how many they are first; none where nobody asked."""
 
     @property
     def day_lengths(self) -> Mapping[str, float]:
@@ -93,7 +101,7 @@ class AccountTableDetector(Calibrated, Learner[AccountTableModel]):
 
     def checked(self, features: pl.DataFrame, door: str) -> pl.DataFrame:
         """The table with its columns as numbers that can be used."""
-        return checked_table(features, self._columns, door)
+        return checked_table(features, (*self._columns, *self._of_siblings), door)
 
     def judged(self, rows: pl.DataFrame) -> pl.Series:
         """Which rows have a number at all."""
@@ -101,17 +109,88 @@ class AccountTableDetector(Calibrated, Learner[AccountTableModel]):
 
     def written(self, features: pl.DataFrame) -> list[str]:
         """A digest of the columns."""
-        return [frame_digest(self.checked(features, f"fit {self.name}").select("actor", *self._columns))]
+        every = (*self._columns, *self._of_siblings)
+        return [frame_digest(self.checked(features, f"fit {self.name}").select("actor", *every))]
 
     def learned(self, rows: pl.DataFrame) -> Learned:
-        """Trees, and their decisions on held-out rows; rows that turn out to tell too little are left out."""
-        used, unused = _usable(rows, self._columns)
+        """Trees, and their decisions on held-out rows; with siblings, also those that judge rows which have them.
+
+        What judges a row alone is learned as if nobody knew of siblings, so that such a row is judged as before.
+        """
+        alone = self._judge_of(rows, *_usable(rows, self._columns))
+        if not self._of_siblings:
+            return alone
+        few = self._too_few_siblings(rows)
+        if few:
+            parts = {**alone.parts, "left_out": {**alone.parts["left_out"], SIBLINGS: few}}
+            return replace(alone, parts=parts)
+        among = self._judge_of(rows, *_usable(rows, (*self._columns, *self._of_siblings)), among=has_siblings(rows))
+        return _Together(
+            **{**vars(alone), "parts": {**alone.parts, "among": self._model_among(rows, among)}}, among=among
+        )
+
+    def _too_few_siblings(self, rows: pl.DataFrame) -> str:
+        """Why nothing can be learned of rows with siblings; nothing where it can."""
+        having = rows.filter(has_siblings(rows))
+        groups = [having.filter(bot=bot)["group"].n_unique() for bot in (True, False)]
+        least = max(self.least, self.folds)
+        return "" if min(groups) >= least else f"fewer than {least} groups of bots or of humans have several rows"
+
+    def _model_among(self, rows: pl.DataFrame, learned: Learned) -> AccountTableModel:
+        """The model of rows that have siblings."""
+        return AccountTableModel(
+            detector=self.name,
+            recipe=self.to_dict(),
+            feature=Recipe(self.feature.name, plain_json(self.feature.to_dict())),
+            data=frame_digest(rows.select("actor", "bot", *self._of_siblings)),
+            ranges=learned.ranges,
+            training=training_of(learned.rows, {}),
+            **super()._calibrated(learned, fold_count(rows, self.folds)),
+            **learned.parts,
+        )
+
+    def _calibrated(self, learned: Learned, folds: int) -> dict[str, Any]:
+        """The fields from decisions on strangers; with siblings, results and people are those of both judges."""
+        alone = super()._calibrated(learned, folds)
+        if not isinstance(learned, _Together):
+            return alone
+        among = learned.parts["among"]
+        rows, by_itself = learned.rows, ~has_siblings(learned.rows).to_numpy()
+        kept = pl.concat([rows.filter(by_itself), learned.among.rows], how="diagonal_relaxed")
+        decisions = np.concatenate(
+            [
+                alone["slope"] * learned.decisions[by_itself] + alone["offset"],
+                among.slope * learned.among.decisions + among.offset,
+            ]
+        )
+        results = validation_of(decisions, bots(kept), 1.0, 0.0, groups(kept))
+        told = {"auc_without_siblings": alone["validation"]["auc"], "auc_among_siblings": among.validation["auc"]}
+        people = replace(
+            alone["people"],
+            lowest=tuple(sorted((*self._people_alone(learned, alone).lowest, *among.people.lowest))),
+        )
+        return {**alone, "people": people, "validation": {**alone["validation"], **results, **told}}
+
+    def _people_alone(self, learned: Learned, fields: Mapping[str, Any]) -> People:
+        """The people who have no siblings, as a budget counts them."""
+        humans = self.humans(learned)
+        calibration = Calibration(fields["slope"], fields["offset"], fields["reference"], None, learned.parts["peers"])
+        found: People = self.counted(humans.filter(~has_siblings(humans)), calibration)["people"]
+        return found
+
+    def _judge_of(
+        self, rows: pl.DataFrame, used: tuple[str, ...], unused: Mapping[str, str], among: pl.Series | None = None
+    ) -> Learned:
+        """Trees, and their decisions on held-out rows; rows that turn out to tell too little are left out.
+
+        With `among` everybody is learned from, and these rows alone calibrate and are compared with.
+        """
         told = {method: self._out_of_fold(rows, used, method) for method in dict.fromkeys((self.method, "logistic"))}
         scorer = self._learn(rows, used, self.method).informed(told[self.method].information(bots(rows)))
-        enough = scorer.enough(rows, self.enough)
+        enough = scorer.enough(rows, self.enough) & (True if among is None else among.to_numpy())
         decisions = {method: strangers.decisions[enough] for method, strangers in told.items()}
         kept = rows.filter(pl.Series(enough)).with_columns(held_out=decisions[self.method])
-        crowd = self._crowd(kept, used)
+        crowd = self._crowd(kept, tuple(name for name in used if name not in self._of_siblings))
         ladders = crowd.ladders(self.peers)
         own = {
             "columns": scorer.columns,
@@ -136,14 +215,24 @@ class AccountTableDetector(Calibrated, Learner[AccountTableModel]):
         """People, each with the row that looks most like a bot."""
         return reference_of(humans)
 
-    def learn(self, features: pl.DataFrame, labels: pl.DataFrame) -> TreeScorer:
+    def learn(self, features: pl.DataFrame, labels: pl.DataFrame) -> TreeScorer | Judges:
         """What decides, without calibration: for evaluations that hold rows out themselves."""
         rows = label_periods(self.checked(features, "learn"), labels, "learn").rows
-        return self._learn(rows, _usable(rows, self._columns)[0], self.method)
+        alone = self._learn(rows, _usable(rows, self._columns)[0], self.method)
+        if not self._of_siblings or self._too_few_siblings(rows):
+            return alone
+        every = (*self._columns, *self._of_siblings)
+        return Judges(alone, self._learn(rows, _usable(rows, every)[0], self.method))
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        return tuple(name for name in self.feature.names if name != "impossible")
+        """The numbers of a row itself."""
+        others = {"impossible", *self._of_siblings}
+        return tuple(name for name in self.feature.names if name not in others)
+
+    @property
+    def _of_siblings(self) -> tuple[str, ...]:
+        return tuple(getattr(self.feature, "of_siblings", ()))
 
     def _crowd(self, rows: pl.DataFrame, used: tuple[str, ...]) -> Crowd:
         """The humans the promise is made to, and which hours a day set people apart."""
@@ -172,7 +261,8 @@ class AccountTableDetector(Calibrated, Learner[AccountTableModel]):
         return _Strangers(out_of_fold(rows, self.folds, self.seed, decide), moved)
 
     def _ratios(self, used: tuple[str, ...], method: Method) -> tuple[tuple[str, str], ...]:
-        return ratios_of(used) if self.ratios and method == "trees" else ()
+        own = tuple(name for name in used if name not in self._of_siblings)
+        return ratios_of(own) if self.ratios and method == "trees" else ()
 
     def _learn(self, rows: pl.DataFrame, used: tuple[str, ...], method: Method, share: float = 1.0) -> TreeScorer:
         """Trees over columns and ratios, or a straight line over the columns alone, from a share of all rows."""
@@ -186,6 +276,13 @@ class AccountTableDetector(Calibrated, Learner[AccountTableModel]):
             return TreeScorer(_columns(names, numbers, bot, np.zeros(len(names))), ratios, 0.0, *trees)
         weights, intercept = _straight(numbers, bot, self.strength)
         return TreeScorer(_columns(names, numbers, bot, weights), ratios, intercept, Forest.of(()), Forest.of(()))
+
+
+@dataclass(frozen=True)
+class _Together(Learned):
+    """What was made of rows as if each were alone, and of those that have siblings beside them."""
+
+    among: Learned = field(kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,16 @@ from typing import Any, ClassVar, Self
 import polars as pl
 import pyarrow as pa
 
-from gamewarden.contracts import Progress, Sight, Stream, StreamKind, no_progress, sight_of
+from gamewarden.contracts import Divides, Progress, Sight, Stream, StreamKind, no_progress, sight_of
 from gamewarden.errors import MeasureError
 from gamewarden.features.account_table.columns import TableColumn, understood
 from gamewarden.features.account_table.identifiers import why_identifier
+from gamewarden.features.account_table.siblings import names_of, with_siblings
 from gamewarden.features.folding import Lines, OnePass
 from gamewarden.features.plain import ANY_SIGHT, PlainFeature
 from gamewarden.tables import TIME, DataType, FrameRows
 
+_GROUP = "\x00group"  # no column of a file is called so
 IMPOSSIBLE = "impossible"  # the column that says which values of a row cannot be true
 _AN_IDENTIFIER = "it looks like an identifier: "
 
@@ -38,21 +40,54 @@ class AccountTable(PlainFeature):
         default=None, metadata={"also": ((TableColumn("Playtime", low=0.0, because="it lasts"),),)}
     )
     left_out: Mapping[str, str] = field(default_factory=dict, metadata={"also": ({"ticket": "it is not wanted"},)})
+    siblings: bool = field(
+        default=False,
+        metadata={"says": "Also what the other rows of the same group have, never their labels."},
+    )
 
     name: ClassVar[str] = "account-table"
     input: ClassVar[StreamKind] = "table"
     requires: ClassVar[tuple[str, ...]] = ()
     optional: ClassVar[Mapping[str, str]] = {}
+    tied: ClassVar[tuple[Mapping[str, Any], ...]] = ({"group": "account", "siblings": True},)
+
+    def __post_init__(self) -> None:
+        """Check that siblings can be known.
+
+        Raises:
+            MeasureError: nothing says who belongs together, or a column has the name of a number of siblings.
+        """
+        if self.siblings and self.group is None:
+            raise MeasureError("account-table: siblings need a column of who belongs together; name it with --group")
+        taken = sorted(set(self.of_siblings) & set(self.own_names)) if self.siblings else []
+        if taken:
+            raise MeasureError(f"account-table: a column is called {taken[0]!r}, as a number of siblings; leave it out")
+
+    @property
+    def divides(self) -> Divides:
+        """Row by row; a row that knows its siblings needs the whole table."""
+        return Divides(None, actors=not self.siblings)
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """The numbers of a row itself."""
+        return tuple(name for column in self.columns or () for name in column.names)
+
+    @property
+    def of_siblings(self) -> tuple[str, ...]:
+        """The numbers of the other rows of its group, where they were asked for."""
+        return names_of(self.own_names) if self.siblings else ()
 
     @property
     def schema(self) -> Mapping[str, DataType]:
         """The columns after actor, since, until and events."""
-        return {name: pl.Float64 for column in self.columns or () for name in column.names} | {IMPOSSIBLE: pl.String}
+        return dict.fromkeys((*self.own_names, *self.of_siblings), pl.Float64) | {IMPOSSIBLE: pl.String}
 
     @property
     def own_needs(self) -> tuple[str, ...]:
         """The columns of the table without which the frozen recipe is blind."""
-        return (self.actor, *(column.name for column in self.columns or ()))
+        groups = (self.group,) if self.siblings and self.group is not None else ()
+        return (self.actor, *groups, *(column.name for column in self.columns or ()))
 
     @property
     def day_lengths(self) -> dict[str, float]:
@@ -118,7 +153,12 @@ class AccountTable(PlainFeature):
         ]
         numbers = [series for _, found, _ in parts for series in found]
         said = pl.select(pl.when(wrong != "").then(wrong)).to_series().alias(IMPOSSIBLE)
-        return _one_row_an_actor(pl.DataFrame([*heads, *numbers, said]), table)
+        if not self.siblings or self.group is None:
+            return _one_row_an_actor(pl.DataFrame([*heads, *numbers, said]), table)
+        group = frame[self.group].cast(pl.String).alias(_GROUP)
+        once = _one_row_an_actor(pl.DataFrame([*heads, *numbers, said, group]), table)
+        among = with_siblings(once, once[_GROUP], self.own_names)
+        return among.select(*(series.name for series in (*heads, *numbers)), *self.of_siblings, IMPOSSIBLE)
 
     def _named(self, actors: pl.Series, table: str) -> pl.Series:
         """Who each row is about."""
@@ -143,7 +183,9 @@ class AccountTable(PlainFeature):
         values = {option.name: getattr(self, option.name) for option in fields(self)}
         columns = None if self.columns is None else [column.to_dict() for column in self.columns]
         lists = {name: list(values[name]) for name in ("drop", "keep")}
-        return {**values, **lists, "columns": columns, "left_out": dict(self.left_out)}
+        written = {**values, **lists, "columns": columns, "left_out": dict(self.left_out)}
+        # A recipe without them is written as before there were siblings, and its models keep their names.
+        return written if self.siblings else {name: value for name, value in written.items() if name != "siblings"}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -152,8 +194,9 @@ class AccountTable(PlainFeature):
         Raises:
             MeasureError: it is none.
         """
-        known = {option.name for option in fields(cls)}
-        if not isinstance(values.get("actor"), str) or set(values) != known or not _are_lists(values):
+        known = {option.name for option in fields(cls)} - ({"siblings"} - set(values))
+        wrong = set(values) != known or values.get("siblings", True) is not True
+        if not isinstance(values.get("actor"), str) or wrong or not _are_lists(values):
             raise MeasureError("account-table: the recipe names no actor, or other options; fit the model again")
         columns = values["columns"]
         lists: dict[str, Any] = {name: tuple(values[name]) for name in ("drop", "keep")}
