@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from gamewarden.groups.graphs import names_in
 from gamewarden.tables import TIME, Schema
 
 FLOWS = Schema(
@@ -38,6 +39,7 @@ BACK_GIFTS = 1 / 3  # a hub that hands a tool to its farmer now and then still o
 BACK_MONEY = 0.1
 _DIGITS = 6  # of a sum: so it is the same in whatever order it was added up
 _TIMES = ("first", "last")
+_CHANNELS = pl.Enum(["trade", "mail", "floor"])
 _NUMBERS = ("n", "amount", "items", "value")
 
 
@@ -47,13 +49,31 @@ def flows(edges: pl.DataFrame) -> pl.DataFrame:
     A flow is one-way where at most a third as many gifts and a tenth as much money come back; where only items are
     given, any money that comes back pays for them.
     """
-    given = _valued(_gifts(edges))
+    told, names = _numbered(edges)
+    given = _valued(_gifts(told))
     sums = given.group_by("giver", "taker").agg(pl.col(*_NUMBERS).sum(), pl.col("first").min(), pl.col("last").max())
     back = sums.select(giver="taker", taker="giver", **{f"back_{name}": pl.col(name) for name in _NUMBERS})
     both = sums.join(back, on=["giver", "taker"], how="left").with_columns(pl.col("^back_.*$").fill_null(0))
-    told = both.with_columns(one_way=_one_way("", "back_"))
-    told = told.with_columns(exchange=~pl.col("one_way") & ~_one_way("back_", ""))
-    return told.select(pl.col(name).cast(dtype) for name, dtype in FLOWS.columns.items()).sort("giver", "taker")
+    both = both.sort("giver", "taker").with_columns(one_way=_one_way("", "back_"))
+    both = both.with_columns(exchange=~pl.col("one_way") & ~_one_way("back_", ""))
+    named = both.with_columns(names.gather(both[side]).alias(side) for side in ("giver", "taker"))
+    return named.select(pl.col(name).cast(dtype) for name, dtype in FLOWS.columns.items())
+
+
+def _numbered(edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """Gifts with numbers instead of names, which take a fraction of the room; and the names in order."""
+    times = [pl.col(name).cast(TIME) if name in edges.columns else pl.lit(None, TIME).alias(name) for name in _TIMES]
+    kinds = pl.col("kind").cast(pl.String)
+    rows = edges.filter(kinds.is_in([*GIVEN, *TAKEN])).select(
+        pl.col("actor", "other").cast(pl.String),
+        kinds.cast(pl.Enum([*GIVEN, *TAKEN])),
+        pl.col("n").cast(pl.Int64),
+        pl.col("amount", "items").cast(pl.Float64).fill_null(0.0).abs(),  # who gives loses, who takes gains
+        *times,
+    )
+    names = names_in(rows["actor"], rows["other"])
+    numbers = [pl.col(side).cast(pl.Enum(names)).to_physical().cast(pl.UInt32) for side in ("actor", "other")]
+    return rows.with_columns(numbers), names
 
 
 def _one_way(there: str, back: str) -> pl.Expr:
@@ -76,17 +96,10 @@ def _gifts(edges: pl.DataFrame) -> pl.DataFrame:
 
 
 def _side(edges: pl.DataFrame, kinds: Mapping[str, str], giver: str, taker: str) -> pl.DataFrame:
-    times = [pl.col(name).cast(TIME) if name in edges.columns else pl.lit(None, TIME).alias(name) for name in _TIMES]
-    rows = edges.with_columns(pl.col("kind").cast(pl.String)).filter(pl.col("kind").is_in(list(kinds)))
-    return rows.select(
-        pl.col(giver).cast(pl.String).alias("giver"),
-        pl.col(taker).cast(pl.String).alias("taker"),
-        pl.col("kind").replace_strict(kinds, return_dtype=pl.String).alias("channel"),
-        pl.col("n").cast(pl.Int64),
-        pl.col("amount", "items").cast(pl.Float64).fill_null(0.0).abs(),  # who gives loses, who takes gains
-        *times,
-        told_by=pl.lit(giver),
-    )
+    rows = edges.filter(pl.col("kind").is_in(list(kinds)))
+    channel = pl.col("kind").cast(pl.String).replace_strict(kinds, return_dtype=_CHANNELS)
+    told_by = pl.lit(giver == "actor")
+    return rows.select("n", "amount", "items", *_TIMES, giver=giver, taker=taker, channel=channel, told_by=told_by)
 
 
 def _valued(gifts: pl.DataFrame) -> pl.DataFrame:

@@ -44,7 +44,8 @@ def names_in(*columns: pl.Series) -> pl.Series:
 
 def graph_of(one: Ints, other: Ints, weight: Floats, n: int) -> Graph:
     """The graph of these pairs, whatever their direction and however often; nobody is tied to itself."""
-    pairs = pl.DataFrame({"a": np.minimum(one, other), "b": np.maximum(one, other), "weight": weight})
+    low, high = np.minimum(one, other).astype(np.int32), np.maximum(one, other).astype(np.int32)
+    pairs = pl.DataFrame({"a": low, "b": high, "weight": weight})
     once = pairs.filter(pl.col("a") != pl.col("b")).group_by("a", "b").agg(pl.col("weight").sum())
     twice = pl.concat([once, once.select(a="b", b="a", weight="weight")]).sort("a", "b")
     counts = np.bincount(twice["a"].to_numpy(), minlength=n)

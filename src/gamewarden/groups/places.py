@@ -86,8 +86,8 @@ class Around:
 
     @cached_property
     def one_way(self) -> pl.DataFrame:
-        """FLOWS that go one way."""
-        return self.flows.filter("one_way")
+        """FLOWS that go one way, without what came back."""
+        return self.flows.filter("one_way").select("giver", "taker", "n", "amount", "items", "value")
 
     @cached_property
     def exchanged(self) -> pl.DataFrame:
@@ -126,7 +126,8 @@ class Around:
     @cached_property
     def hubs(self) -> pl.DataFrame:
         """By taker with givers: those who give nearly all to it, and how much of a star they are."""
-        rows = self.one_way.join(self.giving.select("giver", "all_value"), on="giver", maintain_order="left")
+        rows = self.one_way.select("giver", "taker", "value")
+        rows = rows.join(self.giving.select("giver", "all_value"), on="giver", maintain_order="left")
         rows = rows.join(self.weekly, left_on="giver", right_on="actor", how="left", maintain_order="left")
         rows = rows.join(self._knowing, on=["giver", "taker"], how="left", maintain_order="left")
         faithful = pl.col("value") >= LOYAL * pl.col("all_value")
@@ -157,12 +158,16 @@ class Around:
     @cached_property
     def _partners(self) -> pl.DataFrame:
         """By actor: with how many it has gifts, and how many of all pairs around it have ties themselves."""
-        pairs = pl.concat([self.flows.select(one="giver", other="taker"), self.parties.select("one", "other")])
+        gifts = self.flows.filter((pl.col("giver") < pl.col("taker")) | (pl.col("back_n") == 0))  # each pair once
+        pairs = pl.concat([gifts.select(one="giver", other="taker"), self.parties.select("one", "other")])
         names = names_in(pairs["one"], pairs["other"])
         numbers = coded(pairs, names, "one", "other")
         graph = graph_of(numbers["one"].to_numpy(), numbers["other"].to_numpy(), np.ones(pairs.height), len(names))
-        gifts = pl.concat([self.flows.select("giver", "taker"), self.flows.select(giver="taker", taker="giver")])
-        partners = gifts.unique().group_by(actor="giver").agg(partners=pl.len().cast(pl.Int64))
+        there = self.flows.group_by(actor="giver").agg(partners=pl.len().cast(pl.Int64))
+        only_back = (
+            self.flows.filter(pl.col("back_n") == 0).group_by(actor="taker").agg(partners=pl.len().cast(pl.Int64))
+        )
+        partners = pl.concat([there, only_back]).group_by("actor").agg(pl.col("partners").sum())
         mesh = pl.DataFrame({"actor": names, "mesh": clustering_of(graph), "ties": graph.degrees})
         several = pl.when(pl.col("ties") > 1).then("mesh")
         return partners.join(mesh.select("actor", mesh=several), on="actor", how="left")
@@ -269,7 +274,8 @@ def _whole(rows: pl.DataFrame) -> pl.DataFrame:
 def _by_side(told: pl.DataFrame, side: str, far: str) -> pl.DataFrame:
     """Gifts by those on one side: accounts, gifts and value one way, the value of all gifts, and with whom most."""
     one_way = pl.col("one_way")
-    rows = told.sort(side, pl.col("value") * one_way, far, descending=[False, True, False])
+    rows = told.select(side, far, "n", "value", "one_way")
+    rows = rows.sort(side, pl.col("value") * one_way, far, descending=[False, True, False])
     main = pl.col(far).filter(one_way).first()
     most = pl.col("value").filter(one_way).max()
     return rows.group_by(side, maintain_order=True).agg(
