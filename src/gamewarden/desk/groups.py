@@ -255,7 +255,9 @@ def gifts_in(edges: pl.DataFrame) -> pl.DataFrame:
         "n", "amount", giver="actor", taker="other", side=pl.lit(0)
     )
     gets = edges.filter(pl.col("kind").is_in(_GETS)).select("n", "amount", giver="other", taker="actor", side=pl.lit(1))
-    told = pl.concat([gives, gets]).group_by("giver", "taker", "side").agg(pl.col("n").sum(), pl.col("amount").sum())
+    told = (
+        pl.concat([gives, gets]).group_by("giver", "taker", "side").agg(pl.col("n").sum(), pl.col("amount").sum().abs())
+    )
     return told.group_by("giver", "taker").agg(pl.col("n").max(), pl.col("amount").max()).sort("giver", "taker")
 
 

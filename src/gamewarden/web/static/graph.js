@@ -18,7 +18,7 @@ export function draw(place, data, look) {
     container: place,
     elements: [
       ...data.nodes.map((node) => ({ data: { ...node, label: shortened(node.label), colour: colours[node.point] ?? look.muted, shape: shapes[node.point] ?? "ellipse", size: [30, 20, 13][node.depth] } })),
-      ...data.edges.map((edge, place) => ({ data: { id: `e${place}`, source: edge.from, target: edge.to, gives: edge.gives ?? true, width: edge.gives === false ? 1 : 1 + 6 * Math.sqrt((edge.amount ?? edge.n) / most) } })),
+      ...data.edges.map((edge, place) => ({ data: { id: `e${place}`, source: edge.from, target: edge.to, gives: edge.gives ?? true, width: edge.gives === false ? 1 : 1 + 3 * Math.sqrt((edge.amount ?? edge.n) / most) } })),
     ],
     style: [
       { selector: "node", style: { label: "data(label)", "background-color": "data(colour)", shape: "data(shape)", width: "data(size)", height: "data(size)", color: look.text, "font-size": 9, "text-margin-y": -2, "min-zoomed-font-size": 6, "text-background-color": look.surface, "text-background-opacity": 0.7, "text-background-padding": 1 } },
