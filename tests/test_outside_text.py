@@ -204,6 +204,7 @@ def cases(place):
         "reproduce cornelissen": [refused],
         "reproduce together": [refused],
         "reproduce defence": [refused],
+        "reproduce farms": [refused],
         "run": [("--every", NASTY)],
         "score": [(lake, "--models", models), (place / "accounts.csv", "--models", tables)],
         "serve": [("--host", NASTY), ("--port", NASTY)],

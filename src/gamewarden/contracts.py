@@ -467,6 +467,8 @@ class Feature(Protocol):
     optional: ClassVar[Mapping[str, str]]  # column or kind -> what stays null without it
     # Its numbers speak of those whom an actor has to do with: where nothing else says bot, they are a reason to watch.
     about_others: ClassVar[bool]
+    # Many bots show nothing of it: to look human here, or to be silent, excuses nothing that others have seen.
+    one_sided: ClassVar[bool]
     part_of_day: ClassVar[bool]  # a row is a piece of a day's play, several of which add up, and not a whole period
 
     @property

@@ -48,6 +48,7 @@ class Flows(LooksBack):
     requires: ClassVar[tuple[str, ...]] = ("actor", "at", "kind", "other")
     optional: ClassVar[Mapping[str, str]] = {seen: name for name, seen in _OF_THE_LOG.items()}
     about_others: ClassVar[bool] = True
+    one_sided: ClassVar[bool] = True
     schema: ClassVar[Mapping[str, DataType]] = _SCHEMA
     phrases: ClassVar[Mapping[str, Phrase]] = PHRASES
     parts: ClassVar[Mapping[str, DataType]] = {

@@ -31,6 +31,7 @@ class PlainFeature:
     requires: ClassVar[tuple[str, ...]] = ("actor", "at")
     optional: ClassVar[Mapping[str, str]] = {}
     about_others: ClassVar[bool] = False
+    one_sided: ClassVar[bool] = False
     part_of_day: ClassVar[bool] = False
 
     @property

@@ -175,15 +175,26 @@ def fit_fusion(
         )
     measured = {name: only_whole(seen, run.limits) for name, seen in heard.shown.items()}
     cut = Clock(every or parse_span(config.measure.every), run.time_zone or "UTC")
-    # A bot can hide from one source and not from another: what looks human in one excuses nothing in the others.
-    several = len({input_of(model.card.detector) for model in heard.models}) > 1
-    fusion = replace(fusion, excuses=False) if several else fusion
+    fusion = _fair(fusion, heard.models)
     features = {name: seen.frame for name, seen in measured.items()}
     model = fuse(
         heard.models, features, told.frame, fusion=fusion, cut=cut, discount=config.chunks.discount, source=source
     )
     notes = dict.fromkeys(line for seen in measured.values() for line in seen.notes)
     return kept(model, to, (*notes, *heard.caveats, *told.notes))
+
+
+def _fair(fusion: Fusion, models: Sequence[Model]) -> Fusion:
+    """The fusion that suits these models.
+
+    A bot can hide from one source and not from another, and most bots show nothing of what some features look for: what
+    looks human to one then excuses nothing in the others. Whoever shows nothing of it is not held to be like the others
+    either: silence counts as usual.
+    """
+    one_sided = any(feature_of(model.feature).one_sided for model in models)
+    several = len({input_of(model.card.detector) for model in models}) > 1
+    strict = replace(fusion, excuses=False) if several or one_sided else fusion
+    return replace(strict, expects=False) if one_sided else strict
 
 
 def fuse(

@@ -32,6 +32,7 @@ class Scores:
     discount: float = 0.3  # how much of what repeats counts
 
     about_others: ClassVar[bool] = False
+    one_sided: ClassVar[bool] = False
     part_of_day: ClassVar[bool] = False
     phrases: ClassVar[Mapping[str, Phrase]] = {}  # the models speak for themselves
     entity: ClassVar[Entity] = "actor"

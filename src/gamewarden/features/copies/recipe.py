@@ -50,6 +50,7 @@ class Copies(LooksBack):
         "level": "whom an account is compared with",
     }
     about_others: ClassVar[bool] = True
+    one_sided: ClassVar[bool] = True
     parts: ClassVar[Mapping[str, DataType]] = {
         "actor": pl.String,  # null: the row says what the stretches of the day mean
         "events": pl.Int64,

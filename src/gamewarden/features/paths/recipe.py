@@ -48,6 +48,7 @@ class Paths(PlainFeature):
     time_zone: str | None = field(default=None, metadata={"also": ("Asia/Seoul",)})
 
     name: ClassVar[str] = "paths"
+    one_sided: ClassVar[bool] = True
     requires: ClassVar[tuple[str, ...]] = ("actor", "at", "x", "y")
     optional: ClassVar[Mapping[str, str]] = {"zone": "places of different zones are told apart by it"}
 

@@ -96,6 +96,7 @@ class Pulses(PlainFeature):
     shares: tuple[float, ...] | None = field(default=None, compare=False, metadata={"also": ((1.0,),)})
 
     name: ClassVar[str] = "pulses"
+    one_sided: ClassVar[bool] = True
     input: ClassVar[StreamKind] = "events"
     requires: ClassVar[tuple[str, ...]] = ("actor", "at", "kind")
     optional: ClassVar[Mapping[str, str]] = {"combat.kill": "npc_kill_count"}

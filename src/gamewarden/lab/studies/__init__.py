@@ -13,6 +13,7 @@ STUDIES: tuple[tuple[str, str], ...] = (
     ("cornelissen", "gamewarden.lab.studies.cornelissen"),
     ("together", "gamewarden.lab.studies.together"),
     ("defence", "gamewarden.lab.studies.defence"),
+    ("farms", "gamewarden.lab.studies.farms"),
 )
 NAMES = tuple(name for name, _ in STUDIES)
 
