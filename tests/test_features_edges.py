@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
+from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 from gamewarden.core.clock import Clock
 from gamewarden.core.durations import DAY
-from gamewarden.features.edges.floor import Floor
+from gamewarden.features.edges.floor import ROW, Floor
 from gamewarden.features.edges.fold import EdgesFold
 from gamewarden.features.folding import feed
 from gamewarden.tables import EDGES, FrameEvents, check
@@ -132,6 +133,22 @@ GIVEN = ("a", "b", "floor", 1, None, -2)
 def test_a_floor_trade_is_the_same_thing_at_the_same_place_soon_after(rows, wanted):
     assert told(log(*rows)) == wanted
     assert told(log(*rows[::-1])) == wanted
+
+
+def test_a_thing_that_everybody_drops_and_picks_up_in_one_place_takes_no_more_memory_than_its_rows():
+    drops, pickups = 1_000, 30_000
+    draw = np.random.default_rng(3)
+    at = np.sort(draw.integers(0, 3_600_000_000, drops + pickups))
+    fell = np.zeros(len(at), bool)
+    fell[draw.choice(len(at), drops, replace=False)] = True
+    here = {"day": 0, "zone": 1, "item": 1, "at": at, "actor": np.arange(len(at)), "count": 1.0}
+    rows = pl.DataFrame({"dropped": fell, **here, "x": 0.0, "y": 0.0}, schema=dict(ROW), strict=False)
+    before = getrusage(RUSAGE_SELF).ru_maxrss
+    floor = Floor()
+    floor.see(at)
+    floor.add(rows)
+    assert floor.pairs().height == np.count_nonzero(fell[:-1] & ~fell[1:])  # the next one takes what fell last
+    assert getrusage(RUSAGE_SELF).ru_maxrss - before < 400_000  # KiB
 
 
 def test_a_log_that_says_who_dropped_what_is_believed():

@@ -124,6 +124,19 @@ def test_the_stretch_that_copies_share_is_told_in_words():
     assert shared.endswith(" times")
 
 
+def test_what_is_shared_has_words_whichever_kind_came_first():
+    hits = [("a", 0.3 * number) for number in range(300)] + [("b", 0.3 * number) for number in range(300)]
+    others = [(f"c{who}", 2.0 * number) for who in range(3) for number in range(300)]
+    rows = [
+        (who, START + timedelta(seconds=at), "combat.attack" if who in "ab" else "loot.pickup")
+        for who, at in hits + others
+    ]
+    schema = {"actor": pl.String, "at": pl.Datetime("us", "UTC"), "kind": pl.String}
+    for events in (rows, rows[::-1]):
+        shared = dict(rows_of([pl.DataFrame(events, schema, orient="row")]).select("actor", "shared").iter_rows())
+        assert shared["a"].startswith("combat.attack, within ½ s combat.attack, within ½ s combat.attack")
+
+
 def made_up_parts(accounts, farm):
     """Sketches of a day: everybody has stretches of its own, the first few share them."""
     draw = np.random.default_rng(3)

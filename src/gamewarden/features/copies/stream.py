@@ -183,8 +183,8 @@ class SketchFold:
 
     def _meant(self, done: NDArray[Any]) -> pl.DataFrame:
         """One row: what the stretches of a day mean."""
-        what = np.unique(done["stretch"] >> np.uint64(kernel.COUNT_BITS))
-        what = what[what > 0] << np.uint64(kernel.COUNT_BITS)
+        there = done["stretch"][done["stretch"] > 0]  # three of the first kind at the shortest pace are number 0
+        what = np.unique(there >> np.uint64(kernel.COUNT_BITS)) << np.uint64(kernel.COUNT_BITS)
         texts = self._kinds.names.texts().to_pylist()
         book = pl.DataFrame({"code": self._codes(what).astype(np.int64), "words": [_said(one, texts) for one in what]})
         book = book.unique("code", keep="any").sort("code")

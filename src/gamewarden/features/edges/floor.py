@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from gamewarden.core.durations import MINUTE
+from gamewarden.features.edges import kernel
 
 SOON = 5 * MINUTE  # from the drop to the pick-up
 NEAR = 15.0  # as far apart as two may stand, in the game's own measure
@@ -29,6 +30,7 @@ ROW: Mapping[str, type[pl.DataType]] = {
     "x": pl.Float32,
     "y": pl.Float32,
 }
+_IN_KERNEL = (("place", np.int64), ("at", np.int64), ("x", np.float64), ("y", np.float64))
 _PAIR = {"day": pl.Int64, "actor": pl.Int32, "other": pl.Int32, "at": pl.Int64, "count": pl.Float64}
 
 
@@ -104,13 +106,26 @@ class Floor:
 def matched(drops: pl.DataFrame, pickups: pl.DataFrame) -> pl.DataFrame:
     """The first pick-up of each drop; a pick-up is of the latest drop that it can be of.
 
-    Whoever takes up what it dropped itself is matched too: then nobody else took it.
+    Whoever takes up what it dropped itself is matched too: then nobody else took it. Memory grows with the rows,
+    however many of them are of one thing in one place.
     """
-    both = drops.with_row_index("drop").join(pickups, on=_HERE, suffix="_then")
-    waited = pl.col("at_then") - pl.col("at")
-    apart = (pl.col("x_then") - pl.col("x")) ** 2 + (pl.col("y_then") - pl.col("y")) ** 2
-    near = both.filter(waited > 0, waited <= SOON, apart.is_nan() | (apart <= NEAR**2))
-    ordered = near.sort("at", "actor", "count", "x", "y", "at_then", "actor_then", descending=[True, *[False] * 6])
-    latest = ordered.unique([*_HERE, "at_then", "actor_then"], keep="first", maintain_order=True)
-    first = latest.sort("at_then", "actor_then").unique("drop", keep="first", maintain_order=True)
-    return first.select("day", "actor", other="actor_then", at="at_then", count=pl.col("count").abs())
+    places = drops.select(_HERE).unique().with_row_index("place")
+    # Of drops at one moment the last in this order is looked at first.
+    order = ["place", "at", "actor", "count", "x", "y"]
+    lying = drops.join(places, on=_HERE).sort(order, descending=[False, False, *[True] * 4])
+    taken = pickups.join(places, on=_HERE).sort("place", "at", "actor")
+    found = kernel.latest_drops(_rows(lying), _rows(taken), SOON, NEAR)
+    first = (
+        taken.select("place", "at", other="actor", drop=pl.Series(found, dtype=pl.Int64))
+        .filter(pl.col("drop") >= 0)
+        .group_by("place", "at", "other")
+        .agg(pl.col("drop").max())
+        .sort("drop", "at", "other")
+        .unique("drop", keep="first", maintain_order=True)
+    )
+    of = lying[first["drop"]]
+    return first.select(of["day"], of["actor"], "other", "at", of["count"].abs())
+
+
+def _rows(rows: pl.DataFrame) -> kernel.Lying:
+    return kernel.Lying(*(rows[name].to_numpy().astype(kind) for name, kind in _IN_KERNEL))

@@ -43,6 +43,15 @@ class Rows(NamedTuple):
     begins: NDArray[np.int64]  # when each of them begins; every row lies in one of them
 
 
+class Lying(NamedTuple):
+    """What was dropped or picked up, by place and time."""
+
+    place: NDArray[np.int64]  # where, and what it was, as one number
+    at: NDArray[np.int64]
+    x: NDArray[np.float64]  # NaN: not told
+    y: NDArray[np.float64]
+
+
 @kernel
 def _hash(actor: int, address: int, day: int) -> np.uint64:
     value = (np.uint64(actor) * _PRIME) ^ (np.uint64(address + 1) * _MIX)
@@ -113,3 +122,22 @@ def spread(entries: Entries, count: int, size: int) -> NDArray[np.int64]:
             place = (place + _ONE) & mask
         table[place] = number + 1
     return table
+
+
+@kernel
+def latest_drops(drops: Lying, pickups: Lying, soon: int, near: float) -> NDArray[np.int64]:
+    """For each pick-up the last drop at its place that is before it, not long ago and near, or -1."""
+    found = np.full(len(pickups.at), -1)
+    end = 0  # drops before this one are of an earlier place, or from before the pick-up
+    for row in range(len(pickups.at)):
+        place, at = pickups.place[row], pickups.at[row]
+        while end < len(drops.at) and (drops.place[end] < place or (drops.place[end] == place and drops.at[end] < at)):
+            end += 1
+        drop = end - 1
+        while drop >= 0 and drops.place[drop] == place and at - drops.at[drop] <= soon:
+            apart = (pickups.x[row] - drops.x[drop]) ** 2 + (pickups.y[row] - drops.y[drop]) ** 2
+            if not apart > near**2:  # nor where a place is not told
+                found[row] = drop
+                break
+            drop -= 1
+    return found
