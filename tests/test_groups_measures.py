@@ -1,5 +1,7 @@
 """The published measures of a community agree with NetworkX on random graphs."""
 
+from time import process_time
+
 import networkx as nx
 import numpy as np
 import polars as pl
@@ -100,6 +102,17 @@ def test_triangles_and_clustering_are_those_of_networkx(drawn):
 
     assert triangles(ours(n, pairs)).tolist() == [nx.triangles(graph)[v] for v in range(n)]
     assert clustering_of(ours(n, pairs)) == pytest.approx([nx.clustering(graph)[v] for v in range(n)])
+
+
+def test_triangles_of_a_hub_that_everybody_gives_to_take_no_time():
+    leaves = 60_000
+    star = graph_of(np.zeros(leaves, np.int64), np.arange(1, leaves + 1), np.ones(leaves), leaves + 1)
+    triangles(ours(3, [(0, 1), (1, 2)]))  # compiled
+
+    before = process_time()
+
+    assert not triangles(star).any()
+    assert process_time() - before < 1
 
 
 def test_how_much_each_is_between_others_comes_back_in_the_order_of_accounts():

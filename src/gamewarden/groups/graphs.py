@@ -64,22 +64,31 @@ def triangles(graph: Graph) -> Ints:
 
 @kernel
 def _triangles(start: Ints, near: NDArray[np.int32], rank: Ints) -> Ints:
-    """Each triangle is found once, from its corner of lowest rank: hubs are never gone through pair by pair."""
-    found = np.zeros(len(start) - 1, np.int64)
-    marked = np.full(len(start) - 1, -1, np.int64)
-    for u in range(len(start) - 1):
-        for i in range(start[u], start[u + 1]):
-            if rank[near[i]] > rank[u]:
-                marked[near[i]] = u
-        for i in range(start[u], start[u + 1]):
-            v = near[i]
-            if rank[v] > rank[u]:
-                for j in range(start[v], start[v + 1]):
-                    w = near[j]
-                    if rank[w] > rank[v] and marked[w] == u:
-                        found[u] += 1
-                        found[v] += 1
-                        found[w] += 1
+    """Each triangle is found once, from its corner of lowest rank: hubs are never gone through pair by pair.
+
+    Of each account only neighbours of higher rank are gone through, of whom nobody has many.
+    """
+    n = len(start) - 1
+    begin = np.zeros(n + 1, np.int64)
+    above = np.empty(len(near) // 2, np.int32)
+    used = 0
+    for v in range(n):
+        for i in range(start[v], start[v + 1]):
+            if rank[near[i]] > rank[v]:
+                above[used] = near[i]
+                used += 1
+        begin[v + 1] = used
+    found = np.zeros(n, np.int64)
+    marked = np.full(n, -1, np.int64)
+    for u in range(n):
+        for v in above[begin[u] : begin[u + 1]]:
+            marked[v] = u
+        for v in above[begin[u] : begin[u + 1]]:
+            for w in above[begin[v] : begin[v + 1]]:
+                if marked[w] == u:
+                    found[u] += 1
+                    found[v] += 1
+                    found[w] += 1
     return found
 
 

@@ -30,7 +30,6 @@ ROW: Mapping[str, type[pl.DataType]] = {
     "x": pl.Float32,
     "y": pl.Float32,
 }
-_IN_KERNEL = (("place", np.int64), ("at", np.int64), ("x", np.float64), ("y", np.float64))
 _PAIR = {"day": pl.Int64, "actor": pl.Int32, "other": pl.Int32, "at": pl.Int64, "count": pl.Float64}
 
 
@@ -128,4 +127,5 @@ def matched(drops: pl.DataFrame, pickups: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows(rows: pl.DataFrame) -> kernel.Lying:
-    return kernel.Lying(*(rows[name].to_numpy().astype(kind) for name, kind in _IN_KERNEL))
+    x, y = (rows[name].to_numpy().astype(np.float64) for name in ("x", "y"))
+    return kernel.Lying(rows["place"].to_numpy().astype(np.int64), rows["at"].to_numpy().astype(np.int64), x, y)
