@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from edges_made_up import edges, gave, got, hours
+from gamewarden.groups.finding import find
 from gamewarden.groups.places import PLACES, days_of, places
 
 LEAVES = [f"leaf{number:02}" for number in range(12)]
@@ -38,6 +39,25 @@ def test_leaves_that_play_long_and_know_each_other_make_less_of_a_star():
 
     assert known["star_score"] < 0.1
     assert long["star_score"] == 0.25
+
+
+def test_members_of_a_party_that_has_a_name_of_its_own_know_each_other():
+    party = [(name, "party-7", "party", 4) for name in LEAVES]
+    own = [(name, f"party-of-{name}", "party", 4) for name in LEAVES]
+
+    assert place("leaf00", [*STAR, *party])["star_score"] == 0
+    assert place("leaf00", [*STAR, *own])["star_score"] == 1
+    assert find(edges(*STAR, *party), hours(5.0, "hub", *LEAVES)).groups.filter(by="gifts")["type"].to_list() == [
+        "guild"
+    ]
+    assert find(edges(*STAR, *own), hours(5.0, "hub", *LEAVES)).groups.filter(by="gifts")["type"].to_list() == ["star"]
+
+
+def test_a_star_whose_leaves_nobody_saw_playing_does_not_show_all_signs_of_a_farm():
+    told_by_hub = edges(*(got("hub", name, 3, 300) for name in LEAVES))
+
+    assert find(told_by_hub, hours(5.0, "hub")).groups["flagged"].to_list() == [False]
+    assert find(told_by_hub, hours(5.0, "hub", *LEAVES)).groups["flagged"].to_list() == [True]
 
 
 def test_an_exchange_makes_nobody_a_leaf():

@@ -244,10 +244,10 @@ class _ByGifts:
         pairs = pl.concat([self.around.exchanged.select("one", "other"), self.around.parties.select("one", "other")])
         both = pl.concat([pairs, pairs.select(one="other", other="one")])
         near = rows.filter(~pl.col("is_hub")).select("actor", "label", "v")
-        known = both.join(near, left_on="one", right_on="actor").join(
-            near.select("actor", "label"), left_on=["other", "label"], right_on=["actor", "label"]
-        )
-        return known.select("v", tied=pl.lit(True)).unique()
+        theirs = both.join(near, left_on="one", right_on="actor")
+        known = theirs.join(near.select("actor", "label"), left_on=["other", "label"], right_on=["actor", "label"])
+        in_one_party = theirs.filter(self.around.met_by_name("label", "v"))
+        return pl.concat([known.select("v"), in_one_party.select("v")]).unique().with_columns(tied=pl.lit(True))
 
     @cached_property
     def types(self) -> pl.DataFrame:
@@ -378,6 +378,7 @@ def _type() -> pl.Expr:
 def _scored() -> list[pl.Expr]:
     star = pl.col("type").is_in([STAR, SMALL_STAR])
     score = pl.when(star).then("score").when(pl.col("type") == CHAIN).then(1.0).otherwise(0.0)
+    unseen = star & pl.col("leaf_hours").is_null()  # leaves that only others' logs name may play all day
     hub = pl.when(star | (pl.col("type") == GUILD)).then("hub").when(pl.col("type") == GIFTS).then("giver")
     handed = [
         pl.when(star)
@@ -391,7 +392,7 @@ def _scored() -> list[pl.Expr]:
     return [
         *handed,
         score.alias("score"),
-        ((score >= 1) & (pl.col("type") != SMALL_STAR)).alias("flagged"),
+        ((score >= 1) & (pl.col("type") != SMALL_STAR) & ~unseen).alias("flagged"),
         hub.alias("hub"),
         pl.when(star).then("second_hub").alias("second_hub"),
     ]

@@ -152,8 +152,14 @@ class Around:
         both = pl.concat([pairs, pairs.select(one="other", other="one")])
         near = main.join(both, left_on="giver", right_on="one")
         near = near.join(main.select(other="giver", same="taker"), on="other", how="left")
-        known = near.filter((pl.col("other") == pl.col("taker")) | (pl.col("same") == pl.col("taker")))
+        in_one_party = self.met_by_name("taker", "giver")
+        known = near.filter((pl.col("other") == pl.col("taker")) | (pl.col("same") == pl.col("taker")) | in_one_party)
         return known.select("giver", "taker", known=pl.lit(True)).unique()
+
+    def met_by_name(self, around: str, who: str) -> pl.Expr:
+        """Whether `other` is the name of a party, no account, in which others of the same `around` were as well."""
+        names = names_in(self.actors["actor"], self.edges["actor"])
+        return ~pl.col("other").is_in(names.implode()) & (pl.col(who).n_unique().over(around, "other") > 1)
 
     @cached_property
     def _partners(self) -> pl.DataFrame:
