@@ -39,8 +39,9 @@ def groups(
     """List accounts that belong together, with roles and reasons.
 
     By gifts that go one way: stars, whose leaves hand all to a hub, chains, and the circles of people. By trade and
-    parties: guilds and traders. By address: households and cafés. Without --since or --last it is about the last seven
-    days. Being in a group is never enough alone.
+    parties: guilds and traders. By address: households and cafés. By what they do: copies of one script, with the
+    stretch that they share. Without --since or --last it is about the last seven days. Being in a group is never enough
+    alone.
     """
     from gamewarden import pipeline
 

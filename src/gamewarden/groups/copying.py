@@ -6,7 +6,7 @@ nothing. Whoever is compared has a rare thing in common: each account's most tel
 who have one each is compared with the next few, in an order that shuffles them. The work grows with the accounts.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log
 
 import numpy as np
@@ -34,6 +34,36 @@ class Copying:
 
     accounts: pl.DataFrame
     pairs: pl.DataFrame
+    doings: "Doings | None" = field(default=None, repr=False)  # None: nobody was compared
+
+    @property
+    def strong(self) -> pl.DataFrame:
+        """Pairs that are copies of each other."""
+        return self.pairs.filter((pl.col("beyond") >= BEYOND) | (pl.col("same_way") >= SAME_WAY))
+
+
+@dataclass(frozen=True)
+class Doings:
+    """What everybody does most, and in which words it is told."""
+
+    who: pl.DataFrame  # actor and moments, by name
+    stretches: Sketches
+    book: pl.DataFrame
+
+    def of(self, members: pl.DataFrame) -> pl.DataFrame:
+        """The stretches of some accounts: the columns of `members`, then what, share, rare and times."""
+        numbered = self.who.select("actor", "moments", who=pl.int_range(pl.len(), dtype=pl.Int64))
+        mine = members.join(numbered, on="actor", maintain_order="left")
+        first = self.stretches.first[mine["who"].to_numpy()]
+        sizes = self.stretches.first[mine["who"].to_numpy() + 1] - first
+        place = np.repeat(np.arange(mine.height), sizes)
+        entry = np.arange(len(place)) + np.repeat(first - np.cumsum(sizes) + sizes, sizes)
+        rows = mine.drop("who")[place].with_columns(
+            what=pl.Series(self.stretches.what[entry], dtype=pl.Int64),
+            share=pl.Series(self.stretches.share[entry], dtype=pl.Float64),
+            rare=pl.Series(self.stretches.rare[entry], dtype=pl.Float64),
+        )
+        return rows.with_columns(times=(pl.col("share") * pl.col("moments")).round().cast(pl.Int64)).drop("moments")
 
 
 def compared(parts: pl.DataFrame, min_moments: int) -> pl.DataFrame:
@@ -77,6 +107,7 @@ def likeness(parts: pl.DataFrame, min_moments: int) -> Copying:
             "same_way",
             "together",
         ),
+        Doings(who.select("actor", "moments"), stretches, book),
     )
 
 
@@ -85,8 +116,8 @@ def groups_of(copying: Copying) -> pl.DataFrame:
 
     Few that are alike in what they do alone, and share no way, are no group.
     """
-    strong = copying.pairs.filter((pl.col("beyond") >= BEYOND) | (pl.col("same_way") >= SAME_WAY))
-    both = pl.concat([strong, strong.rename({"actor": "other", "other": "actor"}).select(strong.columns)])
+    strong = copying.strong
+    both = _both_ways(strong)
     heads = _heads(strong["actor"].to_list(), strong["other"].to_list())
     members = both.group_by("actor").agg(pl.len().alias("copies"), pl.col("same_way").max())
     named = members.with_columns(group=pl.col("actor").replace_strict(heads, return_dtype=pl.String))
@@ -94,6 +125,31 @@ def groups_of(copying: Copying) -> pl.DataFrame:
         (pl.len().over("group") >= LEAST_ALIKE) | (pl.col("same_way").max().over("group") >= SAME_WAY)
     )
     return groups.select("group", "actor", "copies").sort("group", "actor")
+
+
+def shared_by(copying: Copying, members: pl.DataFrame) -> pl.DataFrame:
+    """What each group of copies has most in common: group, shared (in words), and actor and times of each who did it.
+
+    Of the stretches that two of them do at least it is the one that tells most of all members together, and the more
+    so the fewer others do it; `outside` is how many do.
+    """
+    if copying.doings is None or members.is_empty():
+        return pl.DataFrame(schema=_SHARED)
+    rows = copying.doings.of(members.select("group", "actor"))
+    everybody = copying.doings.who.height
+    holders = (everybody ** (1 - pl.col("rare").first())).round().cast(pl.Int64)  # as `rare` was made of it
+    tells = (pl.col("share") * pl.col("rare")).sum() * pl.len() / holders
+    sums = rows.group_by("group", "what").agg(accounts=pl.len(), outside=holders - pl.len(), tells=tells)
+    sums = sums.filter(pl.col("accounts") >= _LEAST).join(
+        copying.doings.book, on="what"
+    )  # what nobody can say is told to nobody
+    most = sums.sort("group", "tells", "words", descending=[False, True, False]).unique("group", keep="first")
+    found = rows.join(most.select("group", "what", "outside", shared="words"), on=["group", "what"])
+    return found.select(pl.col(name).cast(dtype) for name, dtype in _SHARED.items()).sort("group", "actor")
+
+
+def _both_ways(pairs: pl.DataFrame) -> pl.DataFrame:
+    return pl.concat([pairs, pairs.rename({"actor": "other", "other": "actor"}).select(pairs.columns)])
 
 
 def _heads(one: list[str], other: list[str]) -> dict[str, str]:
@@ -131,6 +187,7 @@ _PAIRS = {
     "same_way": pl.Float64,
     "together": pl.Float64,
 }
+_SHARED = {"group": pl.String, "shared": pl.String, "outside": pl.Int64, "actor": pl.String, "times": pl.Int64}
 NOBODY = Copying(pl.DataFrame(schema=_ACCOUNTS), pl.DataFrame(schema=_PAIRS))
 
 

@@ -1,11 +1,11 @@
 """Groups of accounts with their types, roles and the value that flows in them.
 
-Three kinds of ties are looked at apart, so an account can be in several groups: gifts that go one way, exchanges and
-parties, and shared addresses. Being in a group says nothing against anybody alone.
+Four kinds of ties are looked at apart, so an account can be in several groups: gifts that go one way, exchanges and
+parties, shared addresses, and what accounts do alike. Being in a group says nothing against anybody alone.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,8 @@ from gamewarden.contracts import digest
 from gamewarden.core.extras import installed
 from gamewarden.groups import rules
 from gamewarden.groups.communities import alone, communities, numbered, pieces
+from gamewarden.groups.copied import Copied, copied
+from gamewarden.groups.copying import NOBODY, Copying
 from gamewarden.groups.flowing import ADDRESS
 from gamewarden.groups.graphs import Graph, Ints, clustering_of, coded, graph_of, names_in
 from gamewarden.groups.measures import MEASURES, measured, within
@@ -24,15 +26,18 @@ from gamewarden.tables import DataType
 
 STAR, SMALL_STAR, CHAIN, GIFTS, GIANT, CIRCLE = "star", "small-star", "chain", "gifts", "giant", "circle"
 GUILD, TRADER, FRIENDS, HOUSEHOLD, CAFE = "guild", "trader", "friends", "household", "cafe"
-TYPES = (STAR, SMALL_STAR, CHAIN, GIFTS, GIANT, CIRCLE, GUILD, TRADER, FRIENDS, HOUSEHOLD, CAFE)
+COPIES = "copies"
+TYPES = (STAR, SMALL_STAR, CHAIN, COPIES, GIFTS, GIANT, CIRCLE, GUILD, TRADER, FRIENDS, HOUSEHOLD, CAFE)
 HUB, LEAF, LINK, BUYER, GIVER, BANK, MEMBER = "hub", "leaf", "link", "buyer", "giver", "bank", "member"
-ROLES = (HUB, LEAF, LINK, BUYER, GIVER, BANK, TRADER, MEMBER)
+COPY = "copy"
+ROLES = (HUB, LEAF, LINK, COPY, BUYER, GIVER, BANK, TRADER, MEMBER)
 
 GROUPS: Mapping[str, DataType] = {
     "id": pl.String,
-    "by": pl.String,  # gifts, ties or address
+    "by": pl.String,  # gifts, ties, address or copies
     "type": pl.String,
-    "score": pl.Float64,  # how well a star's or a chain's conditions are met: 1 is wholly
+    # How well a star's or a chain's conditions are met: 1 is wholly; of copies how alike they are.
+    "score": pl.Float64,
     "flagged": pl.Boolean,  # wholly, the leaves' short play included
     **MEASURES,
     "hub": pl.String,
@@ -48,6 +53,12 @@ GROUPS: Mapping[str, DataType] = {
     "passed_on": pl.Float64,  # what the hubs gave on, for each unit they got
     "passed_to": pl.Int64,  # accounts to which they gave it
     "address": pl.String,
+    "shared": pl.String,  # what copies have most in common, in words
+    "shared_by": pl.Int64,  # how many of them do it
+    "shared_n": pl.Int64,  # how often they did it
+    "outside": pl.Int64,  # how many others do it, too
+    "alike": pl.Float64,  # the median member's likeness to another account, beyond that of peers
+    "same_way": pl.Float64,  # the median member's share of its way that another account walks, too
     "says": pl.String,
 }
 MEMBERS: Mapping[str, DataType] = {
@@ -58,10 +69,21 @@ MEMBERS: Mapping[str, DataType] = {
     "got": pl.Float64,
     "to_hub": pl.Float64,  # share of all it gave that went one way to the hub
     "hours": pl.Float64,
-    "score": pl.Float64,  # the group's, for those who give to its hub, gather or pass on; else 0
+    "copies": pl.Int64,  # others that it is a copy of, at least
+    "times": pl.Int64,  # how often it did what the copies share
+    "alike": pl.Float64,  # as in GROUPS
+    "same_way": pl.Float64,
+    "score": pl.Float64,  # the group's, for copies and for those who give to its hub, gather or pass on; else 0
     "says": pl.String,
 }
 
+_PAIRS: Mapping[str, DataType] = {
+    "group": pl.String,
+    "actor": pl.String,
+    "other": pl.String,
+    "alike": pl.Float64,
+    "same_way": pl.Float64,
+}
 _GIVEN = ("gifts", "amount", "items", "value")
 
 
@@ -72,6 +94,8 @@ class Found:
     groups: pl.DataFrame  # GROUPS, the most star-like first
     members: pl.DataFrame  # MEMBERS
     around: Around = field(repr=False)
+    # group, actor, other, alike and same_way of those who are copies of each other
+    copies: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_PAIRS), repr=False)
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -84,19 +108,21 @@ class Found:
         return self.around.places()
 
 
-def find(edges: pl.DataFrame, hours: pl.DataFrame, days: float | None = None) -> Found:
+def find(edges: pl.DataFrame, hours: pl.DataFrame, days: float | None = None, copying: Copying = NOBODY) -> Found:
     """Groups in EDGES of some days, with `hours` (actor, hours) that each played in them.
 
-    `days` is how long that time is; by default what EDGES say, else a week.
+    `days` is how long that time is; by default what EDGES say, else a week. `copying` says who is like whom.
 
     Raises:
         InstallError: the library that finds communities is not installed.
     """
     around = Around(edges, hours, days)
-    parts = (_ByGifts(around).found(), _ByTies(around).found(), _by_address(around))
+    same = copied(copying)
+    parts = (_ByGifts(around).found(), _ByTies(around).found(), _by_address(around), _by_copies(same))
     groups = pl.concat([_typed(told, GROUPS) for told, _ in parts])
     members = pl.concat([_typed(who, MEMBERS) for _, who in parts])
-    return _told(groups, members, around)
+    names = same.groups.select("label", _ids(COPIES, same.groups["first"]).alias("group"))
+    return replace(_told(groups, members, around), copies=_typed(same.pairs.join(names, on="label"), _PAIRS))
 
 
 def find_farms(edges: pl.DataFrame, hours: pl.DataFrame, days: float | None = None) -> Found:
@@ -505,6 +531,14 @@ def _by_address(around: Around) -> tuple[pl.DataFrame, pl.DataFrame]:
     inside = _gifts_among(around.one_way, members).group_by(id="group")
     sums = inside.agg(pl.col("value", "amount", "items").sum(), gifts=pl.col("n").sum())
     return groups.join(sums, on="id", how="left"), members
+
+
+def _by_copies(same: Copied) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """GROUPS and MEMBERS of copies: they are alike, which is never all signs of a farm."""
+    groups = same.groups.with_columns(_ids(COPIES, same.groups["first"]))
+    groups = groups.with_columns(by=pl.lit(COPIES), type=pl.lit(COPIES), flagged=pl.lit(False))
+    members = same.members.join(groups.select("label", group="id"), on="label")
+    return groups, members.with_columns(role=pl.lit(COPY))
 
 
 def _gifts_among(one_way: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:

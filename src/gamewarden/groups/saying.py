@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from gamewarden.core.text import counted
+from gamewarden.groups.copying import BEYOND, SAME_WAY
 
 
 def said_of_groups(groups: pl.DataFrame) -> pl.Series:
@@ -15,7 +16,7 @@ def said_of_groups(groups: pl.DataFrame) -> pl.Series:
 
 def sentences_of(row: Mapping[str, Any]) -> tuple[str, ...]:
     """What is said of a group of GROUPS, a sentence each."""
-    several = {"star": _star, "small-star": _star, "chain": _chain}.get(row["type"])
+    several = {"star": _star, "small-star": _star, "chain": _chain, "copies": _copies}.get(row["type"])
     return (_WORDS[row["type"]](row),) if several is None else tuple(several(row))
 
 
@@ -45,6 +46,27 @@ def _star(row: Mapping[str, Any]) -> Iterator[str]:
 def _chain(row: Mapping[str, Any]) -> Iterator[str]:
     yield f"{counted(row['n'], 'account')} pass things on, each to one and that one to the next."
     yield f"In {counted(row['gifts'], 'gift')} they passed on up to {_things(row)} at a step."
+
+
+def _copies(row: Mapping[str, Any]) -> Iterator[str]:
+    who, walk = counted(row["n"], "account"), (row["same_way"] or 0.0) >= SAME_WAY
+    does = (row["alike"] or 0.0) >= BEYOND or not walk
+    shared = "" if row["shared"] is None else f"{row['shared']}; {_often(row)}."
+    if does:
+        yield f"{who} do the same, in the same order and at the same pace{f': {shared}' if shared else '.'}"
+    if walk:
+        share = f"half of them share {_percent(row['same_way'])} of it or more with another of them"
+        yield f"{'They' if does else who} walk the same way, from place to place: {share}."
+    if shared and not does:
+        yield f"What they do is less telling; most in common they have: {shared}"
+    yield "One script on several accounts looks so; so does one person who plays several at the same time."
+
+
+def _often(row: Mapping[str, Any]) -> str:
+    """`214 times on all 6 of them, and on 2 other accounts`."""
+    on = f"all {row['n']:,}" if row["shared_by"] == row["n"] else f"{row['shared_by']:,}"
+    others = f"on {counted(row['outside'], 'other account')}" if row["outside"] else "on no other account"
+    return f"{row['shared_n']:,} times on {on} of them, and {others}"
 
 
 def _gifts(row: Mapping[str, Any]) -> str:
@@ -128,6 +150,7 @@ def said_of_members(members: pl.DataFrame, groups: pl.DataFrame) -> pl.Series:
     )
     leaf = "Hands {} % of all it gives to {}, as {} others do, and gets nothing back."
     role, kind = pl.col("role"), pl.col("type")
+    walks, does = pl.col("same_way").fill_null(0) >= SAME_WAY, pl.col("alike") >= BEYOND
     says = (
         pl.when(role == "leaf")
         .then(pl.format(leaf, to_hub, hubs, pl.col("leaves") - 1))
@@ -139,6 +162,12 @@ def said_of_members(members: pl.DataFrame, groups: pl.DataFrame) -> pl.Series:
         .then(pl.lit("Gets what the others pass on."))
         .when((role == "link") & (kind == "chain"))
         .then(pl.lit("Gets from one account and passes much of it on to the next."))
+        .when((role == "copy") & walks & does)
+        .then(pl.lit("Does the same as others of it, and walks the same way."))
+        .when((role == "copy") & walks)
+        .then(pl.lit("Walks the same way as others of it."))
+        .when(role == "copy")
+        .then(pl.lit("Does the same as others of it, in the same order and at the same pace."))
         .when(role == "link")
         .then(pl.format("Hands on much of what it gets from {}.", hubs))
         .when(role == "buyer")

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import polars as pl
 
-from gamewarden.contracts import EventStream, Progress, Source, no_progress
-from gamewarden.core.clock import Clock
-from gamewarden.core.durations import DAY
+from gamewarden.contracts import EventStream, Progress, Source, no_progress, sight_of
 from gamewarden.core.extras import need
-from gamewarden.features.edges.fold import EdgesFold
+from gamewarden.features.copies.recipe import Copies
+from gamewarden.features.flows import PLAY, Flows
+from gamewarden.features.folding import feed_together
+from gamewarden.groups.copying import Copying, likeness
 from gamewarden.groups.finding import Found, find
 from gamewarden.pipeline.measuring import USUAL, RunOptions
 from gamewarden.presentation.group_files import write_groups
@@ -22,6 +23,7 @@ from gamewarden.tables import json_text
 
 _HOUR = 60.0  # minutes
 _BLIND = "no event names another account (other) or an address (ip): there is nothing to find groups by"
+_ALIKE = " but what accounts do alike"
 
 
 @dataclass(frozen=True)
@@ -74,21 +76,39 @@ def groups(source: Source, run: RunOptions = USUAL, progress: Progress = no_prog
     """
     need("groups", "graspologic_native")
     events = WatchedEvents(source.events(), progress)
-    edges, play = _counted(events, Clock(DAY, run.time_zone or "UTC"))
-    hours = play.group_by("actor").agg(hours=pl.col("minutes").sum() / _HOUR)
-    ends = play.select(pl.col("since").min(), pl.col("until").max())
+    told = _counted(events, run.time_zone)
+    hours = told.play.group_by("actor").agg(hours=pl.col("items").sum() / _HOUR)
+    ends = told.play.select(pl.col("since").min(), pl.col("until").max())
     since, until = ends.row(0)
-    blind = (_BLIND,) if edges.is_empty() else ()
     days = None if since is None else max(1.0, (until - since).total_seconds() / 86400)
-    return Grouped(find(edges, hours, days), since, until, (*events.notes, *blind))
+    found = find(told.edges, hours, days, told.copying)
+    return Grouped(found, since, until, (*events.notes, *told.notes))
 
 
-def _counted(events: EventStream, clock: Clock) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """EDGES and PLAY of all events."""
-    fold = EdgesFold(clock)
-    more = True
-    while more:
-        for batch in events.batches(fold.columns):
-            fold.push(batch)
-        more = fold.again()
-    return fold.edges(), fold.play()
+@dataclass(frozen=True)
+class _Counted:
+    """What groups are found by."""
+
+    edges: pl.DataFrame  # EDGES
+    play: pl.DataFrame  # since, until, actor, items: minutes of play
+    copying: Copying
+    said: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What has to be said of it."""
+        if not self.edges.is_empty():
+            return self.said
+        return (*self.said, _BLIND if self.copying.accounts.is_empty() else _BLIND + _ALIKE)
+
+
+def _counted(events: EventStream, time_zone: str | None) -> _Counted:
+    """Who has to do with whom, and who is like whom, from one reading of all events."""
+    flows, copies = Flows(time_zone=time_zone), Copies(time_zone=time_zone)
+    sight = sight_of("events", events)
+    gifts, sketches = flows.part_fold(sight), copies.part_fold(sight)
+    feed_together([gifts, sketches], events)
+    parts = gifts.frame()
+    is_play = pl.col("kind") == PLAY
+    said = sketches.notes().sentences()
+    return _Counted(parts.filter(~is_play), parts.filter(is_play), likeness(sketches.frame(), copies.min_moments), said)

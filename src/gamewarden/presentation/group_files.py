@@ -12,13 +12,23 @@ from gamewarden.core.outside import visible
 from gamewarden.groups.finding import Found
 from gamewarden.tables import write_table
 
-_NODE: Mapping[str, str] = {"name": "string", "type": "string", "group": "string", "role": "string", "hours": "double"}
+_NODE: Mapping[str, str] = {
+    "name": "string",
+    "type": "string",
+    "group": "string",
+    "role": "string",
+    "hours": "double",
+    "copies": "string",
+}
 _EDGE: Mapping[str, str] = {
+    "kind": "string",
     "gifts": "long",
     "amount": "double",
     "items": "double",
     "value": "double",
     "one_way": "boolean",
+    "alike": "double",
+    "same_way": "double",
 }
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
 
@@ -48,20 +58,20 @@ def nodes_of(found: Found) -> pl.DataFrame:
 
 def edges_of(found: Found) -> pl.DataFrame:
     """FLOWS, with the group in which both accounts are by their gifts."""
-    who = _by_gifts(found).select("actor", "group")
+    who = _by(found, "gifts").select("actor", "group")
     rows = found.flows.join(who, left_on="giver", right_on="actor", how="left")
     rows = rows.join(who.rename({"group": "other"}), left_on="taker", right_on="actor", how="left")
     same = pl.when(pl.col("group") == pl.col("other")).then("group").alias("group")
     return rows.with_columns(same).drop("other").sort("giver", "taker")
 
 
-def _by_gifts(found: Found) -> pl.DataFrame:
-    return nodes_of(found).filter(pl.col("by") == "gifts")
+def _by(found: Found, what: str) -> pl.DataFrame:
+    return nodes_of(found).filter(pl.col("by") == what)
 
 
 def _write_graph(file: TextIO, found: Found) -> None:
-    flows = found.flows
-    names = pl.concat([flows["giver"], flows["taker"].alias("giver")]).unique().sort()
+    flows, same = found.flows, found.copies
+    names = pl.concat([flows["giver"], flows["taker"], same["actor"], same["other"]]).unique().sort()
     places = dict(zip(names.to_list(), range(len(names)), strict=True))
     file.write(_HEAD)
     for where, keys in (("node", _NODE), ("edge", _EDGE)):
@@ -69,18 +79,28 @@ def _write_graph(file: TextIO, found: Found) -> None:
         file.writelines(key.format(where, name, kind) for name, kind in keys.items())
     file.write('<graph edgedefault="directed">\n')
     file.writelines(_nodes(found, places))
-    for row in flows.select("giver", "taker", "n", "amount", "items", "value", "one_way").iter_rows():
-        giver, taker, *values = row
-        told = _data("edge", dict(zip(_EDGE, values, strict=True)))
-        file.write(f'<edge source="n{places[giver]}" target="n{places[taker]}">{told}</edge>\n')
+    file.writelines(_edges(found, places))
     file.write("</graph>\n</graphml>\n")
 
 
+def _edges(found: Found, places: Mapping[str, int]) -> Iterator[str]:
+    """Gifts, and copies of each other: those as arrows, too, since programs refuse graphs with arrows and lines."""
+    gifts = found.flows.select("n", "amount", "items", "value", "one_way", one="giver", other="taker")
+    same = found.copies.select("alike", "same_way", one="actor", other="other")
+    for kind, rows in (("gifts", gifts.rename({"n": "gifts"})), ("copies", same)):
+        for row in rows.iter_rows(named=True):
+            ends = f'source="n{places[row["one"]]}" target="n{places[row["other"]]}"'
+            told = {"kind": kind, **{name: row.get(name) for name in _EDGE if name != "kind"}}
+            yield f"<edge {ends}>{_data('edge', told)}</edge>\n"
+
+
 def _nodes(found: Found, places: Mapping[str, int]) -> Iterator[str]:
-    known = {row["actor"]: row for row in _by_gifts(found).iter_rows(named=True)}
+    known = {row["actor"]: row for row in _by(found, "gifts").iter_rows(named=True)}
+    same = dict(_by(found, "copies").select("actor", "group").iter_rows())
+    own = [name for name in _NODE if name not in ("name", "copies")]
     for actor, place in places.items():
         row = known.get(actor, {})
-        told = {"name": actor, **{name: row.get(name) for name in _NODE if name != "name"}}
+        told = {"name": actor, **{name: row.get(name) for name in own}, "copies": same.get(actor)}
         yield f"<node id={quoteattr(f'n{place}')}>{_data('node', told)}</node>\n"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,13 +27,15 @@ _NAMES = 14  # accounts of a panel that are all named
 _LONGEST = 16  # letters of a name
 _UPRIGHT = 0.3  # so near to the middle a name stands above or below its dot
 _MAPPED = 80  # groups on the map
-_LINES = 150  # flows between groups on the map, those of most value
+_LINES = 150  # flows between groups on the map, those of most value; ties of a panel of copies
 _STEPS = 150
+_STRETCH = (52, 2)  # letters in a line, and lines, that say under a panel what copies share
 _MIDDLE = ("hub", "giver", "bank", "trader")
 _COLOURS = {
     "hub": BOT,
     "leaf": "#e0987f",
     "link": "#8e5aa8",
+    "copy": "#b8860b",
     "buyer": HUMAN,
     "giver": HUMAN,
     "bank": HUMAN,
@@ -76,30 +79,47 @@ def _panels(found: Found, path: Path) -> None:
 
 
 def _ties(found: Found) -> pl.DataFrame:
-    """Who gives to whom one way, and who exchanges or plays together."""
-    gifts = found.flows.filter("one_way").select("value", one="giver", other="taker", arrow=pl.lit(True))
+    """Who gives to whom one way, who exchanges or plays together, and who is a copy of whom."""
+    gifts = found.flows.filter("one_way").select("value", one="giver", other="taker", by=pl.lit("gifts"))
     others = [found.around.exchanged, found.around.parties]
-    both = [one.select(value=pl.lit(0.0), one="one", other="other", arrow=pl.lit(False)) for one in others]
-    return pl.concat([gifts, *both])
+    both = [one.select(value=pl.lit(0.0), one="one", other="other", by=pl.lit("ties")) for one in others]
+    value = pl.max_horizontal("alike", "same_way")
+    same = found.copies.select(value=value, one="actor", other="other", by=pl.lit("copies"))
+    ties = pl.concat([gifts, *both, same])
+    return ties.with_columns(arrow=pl.col("by") == "gifts")
 
 
 def _panel(axes: "Axes", row: Mapping[str, Any], members: pl.DataFrame, ties: pl.DataFrame) -> None:
     places, left = _laid_out(row, members, ties)
     names = pl.Series(list(places), dtype=pl.String).implode()
     inside = ties.filter(pl.col("one").is_in(names), pl.col("other").is_in(names))
-    inside = inside.filter("arrow") if row["by"] == "gifts" else inside
-    _lines(axes, inside, places)
+    _lines(axes, _drawn_of(inside, row["by"]), places)
     roles = dict(members.select("actor", "role").iter_rows())
     for actor, (x, y) in places.items():
         middle = roles[actor] in _MIDDLE
         axes.plot(x, y, "o", color=_COLOURS[roles[actor]], ms=13 if middle else 7, mec="white", mew=0.8, zorder=3)
         if middle or roles[actor] == "link" or len(places) <= _NAMES:
             _name(axes, actor, (x, y), below=middle or row["type"] == "chain")
-    if left:
-        axes.text(0, -1.42, f"and {left:,} more, not drawn", ha="center", va="center", fontsize=8, color=INK)
+    below = [f"and {left:,} more, not drawn"] if left else []
+    below += _in_lines(row["shared"]) if row["shared"] else []
+    axes.text(0, -1.35, "\n".join(below), ha="center", va="top", fontsize=8, color=INK)
     flagged = "  all signs of a farm" if row["flagged"] else ""
     axes.set_title(f"{KINDS[row['type']]} of {row['n']:,}{flagged}", fontsize=10, color=BOT if row["flagged"] else INK)
     axes.set(xlim=(-1.65, 1.65), ylim=(-1.5, 1.4), aspect="equal")
+
+
+def _drawn_of(ties: pl.DataFrame, by: str) -> pl.DataFrame:
+    """The ties that made a group, and gifts among those who are together by others; of copies the closest."""
+    if by == "copies":
+        return (
+            ties.filter(pl.col("by") == by).sort("value", "one", "other", descending=[True, False, False]).head(_LINES)
+        )
+    return ties.filter(pl.col("by").is_in(["gifts"] if by == "gifts" else ["gifts", "ties"]))
+
+
+def _in_lines(text: str) -> list[str]:
+    across, down = _STRETCH
+    return wrap(text, across, max_lines=down, placeholder=" …")
 
 
 def _name(axes: "Axes", actor: str, place: tuple[float, float], *, below: bool) -> None:

@@ -13,6 +13,7 @@ KINDS = {
     "star": "star",
     "small-star": "small star",
     "chain": "chain",
+    "copies": "copies",
     "gifts": "gifts",
     "giant": "giant",
     "circle": "circle",

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from gamewarden.contracts import Card, Model
 from gamewarden.core.outside import visible
+from gamewarden.core.text import counted
 from gamewarden.learning.phrases import topic_of
 from gamewarden.phrases import OTHER_TOPIC, Phrase
 from gamewarden.verdicts.prevalence import Prevalence
@@ -25,6 +26,7 @@ _MARKS = (
     f"Taken alone, a number marked + is more like those of known bots, one marked − more like people's. {_FOOTNOTE}"
 )
 _BY_SIDE = ("account-table",)  # features whose columns are the operator's own
+_COPIES = "copies"  # the feature that says what an account shares with others
 _SAYS_LITTLE = 0.15  # log-odds
 _SIGNS = {"bot": "+", "human": "−", "": "·"}
 _FACTS = 6  # of each side
@@ -112,6 +114,7 @@ def explanation_text(story: Case, width: int | None = None) -> str:
         _periods(story),
         *(topic.text() for topic in reasons.topics),
         reasons.footnote,
+        _shared(story) if judged else "",
         _windows(story, min(_WIDTH, (width or _WIDTH + 2) - 2)),
         _pulses(story),
         story.again,
@@ -300,6 +303,20 @@ def _windows(story: Case, width: int) -> str:
         f"  The windows from first to last (a flat line is a routine, ups and downs are not):\n"
         f"  {_sparkline(story.windows, width)}"
     )
+
+
+def _shared(story: Case) -> str:
+    """What it does that others do, in the same order and at the same pace."""
+    if story.model.feature.name != _COPIES:
+        return ""
+    row = story.measured.row(0, named=True)
+    alike, walking = row["alike_with"] or 0, row["same_way_with"] or 0
+    if not row["shared"] or not max(alike, walking):
+        return ""
+    does = f"Does the same as {counted(alike, 'other')} at least" if alike else "What it does as the one most like it"
+    lines = ["Shared with others", f"  {does}: {visible(row['shared'])}."]
+    lines += [f"  Walks the same way as {counted(walking, 'other')} at least."] if walking else []
+    return "\n".join(lines)
 
 
 def _pulses(story: Case) -> str:
