@@ -156,3 +156,83 @@ def test_parts_are_kept_as_long_as_features(workspace, place):
 
     parts = Rest(workspace.results).parts(recipe_of(FLOWS)).all()
     assert len(parts) == len(Rest(workspace.results).features(recipe_of(FLOWS)).all()) < DAYS
+
+
+COPIES = Copies(min_moments=5)
+
+
+def busy(actor, kinds, day, times=40):
+    """Some kinds one after the other, as fast as a script."""
+    at = FIRST + timedelta(days=day)
+    rows = [
+        (actor, at + timedelta(seconds=2 * step), kinds[step % len(kinds)], None, None)
+        for step in range(times * len(kinds))
+    ]
+    return pl.DataFrame(rows, schema=events().schema, orient="row")
+
+
+@pytest.fixture
+def with_copies(tmp_path):
+    """Three that do the same for four days, and one whose kinds nobody else has: one of them even holds its name."""
+    alike = [busy(f"c{n}", ("combat.kill", "exp.gain", "loot.pickup"), day) for n in range(3) for day in range(4)]
+    own = [busy("gone", ("combat.kill", "skill.use.only-mine", "emote.gone"), day) for day in range(4)]
+    log = pl.concat([*alike, *own]).sort("at")
+    take_in(tmp_path / "lake", log, tmp_path, "log")
+    (tmp_path / "warden.toml").write_text('[workspace]\n\n[[source]]\nname = "game"\nlocator = "log.parquet"\n')
+    days_at(tmp_path).measure([COPIES])
+    return Workspace.at(tmp_path)
+
+
+def parts_of_copies(workspace):
+    table = Rest(workspace.results).parts(recipe_of(COPIES))
+    return table.table(list(table.all().values()))
+
+
+def words_of(parts):
+    return set(parts.filter(pl.col("actor").is_null())["words"].explode().drop_nulls())
+
+
+def test_whoever_is_forgotten_leaves_the_sketches_of_all_days_and_what_only_it_did_leaves_their_book(with_copies):
+    before = parts_of_copies(with_copies)
+    assert held(with_copies, ["gone"]).features == 8  # of four days the sketch, and the row of FEATURES
+    assert any("only-mine" in one for one in words_of(before))
+
+    begin(with_copies, ["gone"], NOW)
+    finish(with_copies, NOW)
+
+    left = parts_of_copies(with_copies)
+    others = pl.col("actor").is_not_null() & (pl.col("actor") != "gone")
+    assert_frame_equal(left.filter(pl.col("actor").is_not_null()), before.filter(others))
+    assert left["actor"].null_count() == 4
+    assert words_of(left)
+    assert words_of(left) < words_of(before)
+    rest = [path for path in (with_copies.results).rglob("*.parquet") if "copies@" in str(path)]
+    texts = [str(pl.read_parquet(path).to_dicts()) for path in rest]
+    assert len(texts) == 8
+    assert not [text for text in texts if "gone" in text or "only-mine" in text]
+
+
+def test_what_forgetting_leaves_of_days_is_what_measuring_them_anew_gives(with_copies):
+    rows = Rest(with_copies.results).features(recipe_of(COPIES))
+    before = rows.table()
+
+    begin(with_copies, ["gone"], NOW)
+    finish(with_copies, NOW)
+    left = parts_of_copies(with_copies)
+
+    assert_frame_equal(rows.table(), before.filter(pl.col("actor") != "gone"))
+    assert days_at(with_copies.root).measure([COPIES]) == {*rows.all()}
+    assert_frame_equal(parts_of_copies(with_copies), left)
+
+
+def test_the_sketches_of_a_day_go_with_its_features(with_copies):
+    path = with_copies.root / "warden.toml"
+    path.write_text(path.read_text() + '\n[retention]\nfeatures = "8d"\n')
+
+    tidy(Workspace.at(with_copies.root), NOW)
+
+    rest = Rest(with_copies.results)
+    kept = rest.parts(recipe_of(COPIES)).all()
+    assert [*kept] == [*rest.features(recipe_of(COPIES)).all()]
+    assert 0 < len(kept) < 4
+    assert parts_of_copies(with_copies)["actor"].null_count() == len(kept)

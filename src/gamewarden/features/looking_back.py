@@ -71,6 +71,11 @@ class LooksBack(PlainFeature):
         not matter.
         """
 
+    @classmethod
+    def without_rest(cls, parts: pl.DataFrame) -> pl.DataFrame:
+        """Parts from which somebody's rows were taken, without what rows of nobody told of those rows alone."""
+        return parts
+
     def unseen(self, sight: Sight) -> Sequence[str]:
         """Columns of which a source says nothing: they are null whatever the parts hold."""
         del sight

@@ -14,11 +14,13 @@ from typing import Any
 
 import polars as pl
 
+from gamewarden import features
 from gamewarden.contracts import digest
 from gamewarden.core.durations import to_micros
 from gamewarden.core.files import make_directory, whole_file, write_text
 from gamewarden.core.text import counted
 from gamewarden.errors import GamewardenError, LedgerError, ReadError
+from gamewarden.features.looking_back import LooksBack
 from gamewarden.learning.validation import misfit
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.readers.places import places
@@ -329,7 +331,7 @@ class _Looking:
         table = found.table
         for one in found.partitions():
             theirs = pl.any_horizontal(pl.col(_naming(table)).is_in(found.names).fill_null(value=False))
-            rows = table.read(one).filter(~theirs)
+            rows = _left_of(table, table.read(one).filter(~theirs))
             told = self._nameless(one.about)
             table.put(one.name, rows, came_from=one.came_from, since=one.since, until=one.until, about=told)
 
@@ -402,6 +404,13 @@ class _Looking:
             table = pl.read_parquet(path, glob=False).select(pl.selectors.string())
             return bool(table.select(pl.any_horizontal(pl.all().is_in(self.names.all)).any()).item())
         return self.names.are_in(path.read_text(encoding="utf-8", errors="replace"))
+
+
+def _left_of(table: Partitions, rows: pl.DataFrame) -> pl.DataFrame:
+    """Parts of a day without what was told of nobody but those who are gone."""
+    name = table.directory.name.partition("@")[0]
+    family = features.load(name) if table.schema is PARTS and name in features.usable() else None
+    return family.without_rest(rows) if family is not None and issubclass(family, LooksBack) else rows
 
 
 def _naming(table: Partitions) -> list[str]:

@@ -102,6 +102,18 @@ class Copies(LooksBack):
 
         return SketchFold(self, sight)
 
+    @classmethod
+    def without_rest(cls, parts: pl.DataFrame) -> pl.DataFrame:
+        """The same, in which nothing is told of stretches that nobody does on that day."""
+        done = parts.filter(pl.col("actor").is_not_null()).select("since", "stretches").explode("stretches")
+        meant = parts.filter(pl.col("actor").is_null())
+        book = meant.select("since", "stretches", "words").explode("stretches", "words")
+        left = book.join(done, on=["since", "stretches"], how="semi").sort("since", "stretches")
+        lists = left.group_by("since", maintain_order=True).agg("stretches", "words")
+        told = meant.drop("stretches", "words").join(lists, on="since", how="left")
+        none = [pl.col(name).fill_null(pl.lit([], dtype=cls.parts[name])) for name in ("stretches", "words")]
+        return pl.concat([told.with_columns(none).select(parts.columns), parts.filter(pl.col("actor").is_not_null())])
+
     def unseen(self, sight: Sight) -> Sequence[str]:
         """Nothing is known of ways without positions."""
         return () if sight.has("x") and sight.has("y") else ("same_way", "same_way_with")
