@@ -128,9 +128,36 @@ def _told(name: str, form: str, sign: str) -> str:
     return f"{{{name}:{form}}}{sign} ({{{name}_low:{form}}}–{{{name}_high:{form}}})"
 
 
+_GAMES = {"lineage": "lin", "aion": "aion", "blade-and-soul": "bns"}
+_BARRED = ("star-hub", "star-farmer", "occasional", "mimic")
+
+
+def farms(rows: list[dict[str, Any]]) -> Table:
+    """AUC of each family in each game: without the new evidence, with it, with all of it but ways, and unseen."""
+    figures: dict[str, Figure] = {}
+    for row in rows:
+        name = f"{_GAMES[row['game']]}_{row['family'].replace(' ', '_').replace('-', '_')}"
+        for kind in ("without", "with", "no_ways", "unseen_without", "unseen_with"):
+            if row[kind] is not None and row[kind] == row[kind]:  # NaN where nobody was unseen
+                figures[f"{name}_{kind}"] = row[kind]
+    families = list(dict.fromkeys(row["family"] for row in rows))
+    main = (_farm_line(family, ("without", "with", "no_ways"), figures) for family in families)
+    unseen = (_farm_line(family, ("unseen_without", "unseen_with"), figures) for family in _BARRED)
+    return figures, (*main, *unseen)
+
+
+def _farm_line(family: str, kinds: tuple[str, ...], figures: Mapping[str, Figure]) -> str:
+    """A row of a table: the figures of each game, a dash where a game has too few such bots."""
+    names = [
+        f"{game}_{family.replace(' ', '_').replace('-', '_')}_{kind}" for game in _GAMES.values() for kind in kinds
+    ]
+    return f"| {family} | " + " | ".join(f"{{{name}:.3f}}" if name in figures else "–" for name in names) + " |"
+
+
 STUDIES: Mapping[str, Callable[[list[dict[str, Any]]], Table]] = {
     "cornelissen": cornelissen,
     "defence": defence,
+    "farms": farms,
     "hilaire": hilaire,
     "together": together,
 }

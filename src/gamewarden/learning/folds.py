@@ -1,6 +1,7 @@
 """Folds that never split a group: who belongs together is held out together."""
 
 import hashlib
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,13 @@ def assign_folds(groups: NDArray[np.str_], bot: NDArray[np.bool_], folds: int, s
     The folds depend on the groups' names, classes and sizes and on the seed, never on the order of the rows. Two groups
     of each class stand in two folds whatever comes, so that every fold leaves both classes to learn from.
     """
+    # A recipe asks for the same folds again for every strength it tries.
+    return _assigned(groups.tobytes(), groups.dtype.str, bot.tobytes(), folds, seed).copy()
+
+
+@lru_cache(maxsize=4)
+def _assigned(group_bytes: bytes, group_type: str, bot_bytes: bytes, folds: int, seed: int) -> Rows:
+    groups, bot = np.frombuffer(group_bytes, group_type), np.frombuffer(bot_bytes, np.bool_)
     names, of_row = np.unique(groups, return_inverse=True)
     sizes = np.stack([np.bincount(of_row, weights=side, minlength=names.size) for side in (bot, ~bot)]).astype(
         np.float64

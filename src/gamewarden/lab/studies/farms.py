@@ -33,7 +33,7 @@ from gamewarden.tables import LABELS, check
 from gamewarden.verdicts.periods import KEY, infos_of, played, roll_up, side_by_side
 from gamewarden.verdicts.points import ACT, OperatingPoints
 
-ACCOUNTS, SEEDS, DAYS = 900, 4, 4
+ACCOUNTS, SEEDS, DAYS = 900, 3, 3
 NUMBERS = (
     Number("accounts", 200, ACCOUNTS, "Accounts a world, half of them bots."),
     Number("seeds", 2, SEEDS, "Worlds a game, each asked about by those that learned from the others."),
