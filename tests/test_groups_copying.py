@@ -115,6 +115,21 @@ def test_people_of_one_class_who_hunt_in_one_place_with_the_same_skills_are_no_c
     assert groups([*people(20), *hunters]) == []
 
 
+@pytest.mark.parametrize("kinds", [("item.craft",), ("item.craft", "item.use")])
+def test_a_few_who_stand_at_the_anvil_or_fish_are_no_copies(kinds):
+    def crafter(number):
+        draw = np.random.default_rng(number)
+        times = 5 + np.exp(0.6 * draw.normal(size=700))  # the game's own pace, and a hand's
+        at = [START + timedelta(seconds=float(seconds)) for seconds in np.cumsum(times)]
+        x, y = draw.uniform(0, 200, 2)
+        rows = [
+            (f"crafter{number}", when, kinds[place % len(kinds)], "Dion", x, y, 30) for place, when in enumerate(at)
+        ]
+        return pl.DataFrame(rows, people(1)[0].schema, orient="row")
+
+    assert groups([*people(30), *map(crafter, range(8))]) == []
+
+
 def test_the_stretch_that_copies_share_is_told_in_words():
     shared = rows_of([*people(30), *copies(6)]).filter(actor="copy00")["shared"][0]
 

@@ -25,12 +25,17 @@ _LEVELS = 10  # a level range
 _USUAL = 0.25  # quantile of their best likeness that is usual
 _WORDS = 3  # that hold the ten minutes of a day
 _SLICE = 50_000  # accounts whose days are added up together
+_KINDS = 3  # different ones of a stretch that is more than one thing done over and over
 _LEAST = 2  # accounts that can be compared at all
 
 
 @dataclass(frozen=True)
 class Copying:
-    """Who is like whom: `accounts` (actor and its likeness) and `pairs` (actor, other, alike, beyond, same_way)."""
+    """Who is like whom: `accounts` (actor and its likeness) and `pairs` (actor, other, alike, beyond, same_way).
+
+    `varied` of a pair is the part of `alike` that is no work of one or two kinds: whoever stands at an anvil or fishes
+    does the same over and over at the game's own pace, and so does the next one.
+    """
 
     accounts: pl.DataFrame
     pairs: pl.DataFrame
@@ -39,7 +44,8 @@ class Copying:
     @property
     def strong(self) -> pl.DataFrame:
         """Pairs that are copies of each other."""
-        return self.pairs.filter((pl.col("beyond") >= BEYOND) | (pl.col("same_way") >= SAME_WAY))
+        alike = (pl.col("beyond") >= BEYOND) & (pl.col("varied") >= BEYOND)
+        return self.pairs.filter(alike | (pl.col("same_way") >= SAME_WAY))
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,9 @@ def likeness(parts: pl.DataFrame, min_moments: int) -> Copying:
     usual = _usual(who, both.group_by("one").agg(pl.col("alike").max()), _doing(book, stretches))
     both = both.with_columns(beyond=pl.col("alike") - pl.Series(usual).gather(both["one"]))
     accounts = _said(_best(who, both, pl.Series(usual)), book, stretches)
-    named = pairs.with_columns(beyond=pl.Series(alike - np.maximum(usual[one], usual[other])))
+    beyond = alike - np.maximum(usual[one], usual[other])
+    varied = _varied(stretches, book, one, other, beyond >= BEYOND)
+    named = pairs.with_columns(beyond=pl.Series(beyond), varied=pl.Series(varied))
     names = who["actor"]
     return Copying(
         accounts,
@@ -104,6 +112,7 @@ def likeness(parts: pl.DataFrame, min_moments: int) -> Copying:
             names.gather(other).alias("other"),
             "alike",
             "beyond",
+            "varied",
             "same_way",
             "together",
         ),
@@ -184,6 +193,7 @@ _PAIRS = {
     "other": pl.String,
     "alike": pl.Float64,
     "beyond": pl.Float64,
+    "varied": pl.Float64,
     "same_way": pl.Float64,
     "together": pl.Float64,
 }
@@ -313,6 +323,16 @@ def _book(parts: pl.DataFrame) -> pl.DataFrame:
     """What the numbers of stretches mean, in words."""
     book = parts.filter(pl.col("actor").is_null()).select(what="stretches", words="words").explode("what", "words")
     return book.drop_nulls().unique("what", keep="any")
+
+
+def _varied(stretches: Sketches, book: pl.DataFrame, one: Ints, other: Ints, asked: NDArray[np.bool_]) -> Floats:
+    """How alike pairs are in stretches of three different kinds; 0 for pairs that nobody asks about."""
+    kinds = pl.col("words").str.replace_all(r", within \S+ s ", "\n").str.split("\n").list.n_unique()
+    plain = book.filter(kinds < _KINDS)["what"].to_numpy()
+    rare = np.where(np.isin(stretches.what, plain), 0.0, stretches.rare)
+    found = np.zeros(len(one))
+    found[asked], _ = in_common(stretches._replace(rare=rare), one[asked], other[asked])
+    return found
 
 
 def _doing(book: pl.DataFrame, stretches: Sketches) -> pl.Series:
