@@ -14,12 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from gamewarden.contracts import Divides, Entity, Fold, Sight, StreamKind
+from gamewarden.contracts import Fold, Sight, StreamKind
 from gamewarden.core.clock import Clock
-from gamewarden.core.durations import DAY, HOUR, LONGEST_PERIOD, span_text
+from gamewarden.core.durations import DAY, HOUR
 from gamewarden.errors import MeasureError
 from gamewarden.features.folding import OnePass, typed
-from gamewarden.features.plain import ANY_SIGHT, PlainFeature
+from gamewarden.features.periods import ByPeriod
+from gamewarden.features.plain import ANY_SIGHT
 from gamewarden.tables import FEATURES, TIME, DataType
 
 _PERIOD = ("actor", "since", "until")
@@ -55,7 +56,7 @@ _FACTS: Mapping[str, DataType] = {
 
 
 @dataclass(frozen=True)
-class Activity(PlainFeature):
+class Activity(ByPeriod):
     """One row per actor and period: its main zone, how many zones and addresses it was seen in, what money it gained.
 
     Money is gained by currency.gain, npc.sell and market.sell, and by trade.receive and mail.receive without an item.
@@ -88,8 +89,7 @@ class Activity(PlainFeature):
         Raises:
             MeasureError: the period is too long for a calendar, or a kind is called as another column.
         """
-        if not 0 < self.every <= LONGEST_PERIOD:
-            raise MeasureError(f"activity: every is {span_text(self.every)}; ten years (3653d) are the most")
+        self._check_every()
         for kind in self.kinds:
             if kind in {*FEATURES.columns, *_FACTS}:
                 raise MeasureError(f"activity: kinds: {kind!r} is a column already; map the kind to another name")
@@ -98,21 +98,6 @@ class Activity(PlainFeature):
     def schema(self) -> Mapping[str, DataType]:
         """The columns after actor, since, until and events."""
         return {**_FACTS, **dict.fromkeys(self.kinds, pl.Int64)}
-
-    @property
-    def entity(self) -> Entity:
-        """As `by` says."""
-        return "character" if self.by == "character" else "actor"
-
-    @property
-    def clock(self) -> Clock:
-        """Its periods."""
-        return Clock(self.every, self.time_zone or "UTC")
-
-    @property
-    def divides(self) -> Divides:
-        """A period can be counted without the others."""
-        return Divides(self.clock)
 
     def fold(self, sight: Sight = ANY_SIGHT) -> Fold:
         """Counts of zones and addresses, added up as batches come."""

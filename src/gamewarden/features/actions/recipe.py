@@ -6,17 +6,17 @@ frequent one (equation 7), and of how often each length of interval occurred, ag
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import polars as pl
 
-from gamewarden.contracts import Entity, Progress, Sight, Stream, StreamKind, Vocabulary, no_progress
+from gamewarden.contracts import Entity, Sight, StreamKind, Vocabulary
 from gamewarden.core.clock import Clock
 from gamewarden.core.durations import DAY, HOUR, MINUTE, span_text
 from gamewarden.errors import MeasureError
-from gamewarden.features.plain import ANY_SIGHT, PlainFeature
-from gamewarden.features.vocabulary import refuse_other_shares, shares_of
+from gamewarden.features.plain import ANY_SIGHT
+from gamewarden.features.vocabulary import CountsKinds, refuse_other_shares
 from gamewarden.phrases import Phrase
 from gamewarden.phrases.chunks import phrase_of
 from gamewarden.tables import TIME, DataType
@@ -34,7 +34,7 @@ _NOT_ACTIONS = ("move", "session.*")  # walking and being there are not what a p
 
 
 @dataclass(frozen=True)
-class Actions(PlainFeature):
+class Actions(CountsKinds):
     """One row a chunk of play: which actions were done, how often, and at what intervals."""
 
     chunk: int = field(
@@ -173,24 +173,6 @@ class Actions(PlainFeature):
             unmeasured=(),
         )
 
-    def unlearned(self) -> Self:
-        """The recipe without a vocabulary."""
-        return replace(self, vocabulary=None)
-
-    def learn(self, stream: Stream, progress: Progress = no_progress) -> Self:
-        """The recipe with a vocabulary: its own, or the actions of the stream.
-
-        Raises:
-            MeasureError: there is no action to learn from.
-        """
-        from gamewarden.features.slots import kinds_of
-
-        if self.vocabulary is not None:
-            return self
-        counts = kinds_of(stream, self.name, progress)
-        spoken = self.speaking(tuple(counts))
-        return type(self)(**{**_values(spoken), "shares": shares_of(counts, spoken.vocabulary or ())})
-
     def speaking(self, kinds: tuple[str, ...]) -> Self:
         """The recipe with the actions among these kinds as its vocabulary.
 
@@ -200,7 +182,7 @@ class Actions(PlainFeature):
         vocabulary = tuple(kind for kind in kinds if self.is_action(kind))
         if not vocabulary:
             raise MeasureError("actions: the source has no action, so there is no vocabulary to learn")
-        return type(self)(**{**_values(self), "vocabulary": vocabulary})
+        return replace(self, vocabulary=vocabulary)
 
     def fold(self, sight: Sight = ANY_SIGHT) -> "ActionFold":
         """Chunks, closed as events come."""
@@ -210,30 +192,9 @@ class Actions(PlainFeature):
 
     def to_dict(self) -> dict[str, Any]:
         """The recipe as JSON values."""
-        listed = {name: None if getattr(self, name) is None else list(getattr(self, name)) for name in _LISTS}
-        values = {**asdict(self), **listed}
+        values = super().to_dict()
         # A recipe without it is written as before there was a pace, and its models keep their names.
         return values if self.pace else {name: value for name, value in values.items() if name != "pace"}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The recipe back from JSON values.
-
-        Raises:
-            MeasureError: there is an option this recipe does not have.
-        """
-        unknown = sorted(set(values) - {option.name for option in fields(cls)})
-        if unknown:
-            raise MeasureError(f"actions: unknown option {', '.join(unknown)}; remove it")
-        listed = {name: None if values.get(name) is None else tuple(values[name]) for name in _LISTS}
-        return cls(**{**values, **listed})
-
-
-_LISTS = ("kinds", "vocabulary", "shares")
-
-
-def _values(recipe: Actions) -> dict[str, Any]:
-    return {option.name: getattr(recipe, option.name) for option in fields(recipe)}
 
 
 def _matches(kind: str, patterns: tuple[str, ...]) -> bool:

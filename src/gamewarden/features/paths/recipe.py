@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import polars as pl
 
-from gamewarden.contracts import Divides, Entity, Sight
-from gamewarden.core.clock import Clock
-from gamewarden.core.durations import DAY, HOUR, LONGEST_PERIOD, span_text
+from gamewarden.contracts import Sight
+from gamewarden.core.durations import DAY, HOUR
 from gamewarden.errors import MeasureError
-from gamewarden.features.plain import ANY_SIGHT, PlainFeature
+from gamewarden.features.periods import ByPeriod
+from gamewarden.features.plain import ANY_SIGHT
 from gamewarden.phrases import Phrase
 from gamewarden.phrases.ways import PHRASES
 from gamewarden.tables import DataType
@@ -28,7 +28,7 @@ By = Literal["account", "character"]
 
 
 @dataclass(frozen=True)
-class Paths(PlainFeature):
+class Paths(ByPeriod):
     """One row per actor and period: its way-points, and how much of its way it had walked before.
 
     Without positions, or with fewer way-points than `min_points`, nothing is known of the way.
@@ -58,8 +58,7 @@ class Paths(PlainFeature):
         Raises:
             MeasureError: an option has a value that nothing can be measured with.
         """
-        if not 0 < self.every <= LONGEST_PERIOD:
-            raise MeasureError(f"paths: every is {span_text(self.every)}; ten years (3653d) are the most")
+        self._check_every()
         if not (isfinite(self.cell) and self.cell > 0):
             raise MeasureError(f"paths: cell is {self.cell}; it must be above 0")
         if self.min_points < 1:
@@ -83,21 +82,6 @@ class Paths(PlainFeature):
     def phrases(self) -> Mapping[str, Phrase]:
         """The words for ways."""
         return PHRASES
-
-    @property
-    def entity(self) -> Entity:
-        """As `by` says."""
-        return "character" if self.by == "character" else "actor"
-
-    @property
-    def clock(self) -> Clock:
-        """Its periods."""
-        return Clock(self.every, self.time_zone or "UTC")
-
-    @property
-    def divides(self) -> Divides:
-        """A period can be measured without the others."""
-        return Divides(self.clock)
 
     def fold(self, sight: Sight = ANY_SIGHT) -> "PathFold":
         """The ways under way; memory grows with actors and their periods only."""

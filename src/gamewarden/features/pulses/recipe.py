@@ -5,17 +5,17 @@ says nothing about them, since their own minutes of play are as uneven as anybod
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import polars as pl
 
-from gamewarden.contracts import Divides, Entity, Progress, Sight, Stream, StreamKind, Vocabulary, no_progress
-from gamewarden.core.clock import Clock
-from gamewarden.core.durations import DAY, HOUR, LONGEST_PERIOD, MINUTE, parse_zone, span_text
-from gamewarden.errors import ConfigError, MeasureError
-from gamewarden.features.plain import ANY_SIGHT, PlainFeature
-from gamewarden.features.vocabulary import refuse_other_shares, shares_of
+from gamewarden.contracts import Divides, Sight, StreamKind, Vocabulary
+from gamewarden.core.durations import DAY, HOUR, MINUTE
+from gamewarden.errors import MeasureError
+from gamewarden.features.periods import ByPeriod
+from gamewarden.features.plain import ANY_SIGHT
+from gamewarden.features.vocabulary import CountsKinds, any_kind
 from gamewarden.phrases import Phrase
 from gamewarden.phrases.pulses import PHRASES
 from gamewarden.tables import DataType
@@ -28,7 +28,6 @@ RuleName = Literal["beat", "published"]
 SPAN, STEP = 60, 10  # windows of a span, and from the beginning of one to that of the next (spec §2.10)
 STEADY = 0.6  # a bar that hardly a person's hours reach: decision 148
 _MOST_WINDOWS = 1 << 30
-_LISTS = ("vocabulary", "shares")
 _ALIKE = ("span_self_sim", "span_evenness", "own_self_sim", "jump")
 _SCHEMA: Mapping[str, DataType] = {
     "spans": pl.Int64,
@@ -53,7 +52,7 @@ _SCHEMA: Mapping[str, DataType] = {
 
 
 @dataclass(frozen=True)
-class Pulses(PlainFeature):
+class Pulses(ByPeriod, CountsKinds):
     """One row an actor and period: how even its best hours are, and for how long it beats as a clock does.
 
     A beat is the time between two events of one kind; it is steady when it is as long as the one before, give or take a
@@ -109,22 +108,10 @@ class Pulses(PlainFeature):
         """
         self._check_times()
         self._check_choices()
-        if self.vocabulary is None:
-            object.__setattr__(self, "shares", None)
-            return
-        if not self.vocabulary:
-            raise MeasureError("pulses: the vocabulary is empty; it needs at least one kind")
-        object.__setattr__(self, "vocabulary", tuple(sorted(set(self.vocabulary))))
-        refuse_other_shares(self.name, self.vocabulary, self.shares)
+        self._check_vocabulary()
 
     def _check_times(self) -> None:
-        if self.unit < 1 or self.every < 1 or self.every % self.unit:
-            raise MeasureError(
-                f"pulses: unit {span_text(self.unit)} does not divide every {span_text(self.every)}; "
-                "take a unit that fits a whole number of times, such as 60s into 1d"
-            )
-        if self.every > LONGEST_PERIOD:
-            raise MeasureError(f"pulses: every is {span_text(self.every)}; ten years (3653d) are the most")
+        self._check_windows(self.unit)
         if self.every // self.unit > _MOST_WINDOWS:
             raise MeasureError(f"pulses: a period has more than {_MOST_WINDOWS} windows; take a longer unit")
         if self.step < 1 or self.span < self.step or self.span % self.step:
@@ -140,11 +127,7 @@ class Pulses(PlainFeature):
             share = getattr(self, name)
             if share is not None and not 0 <= share <= 1:
                 raise MeasureError(f"pulses: {name} is {share}; it must lie from 0 to 1")
-        if self.time_zone is not None:
-            try:
-                parse_zone(self.time_zone)
-            except ConfigError as error:
-                raise MeasureError(f"pulses: {error}") from error
+        self._check_zone()
 
     @property
     def schema(self) -> Mapping[str, DataType]:
@@ -157,16 +140,6 @@ class Pulses(PlainFeature):
         return PHRASES
 
     @property
-    def entity(self) -> Entity:
-        """As `by` says."""
-        return "character" if self.by == "character" else "actor"
-
-    @property
-    def clock(self) -> Clock:
-        """Its periods."""
-        return Clock(self.every, self.time_zone or "UTC")
-
-    @property
     def divides(self) -> Divides:
         """With a vocabulary a period is measured without the others; else the kinds of all of them count."""
         return Divides(None if self.vocabulary is None else self.clock)
@@ -177,62 +150,15 @@ class Pulses(PlainFeature):
         return Vocabulary(
             self.vocabulary,
             self.shares,
-            counts=_any_kind,
+            counts=any_kind,
             clock=self.clock,
             columns={"combat.kill": "npc_kill_count"},
             unmeasured=(*_ALIKE, "npc_kill_count"),
             number="Evenness",
         )
 
-    def learn(self, stream: Stream, progress: Progress = no_progress) -> Self:
-        """The recipe with a vocabulary: its own, or the kinds of the stream.
-
-        Raises:
-            MeasureError: there is no event to learn from.
-        """
-        from gamewarden.features.slots import kinds_of
-
-        if self.vocabulary is not None:
-            return self
-        counts = kinds_of(stream, self.name, progress)
-        if not counts:
-            raise MeasureError("pulses: the source has no events, so there is no vocabulary to learn")
-        vocabulary = tuple(counts)
-        return type(self)(**{**_values(self), "vocabulary": vocabulary, "shares": shares_of(counts, vocabulary)})
-
-    def unlearned(self) -> Self:
-        """The recipe without a vocabulary."""
-        return replace(self, vocabulary=None)
-
     def fold(self, sight: Sight = ANY_SIGHT) -> "PulseFold":
         """Pieces of play, closed as events come."""
         from gamewarden.features.pulses.stream import PulseFold
 
         return PulseFold(self, sight)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The recipe as JSON values."""
-        listed = {name: None if getattr(self, name) is None else list(getattr(self, name)) for name in _LISTS}
-        return {**asdict(self), **listed}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The recipe back from JSON values.
-
-        Raises:
-            MeasureError: there is an option this recipe does not have.
-        """
-        unknown = sorted(set(values) - {option.name for option in fields(cls)})
-        if unknown:
-            raise MeasureError(f"pulses: unknown option {', '.join(unknown)}; remove it")
-        listed = {name: None if values.get(name) is None else tuple(values[name]) for name in _LISTS}
-        return cls(**{**values, **listed})
-
-
-def _any_kind(_kind: str) -> bool:
-    """Events of every kind count."""
-    return True
-
-
-def _values(recipe: Pulses) -> dict[str, Any]:
-    return {option.name: getattr(recipe, option.name) for option in fields(recipe)}

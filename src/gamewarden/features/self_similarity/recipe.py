@@ -5,29 +5,19 @@ of event occurred; its cosine to (1, …, 1) is one number a window; H = 1 − �
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import (
-    Divides,
-    Entity,
-    EventStream,
-    Progress,
-    Sight,
-    Stream,
-    StreamKind,
-    Vocabulary,
-    no_progress,
-)
-from gamewarden.core.clock import Clock
-from gamewarden.core.durations import DAY, HOUR, LONGEST_PERIOD, MINUTE, parse_zone, span_text
+from gamewarden.contracts import Divides, EventStream, Sight, StreamKind, Vocabulary
+from gamewarden.core.durations import DAY, HOUR, MINUTE, span_text
 from gamewarden.core.text import counted
-from gamewarden.errors import ConfigError, MeasureError
-from gamewarden.features.plain import ANY_SIGHT, PlainFeature
-from gamewarden.features.vocabulary import refuse_other_shares, shares_of
+from gamewarden.errors import MeasureError
+from gamewarden.features.periods import ByPeriod
+from gamewarden.features.plain import ANY_SIGHT
+from gamewarden.features.vocabulary import CountsKinds, any_kind
 from gamewarden.phrases import Phrase
 from gamewarden.phrases.days import PHRASES
 from gamewarden.tables import FEATURES, TIME, DataType
@@ -59,7 +49,6 @@ _SCHEMA: Mapping[str, DataType] = {
 }
 _ORDER = {**FEATURES.columns, **_SCHEMA}
 _EXAMPLES = 3
-_LISTS = ("vocabulary", "shares")
 _MOST_WINDOWS = 1 << 30  # a window's number in its period is a 32-bit number
 
 
@@ -108,7 +97,7 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class SelfSimilarity(PlainFeature):
+class SelfSimilarity(ByPeriod, CountsKinds):
     """One row an actor and period: how alike its windows are, and what it did."""
 
     unit: int = field(
@@ -172,13 +161,7 @@ class SelfSimilarity(PlainFeature):
         self._check_vocabulary()
 
     def _check_spans(self) -> None:
-        if self.unit < 1 or self.every < 1 or self.every % self.unit:
-            raise MeasureError(
-                f"self-similarity: unit {span_text(self.unit)} does not divide every {span_text(self.every)}; "
-                "take a unit that fits a whole number of times, such as 60s into 1d"
-            )
-        if self.every > LONGEST_PERIOD:
-            raise MeasureError(f"self-similarity: every is {span_text(self.every)}; ten years (3653d) are the most")
+        self._check_windows(self.unit)
         if self.every // self.unit > _MOST_WINDOWS:
             raise MeasureError(
                 f"self-similarity: a period of {span_text(self.every)} has {self.every // self.unit} windows of "
@@ -194,20 +177,7 @@ class SelfSimilarity(PlainFeature):
                 raise MeasureError(
                     f"self-similarity: {name} is {getattr(self, name)!r}; choose {' or '.join(map(str, choices))}"
                 )
-        if self.time_zone is not None:
-            try:
-                parse_zone(self.time_zone)
-            except ConfigError as error:
-                raise MeasureError(f"self-similarity: {error}") from error
-
-    def _check_vocabulary(self) -> None:
-        if self.vocabulary is None:
-            object.__setattr__(self, "shares", None)
-            return
-        if not self.vocabulary:
-            raise MeasureError("self-similarity: the vocabulary is empty; it needs at least one kind")
-        object.__setattr__(self, "vocabulary", tuple(sorted(set(self.vocabulary))))
-        refuse_other_shares(self.name, self.vocabulary, self.shares)
+        self._check_zone()
 
     @property
     def schema(self) -> Mapping[str, DataType]:
@@ -220,16 +190,6 @@ class SelfSimilarity(PlainFeature):
         return {**super().phrases, **PHRASES}
 
     @property
-    def entity(self) -> Entity:
-        """As `by` says."""
-        return "character" if self.by == "character" else "actor"
-
-    @property
-    def clock(self) -> Clock:
-        """Its periods."""
-        return Clock(self.every, self.time_zone or "UTC")
-
-    @property
     def divides(self) -> Divides:
         """With a vocabulary a period is measured without the others; else the kinds of all of them count."""
         return Divides(None if self.vocabulary is None else self.clock)
@@ -240,33 +200,13 @@ class SelfSimilarity(PlainFeature):
         return Vocabulary(
             self.vocabulary,
             self.shares,
-            counts=_any_kind,
+            counts=any_kind,
             clock=self.clock,
             columns={kind: column for column, kind in ROLES.items()},
             unmeasured=("self_sim", *ROLES),
             online=True,
             number="Self-similarity",
         )
-
-    def learn(self, stream: Stream, progress: Progress = no_progress) -> Self:
-        """The recipe with a vocabulary: its own, or the kinds of the stream.
-
-        Raises:
-            MeasureError: there is no event to learn from.
-        """
-        from gamewarden.features.slots import kinds_of
-
-        if self.vocabulary is not None:
-            return self
-        counts = kinds_of(stream, self.name, progress)
-        if not counts:
-            raise MeasureError("self-similarity: the source has no events, so there is no vocabulary to learn")
-        vocabulary = tuple(counts)
-        return type(self)(**{**_values(self), "vocabulary": vocabulary, "shares": shares_of(counts, vocabulary)})
-
-    def unlearned(self) -> Self:
-        """The recipe without a vocabulary."""
-        return replace(self, vocabulary=None)
 
     def fold(self, sight: Sight = ANY_SIGHT) -> "SimilarityFold":
         """Windows, closed as events come."""
@@ -285,33 +225,6 @@ class SelfSimilarity(PlainFeature):
         from gamewarden.features.self_similarity.windows import windows_of
 
         return windows_of(self, events, actors)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The recipe as JSON values."""
-        listed = {name: None if getattr(self, name) is None else list(getattr(self, name)) for name in _LISTS}
-        return {**asdict(self), **listed}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The recipe back from JSON values.
-
-        Raises:
-            MeasureError: there is an option this recipe does not have.
-        """
-        unknown = sorted(set(values) - {option.name for option in fields(cls)})
-        if unknown:
-            raise MeasureError(f"self-similarity: unknown option {', '.join(unknown)}; remove it")
-        listed = {name: None if values.get(name) is None else tuple(values[name]) for name in _LISTS}
-        return cls(**{**values, **listed})
-
-
-def _any_kind(_kind: str) -> bool:
-    """Events of every kind count."""
-    return True
-
-
-def _values(recipe: SelfSimilarity) -> dict[str, Any]:
-    return {option.name: getattr(recipe, option.name) for option in fields(recipe)}
 
 
 def frame_of(recipe: SelfSimilarity, finished: "Finished", shown: Mapping[str, int] | None = None) -> pl.DataFrame:
