@@ -5,19 +5,30 @@ classes of the two times between them, and its most frequent ways from one place
 table is full, what was seen least is forgotten.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gamewarden.core.durations import MINUTE, SECOND
-from gamewarden.core.kernels import kernel
+from gamewarden.features.period_kernel import (
+    DISORDERED,
+    DONE_USED,
+    MIX,
+    NO_DAY,
+    PRIME,
+    Floats,
+    Ints,
+    Record,
+    State,
+    comes_first,
+    inlined,
+    mixed,
+    place_of,
+    streaming,
+)
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float32]
 Words = NDArray[np.uint64]
-Records = NDArray[Any]
-Record = Any  # a row of such an array
 
 KEPT_STRETCHES, KEPT_WAYS = 16, 16  # of a day
 STRETCHES, WAYS = 64, 64  # entries of an actor's tables
@@ -30,7 +41,6 @@ MOST_KINDS = 1 << KIND_BITS
 CLASSES = 8  # of times between two moments: up to 1/2, 1, 2, 4, 8, 16, 32 and 64 seconds
 LONGEST = 64 * SECOND  # a longer time begins a new stretch
 SEEN = 3  # what was seen less often is nobody's habit
-NO_DAY = -(1 << 62)
 TENTH = 10 * MINUTE  # online or not is told for each of these of a day
 _TENTHS = 144
 TENTH_WORDS = 3
@@ -87,11 +97,7 @@ DONE = np.dtype(
     ],
     align=True,
 )
-DONE_USED, DISORDERED = range(2)  # counters of the state
-COUNTERS = 2
 NO_LEVEL = -(1 << 15)
-_MIX, _PRIME = np.uint64(0xD6E8FEB86659FD93), np.uint64(0x9E3779B97F4A7C15)
-_HALF = np.uint64(32)
 _BEFORE = 2  # moments that make a stretch together with the next one
 
 
@@ -108,29 +114,7 @@ class Rows(NamedTuple):
     y: Floats
 
 
-class State(NamedTuple):
-    """All that is remembered between batches."""
-
-    actors: Records
-    seen: Words  # a row an actor
-    counters: Ints
-    done: Records
-
-
-_streaming = kernel(_nrt=False)
-_inlined = kernel(_nrt=False, inline="always")
-
-
-@_streaming
-def clear_all(state: State, slots: Ints) -> None:
-    """Actors nothing is known of."""
-    for slot in slots:
-        state.actors[slot].disordered = 0
-        state.actors[slot].day = NO_DAY
-        state.actors[slot].at = NO_DAY
-
-
-@_streaming
+@streaming
 def ingest(rows: Rows, begin: int, end: int, words: Words, cell: float, state: State) -> None:  # noqa: PLR0917 - a batch
     """Take in some rows; `done` has room for one a row, `words` has a number of each kind's name."""
     for row in range(begin, end):
@@ -139,7 +123,7 @@ def ingest(rows: Rows, begin: int, end: int, words: Words, cell: float, state: S
             _take_in(state, slot, rows, row, words, cell)
 
 
-@_inlined
+@inlined
 def _take_in(state: State, slot: int, rows: Rows, row: int, words: Words, cell: float) -> None:  # noqa: PLR0917 - a row
     actor = state.actors[slot]
     at = rows.at[row]
@@ -174,18 +158,16 @@ def _take_in(state: State, slot: int, rows: Rows, row: int, words: Words, cell: 
         _see_place(actor, rows, row)
 
 
-@_inlined
+@inlined
 def _see_place(actor: Record, rows: Rows, row: int) -> None:
-    zone, x, y = rows.zone[row], rows.x[row], rows.y[row]
-    first = zone < actor.zone or (zone == actor.zone and (x < actor.x or (x == actor.x and y < actor.y)))
-    if not actor.placed or first:
+    if not actor.placed or comes_first(actor, rows, row):
         actor.placed = 1
-        actor.zone = zone
-        actor.x = x
-        actor.y = y
+        actor.zone = rows.zone[row]
+        actor.x = rows.x[row]
+        actor.y = rows.y[row]
 
 
-@_streaming
+@streaming
 def _open(state: State, slot: int, day: int) -> None:
     actor = state.actors[slot]
     actor.day = day
@@ -205,7 +187,7 @@ def _open(state: State, slot: int, day: int) -> None:
         state.seen[slot, entry] = 0
 
 
-@_streaming
+@streaming
 def _live(state: State, slot: int, cell: float) -> None:
     """A moment is over: it ends a stretch, and maybe a way."""
     actor = state.actors[slot]
@@ -217,8 +199,8 @@ def _live(state: State, slot: int, cell: float) -> None:
         what = np.uint64(actor.kind_2) << np.uint64(2 * KIND_BITS) | np.uint64(actor.kind_1) << np.uint64(KIND_BITS)
         what = (what | np.uint64(actor.kind)) << np.uint64(2 * CLASS_BITS)
         what |= np.uint64(actor.gap) << np.uint64(CLASS_BITS) | np.uint64(pace)
-        number = _mixed(_mixed(actor.word_2 ^ np.uint64(actor.gap) * _PRIME) ^ _mixed(actor.word_1 * _MIX) * _PRIME)
-        _count(state.seen[slot], 0, STRETCHES, what, _mixed(number ^ actor.word ^ np.uint64(pace)))
+        number = mixed(mixed(actor.word_2 ^ np.uint64(actor.gap) * PRIME) ^ mixed(actor.word_1 * MIX) * PRIME)
+        _count(state.seen[slot], 0, STRETCHES, what, mixed(number ^ actor.word ^ np.uint64(pace)))
         actor.stretches += 1
     actor.known = min(_BEFORE, actor.known + 1)
     actor.kind_2, actor.word_2 = actor.kind_1, actor.word_1
@@ -229,7 +211,7 @@ def _live(state: State, slot: int, cell: float) -> None:
         _be_there(state, slot, cell)
 
 
-@_inlined
+@inlined
 def _class(gap: int) -> int:
     """The class of a time between two moments: each is twice as long as the one before."""
     pace, limit = 0, SECOND // 2
@@ -239,7 +221,7 @@ def _class(gap: int) -> int:
     return pace
 
 
-@_streaming
+@streaming
 def _be_there(state: State, slot: int, cell: float) -> None:
     """Whoever is where it was a moment before has stopped there; the way from the stop before is counted."""
     actor = state.actors[slot]
@@ -249,10 +231,9 @@ def _be_there(state: State, slot: int, cell: float) -> None:
     x, y = np.float64(actor.x), np.float64(actor.y)
     near = abs(x - actor.last_x) < cell and abs(y - actor.last_y) < cell
     if actor.was_placed and actor.zone == actor.last_zone and near:
-        across, along = np.uint64(np.int64(np.floor(x / cell))), np.uint64(np.int64(np.floor(y / cell)))
-        stop = _mixed((across * _PRIME ^ along) * _MIX ^ np.uint64(actor.zone))
+        stop = place_of(x, y, actor.zone, cell)
         if actor.stopped and stop != actor.stop:
-            way = _mixed(actor.stop * _PRIME ^ stop)
+            way = mixed(actor.stop * PRIME ^ stop)
             _count(state.seen[slot], STRETCHES, WAYS, way >> np.uint64(COUNT_BITS), way)
             actor.ways += 1
         actor.stopped = 1
@@ -263,14 +244,7 @@ def _be_there(state: State, slot: int, cell: float) -> None:
     actor.last_zone = actor.zone
 
 
-@_inlined
-def _mixed(value: np.uint64) -> np.uint64:
-    value = (value ^ (value >> _HALF)) * _PRIME
-    value = (value ^ (value >> np.uint64(29))) * _MIX
-    return value ^ (value >> _HALF)
-
-
-@_inlined
+@inlined
 def _count(seen: Words, first: int, entries: int, what: np.uint64, number: np.uint64) -> None:
     """Count something, in place of what was seen least where there is no room; its number says where it may stand."""
     begin = first + int(number % np.uint64(entries // _PLACES)) * _PLACES
@@ -286,7 +260,7 @@ def _count(seen: Words, first: int, entries: int, what: np.uint64, number: np.ui
     seen[least] = what << np.uint64(COUNT_BITS) | np.uint64(1)
 
 
-@_streaming
+@streaming
 def _close(state: State, slot: int, cell: float) -> None:
     """Write down the open period, if there is one."""
     actor = state.actors[slot]
@@ -309,7 +283,7 @@ def _close(state: State, slot: int, cell: float) -> None:
     _keep(state.seen[slot], STRETCHES, WAYS, done.way)
 
 
-@_streaming
+@streaming
 def _keep(seen: Words, first: int, entries: int, kept: Words) -> None:
     """The most frequent ones; of several that are as frequent those that stand first."""
     for place in range(len(kept)):
@@ -322,7 +296,7 @@ def _keep(seen: Words, first: int, entries: int, kept: Words) -> None:
         seen[most] = np.uint64(0)
 
 
-@_streaming
+@streaming
 def close_all(state: State, slots: Ints, cell: float) -> None:
     """No more rows of these actors will come; `done` has room for one each."""
     for slot in slots:

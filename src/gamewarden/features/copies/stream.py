@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from gamewarden.contracts import Sight
 from gamewarden.features.copies import kernel
-from gamewarden.features.disorder import Columns, LateRows
 from gamewarden.features.folding import Lines
-from gamewarden.features.slots import BUDGET, Slots, frozen, grown
+from gamewarden.features.period_fold import PeriodFold, nobody_yet, places
+from gamewarden.features.slots import BUDGET, Slots, frozen
 from gamewarden.features.text_columns import Names
 from gamewarden.tables import TIME
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from gamewarden.features.copies.recipe import Copies
 
 Words = NDArray[np.uint64]
-_STRIDE = 1 << 14  # rows a call of the kernel, each of which may finish a day
 _BYTES_A_ROW = 120  # that waits to be sorted: its numbers, and as much again, twice, while they are sorted
 _LATE = np.dtype(
     [
@@ -43,54 +42,17 @@ _NOT_DONE = "session."  # being there is nothing that anybody does
 _PACES = ("½", "1", "2", "4", "8", "16", "32", "64")
 
 
-class SketchFold:
-    """Sketches under way; the rows of actors who came out of order are put aside, and sorted at the end.
+class SketchFold(PeriodFold[kernel.Rows]):
+    """Sketches under way.
 
-    At most about `budget` bytes hold what has to be sorted.
+    At most about `budget` bytes hold rows that came out of order and have to be sorted.
     """
 
     def __init__(self, recipe: "Copies", sight: Sight, *, budget: int = BUDGET) -> None:
+        state = nobody_yet(kernel.ACTOR, np.zeros((0, kernel.ENTRIES), np.uint64), kernel.DONE)
+        super().__init__(Slots(sight, _COLUMNS, "account", recipe.name), state, _LATE, budget // _BYTES_A_ROW)
         self._recipe = recipe
-        self._slots = Slots(sight, _COLUMNS, "account", recipe.name)
         self._kinds, self._zones = _Numbered(), _Numbered()
-        self._late = LateRows(_LATE, budget // _BYTES_A_ROW)
-        self._disordered: NDArray[np.int64] | None = None  # the slots, known after the first pass
-        self._done: list[NDArray[Any]] = [np.zeros(0, kernel.DONE)]
-        self._state = kernel.State(
-            actors=np.zeros(0, kernel.ACTOR),
-            seen=np.zeros((0, kernel.ENTRIES), np.uint64),
-            counters=np.zeros(kernel.COUNTERS, np.int64),
-            done=np.zeros(_STRIDE, kernel.DONE),
-        )
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Those of EVENTS that are needed."""
-        return self._slots.columns
-
-    def push(self, batch: pa.RecordBatch) -> None:
-        """Take in a batch, or put aside what of it is to be sorted."""
-        if self._disordered is None:
-            rows = self._rows(batch)
-            self._feed(rows)
-            if self._state.counters[kernel.DISORDERED]:
-                self._late.put_aside(rows.slot, self._state.actors["disordered"] != 0, lambda: _columns(rows))
-        elif self._late.lacks_rows:
-            seen = self._rows(batch)
-            self._late.pick_up(seen.slot, lambda: _columns(seen))
-        self._late.pass_by(batch.num_rows)
-
-    def again(self) -> bool:
-        """Once, where rows of actors that came out of order had come before that was known."""
-        if self._disordered is None:
-            self._disordered = self._finish()
-            if self._late.begin_again():
-                return True
-        kernel.clear_all(self._state, self._disordered)
-        for rows in self._late.in_order():
-            self._feed(_rows_of(rows))
-        self._close(self._disordered)
-        return False
 
     def frame(self) -> pl.DataFrame:
         """The parts of every day."""
@@ -119,8 +81,8 @@ class SketchFold:
             self._doings(self._slots.whole(columns, "kind")),
             frozen(level.astype(np.int16, copy=False)),
             (self._zones.numbers(columns["zone"])[1] >> np.uint64(32)).astype(np.uint32),
-            _places(columns["x"]),
-            _places(columns["y"]),
+            places(columns["x"]),
+            places(columns["y"]),
         )
 
     def _doings(self, column: pa.Array) -> NDArray[np.int32]:
@@ -128,36 +90,17 @@ class SketchFold:
         kinds, _ = self._kinds.numbers(column)
         return np.where(self._kinds.counts[kinds], kinds, np.int32(-1))
 
-    def _feed(self, rows: kernel.Rows) -> None:
-        if self._slots.actors.count > len(self._state.actors):
-            self._make_room(max(2 * len(self._state.actors), self._slots.actors.count))
-        for begin in range(0, len(rows.at), _STRIDE):
-            end = min(begin + _STRIDE, len(rows.at))
-            kernel.ingest(rows, begin, end, self._kinds.words[1:], self._recipe.cell, self._state)
-            self._keep_done()
+    def _rows_of(self, records: NDArray[Any]) -> kernel.Rows:
+        one = {name: np.ascontiguousarray(records[name]) for name in kernel.Rows._fields}
+        for name in ("at", "level", "x", "y"):
+            one[name] = frozen(one[name])
+        return kernel.Rows(**one)
 
-    def _make_room(self, size: int) -> None:
-        state = self._state
-        self._state = state._replace(actors=grown(state.actors, size), seen=grown(state.seen, size))
-        kernel.clear_all(self._state, np.arange(len(state.actors), size))
+    def _ingest(self, rows: kernel.Rows, begin: int, end: int) -> None:
+        kernel.ingest(rows, begin, end, self._kinds.words[1:], self._recipe.cell, self._state)
 
-    def _finish(self) -> NDArray[np.int64]:
-        """Close what is open; the slots of those whose rows came out of order, and no day of theirs any more."""
-        self._close(np.arange(len(self._state.actors)))
-        disordered = self._state.actors["disordered"] != 0
-        self._done = [done[~disordered[done["slot"]]] for done in self._done]
-        return np.flatnonzero(disordered)
-
-    def _close(self, slots: NDArray[np.int64]) -> None:
-        for begin in range(0, len(slots), _STRIDE):
-            kernel.close_all(self._state, slots[begin : begin + _STRIDE], self._recipe.cell)
-            self._keep_done()
-
-    def _keep_done(self) -> None:
-        used = int(self._state.counters[kernel.DONE_USED])
-        if used:
-            self._done.append(self._state.done[:used].copy())
-            self._state.counters[kernel.DONE_USED] = 0
+    def _close_all(self, slots: NDArray[np.int64]) -> None:
+        kernel.close_all(self._state, slots, self._recipe.cell)
 
     def _sketches(self, done: NDArray[Any]) -> pl.DataFrame:
         """One row per actor and day."""
@@ -261,27 +204,9 @@ def _word(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little") | 1
 
 
-def _places(column: pa.Array) -> NDArray[np.float32]:
-    """A coordinate, NaN where it is not known."""
-    filled = column.fill_null(float("nan")) if column.null_count else column
-    return frozen(filled.to_numpy(zero_copy_only=False).astype(np.float32, copy=False))
-
-
 def _lists(values: Words, entries: Words) -> pl.Series:
     """The values of those entries that there are, a list a row."""
     there = entries > 0
     ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64)
     lists = pa.LargeListArray.from_arrays(ends, values[there].astype(np.int64))
     return pl.Series(lists, dtype=pl.List(pl.Int64))
-
-
-def _columns(rows: kernel.Rows) -> Columns:
-    return rows.slot, rows.at, rows.day, rows.kind, rows.level, rows.zone, rows.x, rows.y
-
-
-def _rows_of(records: NDArray[Any]) -> kernel.Rows:
-    """Rows that were put aside."""
-    one = {name: np.ascontiguousarray(records[name]) for name in kernel.Rows._fields}
-    for name in ("at", "level", "x", "y"):
-        one[name] = frozen(one[name])
-    return kernel.Rows(**one)

@@ -5,17 +5,27 @@ happened to be logged. The place of a way-point is a cell of the map. Every thre
 a small table of the actor's own, which forgets what was walked least when it is full.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gamewarden.core.kernels import kernel
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float32]
-Records = NDArray[Any]
-Record = Any  # a row of such an array
+from gamewarden.features.period_kernel import (
+    DISORDERED,
+    DONE_USED,
+    HALF,
+    MIX,
+    NO_DAY,
+    Floats,
+    Ints,
+    Record,
+    State,
+    comes_first,
+    inlined,
+    mixed,
+    place_of,
+    streaming,
+)
 
 ACTOR = np.dtype(
     [
@@ -69,14 +79,9 @@ _WAYS = 4  # entries that a number may stand in
 _COUNT = np.uint32((1 << 10) - 1)  # low bits of an entry: how often; the rest: which
 _SEEN = 2  # walked so often before, it is a repetition
 _STRAIGHT = 0.9  # cosine of the sharpest turn that is still straight on, about 26 degrees
-_MIX, _PRIME = np.uint64(0xD6E8FEB86659FD93), np.uint64(0x9E3779B97F4A7C15)
-_HALF = np.uint64(32)
 
 NOWHERE, STANDS, WALKS = range(3)  # no way has begun; it stands where the way begins; it walks
 _BEFORE = 2  # way-points that make a stretch together with the next one
-NO_DAY = -(1 << 62)
-DONE_USED, DISORDERED = range(2)  # counters of the state
-COUNTERS = 2
 
 
 class Rows(NamedTuple):
@@ -90,29 +95,7 @@ class Rows(NamedTuple):
     y: Floats
 
 
-class State(NamedTuple):
-    """All that is remembered between batches."""
-
-    actors: Records
-    seen: NDArray[np.uint32]  # a row an actor
-    counters: Ints
-    done: Records
-
-
-_streaming = kernel(_nrt=False)
-_inlined = kernel(_nrt=False, inline="always")
-
-
-@_streaming
-def clear_all(state: State, slots: Ints) -> None:
-    """Actors nothing is known of."""
-    for slot in slots:
-        state.actors[slot].disordered = 0
-        state.actors[slot].day = NO_DAY
-        state.actors[slot].at = NO_DAY
-
-
-@_streaming
+@streaming
 def ingest(rows: Rows, begin: int, end: int, cell: float, state: State) -> None:
     """Take in some rows; `done` has room for one a row."""
     for row in range(begin, end):
@@ -121,7 +104,7 @@ def ingest(rows: Rows, begin: int, end: int, cell: float, state: State) -> None:
             _take_in(state, slot, rows, row, cell)
 
 
-@_inlined
+@inlined
 def _take_in(state: State, slot: int, rows: Rows, row: int, cell: float) -> None:
     actor = state.actors[slot]
     at = rows.at[row]
@@ -138,7 +121,7 @@ def _take_in(state: State, slot: int, rows: Rows, row: int, cell: float) -> None
         if actor.has and at > actor.point_at:
             _arrive(state, slot, cell)
             actor.has = 0
-        if not actor.has or _comes_first(actor, rows, row):
+        if not actor.has or comes_first(actor, rows, row):
             actor.has = 1
             actor.point_at = at
             actor.x = rows.x[row]
@@ -146,17 +129,7 @@ def _take_in(state: State, slot: int, rows: Rows, row: int, cell: float) -> None
             actor.zone = rows.zone[row]
 
 
-@_inlined
-def _comes_first(actor: Record, rows: Rows, row: int) -> bool:
-    """Of several places at one moment the first by its numbers counts, in whatever order they came."""
-    if rows.zone[row] != actor.zone:
-        return rows.zone[row] < actor.zone
-    if rows.x[row] != actor.x:
-        return rows.x[row] < actor.x
-    return rows.y[row] < actor.y
-
-
-@_streaming
+@streaming
 def _open(state: State, slot: int, day: int) -> None:
     actor = state.actors[slot]
     actor.day = day
@@ -175,7 +148,7 @@ def _open(state: State, slot: int, day: int) -> None:
         state.seen[slot, entry] = 0
 
 
-@_streaming
+@streaming
 def _close(state: State, slot: int, cell: float) -> None:
     """Write down the open period, if there is one."""
     actor = state.actors[slot]
@@ -196,7 +169,7 @@ def _close(state: State, slot: int, cell: float) -> None:
     done.length = actor.length
 
 
-@_streaming
+@streaming
 def close_all(state: State, slots: Ints, cell: float) -> None:
     """No more rows of these actors will come; `done` has room for one each."""
     for slot in slots:
@@ -205,7 +178,7 @@ def close_all(state: State, slots: Ints, cell: float) -> None:
             state.actors[slot].day = NO_DAY
 
 
-@_streaming
+@streaming
 def _arrive(state: State, slot: int, cell: float) -> None:
     """The actor is where it was seen last; whether it turned before shows now."""
     actor = state.actors[slot]
@@ -231,14 +204,14 @@ def _arrive(state: State, slot: int, cell: float) -> None:
     _stand(actor)
 
 
-@_inlined
+@inlined
 def _stand(actor: Record) -> None:
     actor.last_x = actor.x
     actor.last_y = actor.y
     actor.last_zone = actor.zone
 
 
-@_inlined
+@inlined
 def _turns(actor: Record, step_x: float, step_y: float, step: float) -> bool:
     """Whether the way to the place before and the way on from there are not one straight line."""
     way_x, way_y = np.float64(actor.last_x) - actor.turn_x, np.float64(actor.last_y) - actor.turn_y
@@ -246,17 +219,17 @@ def _turns(actor: Record, step_x: float, step_y: float, step: float) -> bool:
     return way_x * step_x + way_y * step_y < _STRAIGHT * way * step
 
 
-@_streaming
+@streaming
 def _mark(state: State, slot: int, cell: float) -> None:
     """The place before is a way-point: look up where and by which way."""
     actor = state.actors[slot]
-    spot = _number(np.floor(actor.last_x / cell), np.floor(actor.last_y / cell), actor.last_zone)
+    spot = _half(place_of(actor.last_x, actor.last_y, actor.last_zone, cell))
     actor.points += 1
     if _count(state.seen[slot], STRETCHES, SPOTS, spot) >= _SEEN:
         actor.again += 1
     before = 0
     if actor.known == _BEFORE:
-        stretch = _mixed((np.uint64(actor.earlier) << _HALF | np.uint64(actor.before)) * _MIX ^ np.uint64(spot))
+        stretch = _half(mixed((np.uint64(actor.earlier) << HALF | np.uint64(actor.before)) * MIX ^ np.uint64(spot)))
         before = _count(state.seen[slot], 0, STRETCHES, stretch)
         actor.laps = max(actor.laps, before + 1)
     if before >= _SEEN:
@@ -272,20 +245,12 @@ def _mark(state: State, slot: int, cell: float) -> None:
     actor.turn_y = actor.last_y
 
 
-@_inlined
-def _number(across: float, along: float, zone: np.uint32) -> np.uint32:
-    """A cell of a zone."""
-    return _mixed((np.uint64(np.int64(across)) * _PRIME ^ np.uint64(np.int64(along))) * _MIX ^ np.uint64(zone))
+@inlined
+def _half(number: np.uint64) -> np.uint32:
+    return np.uint32(number >> HALF)
 
 
-@_inlined
-def _mixed(value: np.uint64) -> np.uint32:
-    value = (value ^ (value >> _HALF)) * _PRIME
-    value = (value ^ (value >> np.uint64(29))) * _MIX
-    return np.uint32(value >> _HALF)
-
-
-@_inlined
+@inlined
 def _count(seen: NDArray[np.uint32], first: int, entries: int, number: np.uint32) -> int:
     """How often a number was counted before; it is counted once more, in place of the rarest where there is no room."""
     begin = first + int(number) % (entries // _WAYS) * _WAYS

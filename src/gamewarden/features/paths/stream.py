@@ -9,70 +9,32 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gamewarden.contracts import Sight
-from gamewarden.features.disorder import Columns, LateRows
 from gamewarden.features.folding import Lines, typed
 from gamewarden.features.paths import kernel
-from gamewarden.features.slots import BUDGET, Slots, frozen, grown
+from gamewarden.features.period_fold import PeriodFold, nobody_yet, places
+from gamewarden.features.slots import BUDGET, Slots, frozen
 from gamewarden.features.text_columns import Names
 from gamewarden.tables import TIME
 
 if TYPE_CHECKING:
     from gamewarden.features.paths.recipe import Paths
 
-_STRIDE = 1 << 14  # rows a call of the kernel, each of which may finish a period
 _BYTES_A_ROW = 96  # that waits to be sorted: its numbers, and as much again, twice, while they are sorted
 _LATE = np.dtype([("slot", "i4"), ("at", "i8"), ("day", "i8"), ("zone", "u4"), ("x", "f4"), ("y", "f4")])
 _COLUMNS = ("at", "zone", "x", "y")
 
 
-class PathFold:
-    """Ways under way; the rows of actors who came out of order are put aside, and sorted at the end.
+class PathFold(PeriodFold[kernel.Rows]):
+    """Ways under way.
 
-    At most about `budget` bytes hold what has to be sorted.
+    At most about `budget` bytes hold rows that came out of order and have to be sorted.
     """
 
     def __init__(self, recipe: "Paths", sight: Sight, *, budget: int = BUDGET) -> None:
+        state = nobody_yet(kernel.ACTOR, np.zeros((0, kernel.ENTRIES), np.uint32), kernel.DONE)
+        super().__init__(Slots(sight, _COLUMNS, recipe.by, recipe.name), state, _LATE, budget // _BYTES_A_ROW)
         self._recipe = recipe
-        self._slots = Slots(sight, _COLUMNS, recipe.by, recipe.name)
         self._zones = _Zones()
-        self._late = LateRows(_LATE, budget // _BYTES_A_ROW)
-        self._disordered: NDArray[np.int64] | None = None  # the slots, known after the first pass
-        self._done: list[NDArray[Any]] = [np.zeros(0, kernel.DONE)]
-        self._state = kernel.State(
-            actors=np.zeros(0, kernel.ACTOR),
-            seen=np.zeros((0, kernel.ENTRIES), np.uint32),
-            counters=np.zeros(kernel.COUNTERS, np.int64),
-            done=np.zeros(_STRIDE, kernel.DONE),
-        )
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Those of EVENTS that are needed."""
-        return self._slots.columns
-
-    def push(self, batch: pa.RecordBatch) -> None:
-        """Take in a batch, or put aside what of it is to be sorted."""
-        if self._disordered is None:
-            rows = self._rows(batch)
-            self._feed(rows)
-            if self._state.counters[kernel.DISORDERED]:
-                self._late.put_aside(rows.slot, self._state.actors["disordered"] != 0, lambda: _columns(rows))
-        elif self._late.lacks_rows:
-            seen = self._rows(batch)
-            self._late.pick_up(seen.slot, lambda: _columns(seen))
-        self._late.pass_by(batch.num_rows)
-
-    def again(self) -> bool:
-        """Once, where rows of actors that came out of order had come before that was known."""
-        if self._disordered is None:
-            self._disordered = self._finish()
-            if self._late.begin_again():
-                return True
-        kernel.clear_all(self._state, self._disordered)
-        for rows in self._late.in_order():
-            self._feed(_rows_of(rows))
-        self._close(self._disordered)
-        return False
 
     def frame(self) -> pl.DataFrame:
         """FEATURES: one row per actor and period."""
@@ -87,38 +49,17 @@ class PathFold:
         at = frozen(self._slots.whole(columns, "at").view(pa.int64()).to_numpy())
         day = self._recipe.clock.numbers(at)
         zone = self._zones.numbers(columns["zone"])
-        return kernel.Rows(at, slot, day, zone, _places(columns["x"]), _places(columns["y"]))
+        return kernel.Rows(at, slot, day, zone, places(columns["x"]), places(columns["y"]))
 
-    def _feed(self, rows: kernel.Rows) -> None:
-        if self._slots.actors.count > len(self._state.actors):
-            self._make_room(max(2 * len(self._state.actors), self._slots.actors.count))
-        for begin in range(0, len(rows.at), _STRIDE):
-            end = min(begin + _STRIDE, len(rows.at))
-            kernel.ingest(rows, begin, end, self._recipe.cell, self._state)
-            self._keep_done()
+    def _rows_of(self, records: NDArray[Any]) -> kernel.Rows:
+        at, slot, day, zone, x, y = (np.ascontiguousarray(records[name]) for name in kernel.Rows._fields)
+        return kernel.Rows(frozen(at), slot, day, zone, frozen(x), frozen(y))
 
-    def _make_room(self, size: int) -> None:
-        state = self._state
-        self._state = state._replace(actors=grown(state.actors, size), seen=grown(state.seen, size))
-        kernel.clear_all(self._state, np.arange(len(state.actors), size))
+    def _ingest(self, rows: kernel.Rows, begin: int, end: int) -> None:
+        kernel.ingest(rows, begin, end, self._recipe.cell, self._state)
 
-    def _finish(self) -> NDArray[np.int64]:
-        """Close what is open; the slots of those whose rows came out of order, and no period of theirs any more."""
-        self._close(np.arange(len(self._state.actors)))
-        disordered = self._state.actors["disordered"] != 0
-        self._done = [done[~disordered[done["slot"]]] for done in self._done]
-        return np.flatnonzero(disordered)
-
-    def _close(self, slots: NDArray[np.int64]) -> None:
-        for begin in range(0, len(slots), _STRIDE):
-            kernel.close_all(self._state, slots[begin : begin + _STRIDE], self._recipe.cell)
-            self._keep_done()
-
-    def _keep_done(self) -> None:
-        used = int(self._state.counters[kernel.DONE_USED])
-        if used:
-            self._done.append(self._state.done[:used].copy())
-            self._state.counters[kernel.DONE_USED] = 0
+    def _close_all(self, slots: NDArray[np.int64]) -> None:
+        kernel.close_all(self._state, slots, self._recipe.cell)
 
 
 class _Zones:
@@ -136,22 +77,6 @@ class _Zones:
             texts = self._names.texts().to_pylist()[-new:]
             self._known = np.concatenate([self._known, np.array([crc32(text.encode()) for text in texts], np.uint32)])
         return self._known[found + 1]
-
-
-def _places(column: pa.Array) -> NDArray[np.float32]:
-    """A coordinate, NaN where it is not known."""
-    filled = column.fill_null(float("nan")) if column.null_count else column
-    return frozen(filled.to_numpy(zero_copy_only=False).astype(np.float32, copy=False))
-
-
-def _columns(rows: kernel.Rows) -> Columns:
-    return rows.slot, rows.at, rows.day, rows.zone, rows.x, rows.y
-
-
-def _rows_of(records: NDArray[Any]) -> kernel.Rows:
-    """Rows that were put aside."""
-    at, slot, day, zone, x, y = (np.ascontiguousarray(records[name]) for name in kernel.Rows._fields)
-    return kernel.Rows(frozen(at), slot, day, zone, frozen(x), frozen(y))
 
 
 def _measured(done: NDArray[Any], actors: Names, recipe: "Paths") -> pl.DataFrame:
