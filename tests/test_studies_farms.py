@@ -12,10 +12,10 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def days(rows):
-    """Days as a run holds them, from (fold, actor, family, bot, farm, circle, without, with)."""
-    names = ("fold", "actor", "family", "bot", "farm", "circle", farms.WITHOUT, farms.WITH)
+    """Days as a run holds them, from (fold, actor, family, bot, farm, circles, without, with)."""
+    names = ("fold", "actor", "family", "bot", "farm", "circles", farms.WITHOUT, farms.WITH)
     frame = pl.DataFrame(
-        rows, schema=list(names), orient="row", schema_overrides={"farm": pl.String, "circle": pl.String}
+        rows, schema=list(names), orient="row", schema_overrides={"farm": pl.String, "circles": pl.List(pl.String)}
     )
     ways = {way: pl.col(farms.WITH if way == farms.NO_WAYS else way) for way in farms.WAYS}
     return frame.with_columns(since=pl.lit(START), until=pl.lit(START + timedelta(days=1)), **ways).with_columns(
@@ -69,12 +69,12 @@ def test_a_family_is_compared_with_all_people_of_its_own_fold():
 
 
 def test_people_of_groups_have_rows_of_their_own_and_bots_none():
-    rows = [*people(0, 10), (0, "bank", "guild-bank", False, None, "guild", 0.2, 0.995)]
-    rows += [(0, "spy", "mimic", True, None, "guild", 1.0, 1.0)]
+    rows = [*people(0, 10), (0, "bank", "guild-bank", False, None, ["guild", "raid"], 0.2, 0.995)]
+    rows += [(0, "spy", "mimic", True, None, ["guild"], 1.0, 1.0)]
 
     found = farms.guards([run_of(rows)])
 
-    assert found["people"].to_list() == ["all people", "casual", "guild (circle)", "guild-bank"]
+    assert found["people"].to_list() == ["all people", "casual", "guild (circle)", "guild-bank", "raid (circle)"]
     bank = found.filter(people="guild (circle)").row(0, named=True)
     assert (bank["accounts"], bank["below_without"], bank["below_with"], bank["accused_with"]) == (1, 0.0, 1.0, 1.0)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def plot_families(figures: pl.DataFrame, bars: Mapping[str, float], path: Path, title: str = "") -> None:
     """One panel per game, one line per family: from the AUC without to the AUC with, and the bar it should reach.
 
-    `figures` has game, family, without and with.
+    `figures` has game, family, without, with, and no_ways: with all but ways.
 
     Raises:
         WriteError: the place or the ending of the file cannot be used.
@@ -31,7 +31,7 @@ def plot_families(figures: pl.DataFrame, bars: Mapping[str, float], path: Path, 
             _panel(axes, figures.filter(game=game), families, bars)
             axes.set(title=game, xlim=(least, 1.01), xlabel="AUC")
         panels[0].set_yticks(range(len(families)), families)
-        panels[-1].legend(loc="lower left")
+        figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
         figure.suptitle(title)
 
     save_picture(draw, path, (3.6 * len(games) + 1.4, 1.6 + 0.36 * len(families)))
@@ -41,6 +41,7 @@ def _panel(axes: "Axes", mine: pl.DataFrame, families: list[str], bars: Mapping[
     places = [families.index(name) for name in mine["family"]]
     axes.hlines(places, mine["without"], mine["with"], color=GREY, linewidth=2, zorder=1)
     axes.scatter(mine["without"], places, color=LINES[1], label="without", zorder=2)
+    axes.scatter(mine["no_ways"], places, facecolor="white", edgecolor=LINES[0], label="with all but ways", zorder=3)
     axes.scatter(mine["with"], places, color=LINES[0], label="with", zorder=3)
     wanted = [(bars[name], families.index(name)) for name in mine["family"] if name in bars]
     axes.scatter([x for x, _ in wanted], [y for _, y in wanted], marker="|", s=160, color=INK, label="bar", zorder=4)

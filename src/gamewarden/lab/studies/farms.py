@@ -72,7 +72,7 @@ class Run:
 
     game: str
     held_out: str
-    # actor, since, until, world, fold, family, bot, farm, circle, and of each way its probability and FPR
+    # actor, since, until, world, fold, family, bot, farm, circles, and of each way its probability and FPR
     days: pl.DataFrame
     weights: Mapping[str, float]  # of the fusion with everything, by detector; means over the folds
 
@@ -92,7 +92,7 @@ class Study:
 class Measured:
     """The worlds of a game as they are judged: who is who, and the rows of every detector's feature."""
 
-    people: pl.DataFrame  # actor, world, bot, family, farm, group, circle
+    people: pl.DataFrame  # actor, world, bot, family, farm, group, circles
     recipes: Mapping[str, Feature]  # by detector
     tables: Mapping[str, pl.DataFrame]  # by detector
 
@@ -167,7 +167,7 @@ def _recipe(kind: str) -> Feature:
 
 def _people(world: World) -> pl.DataFrame:
     """Who is who; whoever belongs together by farm or circle is one group."""
-    circles = world.circles().group_by("actor").agg(pl.col("group").min(), circle=pl.col("kind").min())
+    circles = world.circles().group_by("actor").agg(pl.col("group").min(), circles=pl.col("kind").unique().sort())
     labels = world.labels().select("actor", "bot", "family", "farm")
     both = labels.join(circles, on="actor", how="left", maintain_order="left")
     grouped = both.with_columns(group=pl.coalesce("farm", "group", "actor"), world=pl.lit(world.seed))
@@ -333,11 +333,17 @@ def guards(runs: Sequence[Run]) -> pl.DataFrame:
 
     To accuse is to reach the point to act, here drawn at 1 %: two families of evidence must agree, too.
     """
-    days = pl.concat([one.days for one in runs if one.held_out == FARMS]).filter(~pl.col("bot"))
-    by_circle = days.drop_nulls("circle").with_columns(people=pl.format("{} (circle)", "circle"))
-    everybody = (days.with_columns(people=pl.lit("all people")), days.with_columns(people="family"), by_circle)
+    asked = (one for one in runs if one.held_out == FARMS)
+    named = (one.days.with_columns(pl.format("{} {}", pl.lit(one.game), "actor").alias("actor")) for one in asked)
+    days = pl.concat(list(named)).filter(~pl.col("bot"))
+    by_circle = days.drop_nulls("circles").explode("circles")
+    everybody = (
+        days.with_columns(people=pl.lit("all people")),
+        days.with_columns(people="family"),
+        by_circle.with_columns(people=pl.format("{} (circle)", "circles")),
+    )
     told = (
-        pl.concat(everybody)
+        pl.concat([part.drop("circles") for part in everybody])
         .group_by("people", maintain_order=True)
         .agg(
             pl.col("actor").n_unique().alias("accounts"),
