@@ -69,6 +69,7 @@ def _steps(place: Path) -> Iterator[list[str]]:
     world, lake, streams = (str(place / name) for name in ("world", "lake", "ragnarok"))
     log, packets, capture = f"{world}/events.parquet", f"{world}/packets.parquet", f"{streams}/capture.pcap"
     yield ["world", world, "--accounts", "40", "--game", "aion", "--packets", "--players", "4", "--minutes", "5"]
+    yield ["world", str(place / "society"), "--accounts", "60", "--days", "1", "--game", "aion", "--society"]
     yield ["world", streams, "--ragnarok", "--sessions", "8"]
     yield ["read", log, "--to", lake]
     for feature in ("self-similarity", "activity", "actions", "pulses", "paths", "copies"):
