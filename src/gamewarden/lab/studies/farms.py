@@ -58,7 +58,6 @@ FPR = 0.01
 EVERYBODY = "all bots"
 FARMS, FAMILIES = "farms", "families"  # what is held out
 _POINTS = OperatingPoints(act=FPR)  # looser than warden.toml's, so that more can go wrong
-_ABOUT_OTHERS = ("flows", "copies")
 _CUT = Clock(DAY)
 _DISCOUNT = 0.3
 _INNER = 2  # folds of those who teach, in which recipes are fitted anew for the fusion
@@ -95,6 +94,11 @@ class Measured:
     people: pl.DataFrame  # actor, world, bot, family, farm, group, circles
     recipes: Mapping[str, Feature]  # by detector
     tables: Mapping[str, pl.DataFrame]  # by detector
+
+    @property
+    def about_others(self) -> frozenset[str]:
+        """The features that speak of those around an actor."""
+        return frozenset(one.name for one in self.recipes.values() if one.about_others)
 
 
 def steps(accounts: int, seeds: int) -> int:
@@ -236,7 +240,7 @@ class _Fold:
         parts = roll_up(pl.concat([scores[name] for name in names]), self._infos(names), _CUT, _DISCOUNT)
         wide = side_by_side(parts, played(tables.values(), fusion.styles.rule, _CUT))
         told = fusion.score(wide).select(*KEY, "probability", "fpr")
-        verdicts = _POINTS.verdicts(told, parts, wide.select(*KEY), _ABOUT_OTHERS)
+        verdicts = _POINTS.verdicts(told, parts, wide.select(*KEY), self.measured.about_others)
         act = _POINTS.reached(verdicts) == ACT
         return verdicts.select(
             *KEY, pl.col("probability").alias(way), pl.col("fpr").alias(f"{way}_fpr"), act.alias(f"{way}_act")
