@@ -18,6 +18,7 @@ REGISTRY = Registry(
         "copies": "gamewarden.features.copies.recipe:Copies",
         "paths": "gamewarden.features.paths.recipe:Paths",
         "flows": "gamewarden.features.flows:Flows",
+        "rhythm": "gamewarden.features.rhythm.recipe:Rhythm",
         "account-table": "gamewarden.features.account_table.recipe:AccountTable",
     },
     MeasureError,
