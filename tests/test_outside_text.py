@@ -179,6 +179,7 @@ def cases(place):
         "measure pulses": [(lake,)],
         "measure flows": [(lake,)],
         "measure rhythm": [(lake,)],
+        "measure names": [(lake,)],
         "measure traffic": [(place / "packets.parquet",), (streams / "capture.pcap", "--server-port", 5121)],
         "measure session": [(streams / "players",)],
         "measure account-table": [(place / "accounts.csv", "--actor", "actor")],

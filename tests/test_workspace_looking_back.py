@@ -9,6 +9,7 @@ from polars.testing import assert_frame_equal
 from gamewarden import readers
 from gamewarden.features.copies.recipe import Copies
 from gamewarden.features.flows import Flows
+from gamewarden.features.name_series import Names
 from gamewarden.features.rhythm.recipe import Rhythm
 from gamewarden.store.lake import Lake
 from gamewarden.tables import write_table
@@ -75,7 +76,7 @@ def test_rows_from_parts_at_rest_are_those_of_the_whole_log(place):
     assert days.measure([FLOWS]) == set()
 
 
-@pytest.mark.parametrize("feature", [Copies(min_moments=5), Flows(back=2), Rhythm()], ids=lambda one: one.name)
+@pytest.mark.parametrize("feature", [Copies(min_moments=5), Flows(back=2), Rhythm(), Names()], ids=lambda one: one.name)
 def test_parts_of_every_kind_can_rest(place, feature):
     days = days_at(place)
 

@@ -72,7 +72,7 @@ def _steps(place: Path) -> Iterator[list[str]]:
     yield ["world", str(place / "society"), "--accounts", "60", "--days", "1", "--game", "aion", "--society"]
     yield ["world", streams, "--ragnarok", "--sessions", "8"]
     yield ["read", log, "--to", lake]
-    for feature in ("self-similarity", "activity", "actions", "pulses", "paths", "copies", "rhythm"):
+    for feature in ("self-similarity", "activity", "actions", "pulses", "paths", "copies", "rhythm", "names"):
         yield from (["measure", feature, source] for source in (lake, log))
     if installed("graspologic_native"):
         yield ["groups", lake]

@@ -19,6 +19,7 @@ REGISTRY = Registry(
         "paths": "gamewarden.features.paths.recipe:Paths",
         "flows": "gamewarden.features.flows:Flows",
         "rhythm": "gamewarden.features.rhythm.recipe:Rhythm",
+        "names": "gamewarden.features.name_series:Names",
         "account-table": "gamewarden.features.account_table.recipe:AccountTable",
     },
     MeasureError,
