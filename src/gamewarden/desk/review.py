@@ -6,7 +6,7 @@ A place in the queue never tells a score: whoever votes first looks at the evide
 import hashlib
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from heapq import merge
@@ -17,29 +17,25 @@ from typing import Any
 
 import polars as pl
 
-from gamewarden.cases import AuditLine, Label
-from gamewarden.contracts import digest
+from gamewarden.cases import Label
 from gamewarden.core.durations import parse_zone
-from gamewarden.desk.agreement import THREE, Agreement, agreements, raw_agreement
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.groups import group_of, look
 from gamewarden.desk.judged import Judged, LastVerdict, judged
 from gamewarden.desk_records import BOT, HUMAN, SKIP, UNSURE, Review
 from gamewarden.errors import NotThereError, ResponseError, short
-from gamewarden.store.ledger.ledger import Writing
+from gamewarden.reviewing.agreement import THREE, Agreement, agreements, raw_agreement
+from gamewarden.reviewing.votes import cast, refuse_if_none, take_back
 from gamewarden.verdicts.points import ACT
 from gamewarden.workspace.days import EVER
 from gamewarden.workspace.desk_tables import DeskTables
-from gamewarden.workspace.labels import REVIEW, said, unvoted, voted, withdrawn
+from gamewarden.workspace.labels import REVIEW, said
 
-SAYS = (BOT, HUMAN, UNSURE, SKIP)
 RANDOM_SHARE = 0.1  # of the places go to accounts drawn from everybody who was judged: so that estimates stay honest
 _ANYWAY = 5  # accounts that are drawn although nobody else waits
 _AHEAD = 200  # accounts of the queue among which one is looked for that nobody else looks at
 _HELD_FOR = timedelta(minutes=15)  # an account is kept for the one who looks at it
 _NEW_DAYS = timedelta(days=120)  # votes older than this say nothing of the order any more
-_LONGEST = 4_000  # letters of a note
-_LONGEST_LOOK = timedelta(hours=8)  # a look that took longer was an open window
 # What makes an account worth looking at, each from 0 to 1, and how much it weighs. Ours: no paper orders raters' work.
 _WEIGHTS = {"point": 1.0, "unsure": 1.0, "begun": 0.7, "apart": 1.5, "new": 0.8, "often": 0.5, "money": 0.6}
 _MUCH = 0.9  # of those who reached a point so many gained less
@@ -223,31 +219,10 @@ def vote(desk: Desk, actor: str, says: str, *, rater: str, note: str = "", milli
         NotThereError: nobody of this name was judged.
         LedgerError: the ledger cannot be written.
     """
-    if says not in SAYS:
-        raise ResponseError(f"review: {short(says)} is no vote; known are {', '.join(SAYS)}")
-    if not actor.strip() or len(note) > _LONGEST:
-        raise ResponseError(f"review: an account and a note of at most {_LONGEST:,} letters are needed")
+    refuse_if_none(actor, says, note)
     if judged(desk).of(actor) is None:
         raise NotThereError(f"review: nobody called {short(actor)} was judged in the newest days")
-    at = desk.now()
-    with desk.workspace.ledger.writing(rater, at) as work:
-        before = work.find(Review, actor=actor, rater=rater)
-        made = Review(
-            id=digest("review", actor, rater, at.isoformat()),
-            actor=actor,
-            rater=rater,
-            at=at,
-            says=says,
-            score_seen=any(one.says != SKIP for one in before),  # it was shown after the first, also if that was undone
-            note=note.strip() or None,
-            milliseconds=_looked_for(milliseconds),
-        )
-        if not work.add([made]):
-            raise ResponseError("review: this vote is counted already")
-        if says in {BOT, HUMAN}:
-            voted(work, actor, bot=says == BOT, by=rater, because=made.note)
-        elif says == UNSURE:
-            withdrawn(work, actor, by=rater)
+    made = cast(desk.workspace.ledger, actor, says, rater=rater, at=desk.now(), note=note, milliseconds=milliseconds)
     return Voted(made.id, actor, says, None if says == SKIP else _seen(_known(desk), actor))
 
 
@@ -260,36 +235,12 @@ def undo(desk: Desk, *, rater: str, review: str | None = None) -> Review:
     """
     if not desk.workspace.has_ledger:
         raise ResponseError("review: nobody has voted yet; there is nothing to take back")
-    with desk.workspace.ledger.writing(rater, desk.now()) as work:
-        asked: dict[str, Any] = {} if review is None else {"id": review}
-        found = work.find(Review, rater=rater, undone_at=None, order=("at",), newest=1, **asked)
-        if not found:
-            raise ResponseError("review: there is no vote of yours to take back")
-        old = found[0]
-        _refuse_if_newer(work, old)
-        new = replace(old, undone_at=desk.now())
-        work.change(old, new)
-        if old.says in {BOT, HUMAN} or (old.says == UNSURE and _withdrew(work, old)):
-            unvoted(work, old.actor, by=rater, at=old.at)
-    return new
-
-
-def _refuse_if_newer(work: Writing, review: Review) -> None:
-    """The label rests on what a rater said last of an account: what was said before is taken back after that."""
-    standing = work.find(Review, actor=review.actor, rater=review.rater, undone_at=None, order=("at",))
-    if any(one.at > review.at and one.says != SKIP for one in standing):
-        raise ResponseError("review: there is a newer vote of yours on this account; take that back first")
+    return take_back(desk.workspace.ledger, rater=rater, at=desk.now(), review=review)
 
 
 def _last(known: _Known, mine: Sequence[Review]) -> Last | None:
     last = next((one for one in reversed(mine) if one.says != SKIP), None)
     return None if last is None else Last(last.id, last.actor, last.says, last.at, _seen(known, last.actor))
-
-
-def _withdrew(work: Writing, review: Review) -> bool:
-    """Whether somebody who was not sure any more took an earlier vote of theirs out of the label."""
-    what = ("change labels", "remove labels")
-    return bool(work.find(AuditLine, subject=review.actor, at=review.at, what=what, newest=1))
 
 
 def _known(desk: Desk) -> _Known:
@@ -498,8 +449,3 @@ def _digest(*parts: str) -> str:
 
 def _holding(desk: Desk) -> Holding:
     return desk.memory.of("review holding", "all", Holding)
-
-
-def _looked_for(milliseconds: int | None) -> int | None:
-    longest = _LONGEST_LOOK // timedelta(milliseconds=1)
-    return milliseconds if milliseconds is not None and 0 <= milliseconds <= longest else None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gamewarden.desk.agreement import agreements, cohen_kappa, fleiss_kappa, raw_agreement
+from gamewarden.reviewing.agreement import agreements, cohen_kappa, fleiss_kappa, raw_agreement
 
 SAYS = st.sampled_from(["bot", "human", "unsure"])
 PAIRS = st.lists(st.tuples(SAYS, SAYS), min_size=1, max_size=30)
