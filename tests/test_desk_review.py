@@ -9,6 +9,7 @@ import pytest
 
 from desks_made_up import judge, make_desk, rest
 from gamewarden.cases import Label
+from gamewarden.desk import review
 from gamewarden.desk.review import Entry, item, queue, take, undo, vote
 from gamewarden.desk_records import Review
 from gamewarden.errors import NotThereError, ResponseError
@@ -75,6 +76,41 @@ def test_about_one_place_in_ten_goes_to_chance_whatever_the_score(tmp_path):
     assert 10 <= sum(drawn) <= 45
     assert sum(drawn[:125])
     assert sum(drawn[125:])
+
+
+def test_a_vote_remembers_whether_chance_put_the_account_there(tmp_path):
+    suspects = {f"suspect{number:02}": (0.8, "watch") for number in range(40)}
+    desk = judge(make_desk(tmp_path / "ws"), 1, {**suspects, **{f"human{number:03}": 0.01 for number in range(400)}})
+
+    for number in range(30):
+        then = desk.later(minutes=number)
+        vote(then, take(then, "Ada").actor, "unsure", rater="Ada")
+
+    told = {one.actor: one.drawn for one in desk.workspace.ledger.find(Review)}
+    assert 0 < sum(told.values()) < 15
+    assert {actor for actor in told if actor.startswith("human")} <= {actor for actor, drawn in told.items() if drawn}
+
+
+def test_accounts_with_votes_that_chance_names_later_count_as_drawn(tmp_path):
+    desk = judge(make_desk(tmp_path / "ws"), 1, {**CROWD, **SUSPECTS})
+    early, (last, *_) = [*CROWD, *SUSPECTS][:-1], [*SUSPECTS][-1:]
+    for actor in early:
+        vote(desk, actor, "human", rater="Ada")
+
+    before = [one for one in desk.workspace.ledger.find(Review) if one.drawn]
+    for number in range(1, 60):
+        if (then := desk.later(days=number)) and _drawn_place(then, last):
+            vote(then, last, "human", rater="Ada")
+            break
+
+    after = [one.actor for one in desk.workspace.ledger.find(Review) if one.drawn]
+    assert last in after
+    assert len(after) > len(before) + 1
+
+
+def _drawn_place(desk, actor):
+    place = review._place_of(desk, actor, "Ada")
+    return place is not None and place.drawn
 
 
 def test_nobody_sees_an_account_again_that_they_voted_on_or_skipped_today(desk):

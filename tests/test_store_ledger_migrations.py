@@ -1,10 +1,12 @@
 """The tables that migrations make are those that the code knows, on both databases."""
 
+from dataclasses import replace
+
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 
 from gamewarden.cases import Decision
 from gamewarden.desk_records import Review, User
@@ -59,6 +61,25 @@ def test_a_ledger_of_the_first_version_gets_the_tables_of_the_desk_and_keeps_its
     ledger = Ledger.at(place)
     assert ledger.find(Decision) == [decision(1)]
     assert ledger.find(User) == ledger.find(Review) == []
+    assert list(ledger.audit_faults()) == []
+    ledger.close()
+    engine.dispose()
+
+
+def test_of_votes_of_an_older_ledger_nobody_knows_whether_chance_drew_the_account(place):
+    engine = engine_of(place)
+    with engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
+        command.upgrade(alembic_config(connection), "002")
+        said = "(id, actor, rater, at, says, score_seen, milliseconds) VALUES ('r1', 'anna', 'gm', 7, 'bot', true, 900)"
+        connection.execute(text("INSERT INTO reviews " + said))
+
+    assert migrate(engine, "ledger") is True
+    ledger = Ledger.at(place)
+    (old,) = ledger.find(Review)
+    with ledger.writing("gm", AT) as work:
+        work.change(old, replace(old, drawn=True))
+    assert (old.actor, old.says, old.milliseconds, old.drawn) == ("anna", "bot", 900, None)
+    assert [one.drawn for one in ledger.find(Review)] == [True]
     assert list(ledger.audit_faults()) == []
     ledger.close()
     engine.dispose()

@@ -93,6 +93,7 @@ class Review:
     note: str | None = None
     undone_at: datetime | None = None
     milliseconds: int | None = None  # that were spent on it
+    drawn: bool | None = None  # whether chance named the account, at the latest after the vote; None: not known
 
 
 @dataclass(frozen=True)

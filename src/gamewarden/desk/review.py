@@ -5,7 +5,7 @@ A place in the queue never tells a score: whoever votes first looks at the evide
 
 import hashlib
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -109,6 +109,15 @@ class Voted:
     actor: str
     says: str
     seen: Seen | None  # None after a skip: nothing was said, so nothing is shown
+
+
+@dataclass(frozen=True)
+class _Place:
+    """An account at its place in a rater's queue; nobody is shown this before they voted."""
+
+    actor: str
+    drawn: bool  # chance named it
+    passed: tuple[str, ...]  # whom chance named before it, and who had votes already
 
 
 @dataclass
@@ -222,7 +231,18 @@ def vote(desk: Desk, actor: str, says: str, *, rater: str, note: str = "", milli
     refuse_if_none(actor, says, note)
     if judged(desk).of(actor) is None:
         raise NotThereError(f"review: nobody called {short(actor)} was judged in the newest days")
-    made = cast(desk.workspace.ledger, actor, says, rater=rater, at=desk.now(), note=note, milliseconds=milliseconds)
+    place = _place_of(desk, actor, rater)
+    made = cast(
+        desk.workspace.ledger,
+        actor,
+        says,
+        rater=rater,
+        at=desk.now(),
+        note=note,
+        milliseconds=milliseconds,
+        drawn=None if place is None else place.drawn,
+        passed=() if place is None else place.passed,
+    )
     return Voted(made.id, actor, says, None if says == SKIP else _seen(_known(desk), actor))
 
 
@@ -292,19 +312,31 @@ def _midnight(desk: Desk) -> datetime:
 
 
 def _order(desk: Desk, known: _Known, rater: str, today: Sequence[Review]) -> Iterator[Entry]:
+    """The accounts for a rater, and nothing of why each has its place: whom chance names is told after the vote."""
+    for one in _places(desk, known, rater, today):
+        yield Entry(one.actor, tuple(_because(known, one.actor)), len(known.votes.get(one.actor, {})))
+
+
+def _place_of(desk: Desk, actor: str, rater: str) -> _Place | None:
+    """The place of an account in a rater's queue; None where it is not before them."""
+    queue = islice(_places(desk, _known(desk), rater, _of_today(desk, rater)), _AHEAD)
+    return next((one for one in queue if one.actor == actor), None)
+
+
+def _places(desk: Desk, known: _Known, rater: str, today: Sequence[Review]) -> Iterator[_Place]:
     """The accounts for a rater: by worth, and at places that a rule draws, whoever chance names."""
     done = {one.actor for one in today}
     day, seed, waiting = _midnight(desk).date().isoformat(), _seed(desk), _waiting(desk, known)
-    by_chance = (one for one in _drawn(desk, known, seed) if _may_see(known, one, rater, done))
+    shown, passed = set[str](), list[str]()
+    by_chance = _drawn(desk, known, seed, lambda one: _may_see(known, one, rater, done), passed)
     by_worth = (one for one in _by_worth(desk, known) if _may_see(known, one, rater, done))
-    shown = set[str]()
     for place in range(len(today), len(today) + waiting + _ANYWAY):
         chance = not waiting or _chance(seed, rater, day, str(place)) < RANDOM_SHARE
-        sides = (by_chance, by_worth) if chance else (by_worth,)
-        found = next((one for side in sides for one in side if one not in shown), None)
+        drawn = next((one for one in by_chance if one not in shown), None) if chance else None
+        found = drawn or next((one for one in by_worth if one not in shown), None)
         if found is not None:
             shown.add(found)
-            yield Entry(found, tuple(_because(known, found)), len(known.votes.get(found, {})))
+            yield _Place(found, drawn is not None, tuple(passed) if drawn is not None else ())
 
 
 def _may_see(known: _Known, actor: str, rater: str, today: set[str]) -> bool:
@@ -401,11 +433,18 @@ def _because(known: _Known, actor: str) -> Iterator[str]:
         yield "more money passes through it than through nine in ten others here"
 
 
-def _drawn(desk: Desk, known: _Known, seed: str) -> Iterator[str]:
-    """Everybody who was judged, in an order that only the month decides; who has enough votes is left out."""
+def _drawn(desk: Desk, known: _Known, seed: str, may_see: Callable[[str], bool], passed: list[str]) -> Iterator[str]:
+    """Everybody who was judged, in an order that only the month decides; who has enough votes is left out.
+
+    Those with votes who are left out are `passed`: chance has named them all the same.
+    """
     key = (known.judged.key, seed)
     order = desk.memory.of("review drawn", key, partial(_shuffled, known.judged.frame, seed), most=2)
-    return (actor for actor in order if len(known.votes.get(actor, ())) < THREE)
+    for actor in order:
+        if len(known.votes.get(actor, ())) < THREE and may_see(actor):
+            yield actor
+        elif actor in known.votes:
+            passed.append(actor)
 
 
 def _shuffled(frame: pl.DataFrame, seed: str) -> list[str]:

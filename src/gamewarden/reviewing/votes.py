@@ -1,5 +1,6 @@
 """A vote: what a rater says of an account, kept in the ledger and counted in the account's label; and its undoing."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -26,10 +27,15 @@ def cast(
     note: str = "",
     milliseconds: int | None = None,
     score_seen: bool | None = None,
+    drawn: bool | None = None,
+    passed: Collection[str] = (),
 ) -> Review:
     """Keep what a rater says of an account, and count it in the account's label.
 
     Whether the score was known is what `score_seen` says, or that the rater said something of the account before.
+    `drawn` is whether chance put the account before the rater. `passed` are accounts that chance named before this one
+    and that were not shown again, because they had votes already: with them those that chance named are a fair draw
+    from everybody, without them they would be one from those whom nobody had suspected.
 
     Raises:
         ResponseError: it is none of bot, human, unsure and skip, or nobody says it.
@@ -49,6 +55,7 @@ def cast(
             score_seen=seen,
             note=note.strip() or None,
             milliseconds=_looked_for(milliseconds),
+            drawn=drawn,
         )
         if not work.add([made]):
             raise ResponseError("review: this vote is counted already")
@@ -56,6 +63,7 @@ def cast(
             voted(work, actor, bot=says == BOT, by=rater, because=made.note)
         elif says == UNSURE:
             withdrawn(work, actor, by=rater)
+        _mark_drawn(work, passed)
     return made
 
 
@@ -103,6 +111,13 @@ def _withdrew(work: Writing, review: Review) -> bool:
     """Whether somebody who was not sure any more took an earlier vote of theirs out of the label."""
     what = ("change labels", "remove labels")
     return bool(work.find(AuditLine, subject=review.actor, at=review.at, what=what, newest=1))
+
+
+def _mark_drawn(work: Writing, actors: Collection[str]) -> None:
+    """What was said of these accounts counts as said of accounts that chance named."""
+    for one in work.find(Review, actor=sorted(actors), undone_at=None) if actors else ():
+        if not one.drawn:
+            work.change(one, replace(one, drawn=True))
 
 
 def _looked_for(milliseconds: int | None) -> int | None:

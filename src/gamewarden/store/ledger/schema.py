@@ -327,6 +327,7 @@ REVIEWS = _table(
     _text("note", nullable=True),
     _time("undone_at", nullable=True),
     Column("milliseconds", Integer),
+    Column("drawn", Flag),
     keys=("actor", "rater"),
 )
 ACT_BATCHES = _table(

@@ -12,7 +12,7 @@ from gamewarden.store.ledger.engines import WRITES
 if TYPE_CHECKING:
     from alembic.config import Config
 
-NEWEST = "002"  # a test compares it with the migrations that are there
+NEWEST = "003"  # a test compares it with the migrations that are there
 VERSIONS = "gamewarden_version"  # the table with the version: no other program's Alembic has one of this name
 _LOCK = 7_224_161  # PostgreSQL: any number that is ours
 

@@ -1,4 +1,4 @@
-"""Making tables from a text, as the ledger's migrations write them down."""
+"""Making and widening tables from a text, as the ledger's migrations write them down."""
 
 from typing import Any
 
@@ -24,6 +24,13 @@ def make_tables(told: str) -> None:
         op.create_table(name, *map(_column, columns.split(",")))
         for column in filter(None, map(str.strip, indexes.split(","))):
             op.create_index(f"{name}_{column}", name, [column])
+
+
+def add_columns(told: str) -> None:
+    """A table and its new columns, in the same words; they stand behind those that are there."""
+    name, _, columns = told.partition(":")
+    for column in columns.split(","):
+        op.add_column(name, _column(column))
 
 
 def _column(told: str) -> sa.Column[Any]:
