@@ -25,7 +25,7 @@ from gamewarden.desk.judged import Judged, LastVerdict, judged
 from gamewarden.desk_records import BOT, HUMAN, SKIP, UNSURE, Review
 from gamewarden.errors import NotThereError, ResponseError, short
 from gamewarden.reviewing.agreement import THREE, Agreement, agreements, raw_agreement
-from gamewarden.reviewing.votes import cast, refuse_if_none, take_back
+from gamewarden.reviewing.votes import cast, refuse_if_none, take_back, votes_in
 from gamewarden.verdicts.points import ACT
 from gamewarden.workspace.days import EVER
 from gamewarden.workspace.desk_tables import DeskTables
@@ -265,10 +265,7 @@ def _last(known: _Known, mine: Sequence[Review]) -> Last | None:
 
 def _known(desk: Desk) -> _Known:
     found = judged(desk)
-    votes: dict[str, dict[str, Review]] = {}
-    for one in _reviews(desk):
-        if one.undone_at is None and one.says != SKIP:
-            votes.setdefault(one.actor, {})[one.rater] = one
+    votes = votes_in(_reviews(desk))
     for label in desk.workspace.ledger.find(Label, source=REVIEW) if desk.workspace.has_ledger else ():
         for rater, bot in label.votes.items():  # also those who voted elsewhere than at the desk
             told = Review("", label.actor, rater, label.at, BOT if bot else HUMAN, score_seen=False)

@@ -1,6 +1,6 @@
 """A vote: what a rater says of an account, kept in the ledger and counted in the account's label; and its undoing."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -98,6 +98,15 @@ def take_back(ledger: Ledger, *, rater: str, at: datetime, review: str | None = 
         if old.says in {BOT, HUMAN} or (old.says == UNSURE and _withdrew(work, old)):
             unvoted(work, old.actor, by=rater, at=old.at)
     return new
+
+
+def votes_in(reviews: Iterable[Review]) -> dict[str, dict[str, Review]]:
+    """What each rater last said of each account and did not take back, by account and rater; skipping says nothing."""
+    votes: dict[str, dict[str, Review]] = {}
+    for one in sorted(reviews, key=lambda one: one.at):
+        if one.undone_at is None and one.says != SKIP:
+            votes.setdefault(one.actor, {})[one.rater] = one
+    return votes
 
 
 def _refuse_if_newer(work: Writing, review: Review) -> None:
