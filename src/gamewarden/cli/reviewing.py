@@ -1,0 +1,370 @@
+"""Looking at accounts one by one at the terminal: `review`."""
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gamewarden.cli import options
+from gamewarden.cli.home import from_workspace, here, workspace
+from gamewarden.cli.settings import current
+from gamewarden.cli.show import at_a_terminal, hand_over, head, print_lines, progress, say, tell
+from gamewarden.core.files import refuse_bad_place
+from gamewarden.core.outside import visible
+from gamewarden.core.text import counted
+from gamewarden.desk_records import BOT, HUMAN, SKIP, UNSURE
+from gamewarden.errors import InstallError, NotThereError, ResponseError, short
+from gamewarden.reviewing.order import CHANCE
+
+if TYPE_CHECKING:
+    from gamewarden.desk_records import Review
+    from gamewarden.readers.options import SourceOptions
+    from gamewarden.reviewing.agreement import Agreement
+    from gamewarden.reviewing.estimates import Estimate
+    from gamewarden.reviewing.evidence import Evidence
+    from gamewarden.reviewing.order import Candidate, Place
+    from gamewarden.reviewing.session import Sitting
+    from gamewarden.store.ledger.ledger import Ledger
+
+_USUAL = Path("reviews")
+_LEARNS = "signs"  # the detector that learns from what was said here
+_SAYS = {"b": BOT, "p": HUMAN, "u": UNSURE, "s": SKIP}
+_NOTE, _BACK, _QUIT, _HELP = "n", "z", "q", "?"
+_KEYS = "b bot · p person · u unsure · s skip · n note · z back · q quit · ? help"
+_EXPLAINED = (
+    "b  it is a bot; p  a person plays it; u  you looked and cannot tell",
+    "s  skip it: it comes back another day",
+    "n  write a note that is kept with your answer; in a pipe it may stand behind the key: b never sleeps",
+    "z  take your last answer back and look at that account again",
+    "q  stop here; the next time you go on where you stopped",
+)
+_TOLD = {BOT: "bot", HUMAN: "person", UNSURE: "unsure", SKIP: "skipped"}
+_MOST_LISTED, _LISTED_SHARE = 100, 10  # the list that is asked what it misses: so many at the most, and a tenth of all
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Where votes are kept."""
+
+    ledger: Path | None  # None: in the workspace
+    labels: Path | None  # None: a workspace learns from its ledger
+
+    @classmethod
+    def of(cls, to: Path | None) -> "_Kept":
+        """A directory that was named, else the workspace, else the usual directory."""
+        if to is None and workspace() is not None:
+            return cls(None, None)
+        folder = to or _USUAL
+        return cls(folder / "ledger.db", folder / "labels.csv")
+
+    def opened(self) -> "Ledger":
+        """The ledger; made where there is none."""
+        if self.ledger is None:
+            return here().ledger
+        from gamewarden.store.ledger.ledger import Ledger
+
+        return Ledger.at(self.ledger)
+
+    def asked(self) -> "list[Review]":
+        """All that was said; nothing is made by asking."""
+        from gamewarden.desk_records import Review
+
+        if not (here().has_ledger if self.ledger is None else self.ledger.exists()):
+            raise ResponseError(f"review: {self.ledger or 'this workspace'}: nobody has voted yet")
+        return self.opened().find(Review)
+
+    def write(self, ledger: "Ledger") -> None:
+        """Write the labels anew."""
+        if self.labels is not None:
+            from gamewarden.reviewing.labels_file import write_labels
+
+            write_labels(ledger, self.labels)
+
+
+@click.command
+@click.argument(
+    "source", type=options.SOURCE, required=False, callback=from_workspace("lake", needed=False), metavar="[SOURCE]"
+)
+@click.option("--by", metavar="NAME", help="Who looks: a person's name.  [default: your login name]")
+@click.option(
+    "--to",
+    type=options.FILE,
+    metavar="DIR",
+    help="Where votes are kept: ledger.db, and labels.csv to learn from.  [default: reviews; the workspace's ledger]",
+)
+@click.option(
+    "--chance",
+    type=click.FloatRange(0, 1),
+    default=CHANCE,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the places that go to accounts drawn from everybody: by them it is told how many are bots.",
+)
+@click.option(
+    "--most",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Stop after so many accounts; with --estimate, how many stand on the list.",
+)
+@click.option("--accounts", metavar="A,B", help="Only these accounts.")
+@click.option("--agreement", is_flag=True, help="Only say how far raters agree.")
+@click.option("--estimate", is_flag=True, help="Only say how many of all are bots, and how many a list misses.")
+@click.option("--json", "as_json", is_flag=True, help="Print the agreement or the estimates as JSON.")
+@options.reading
+def review(
+    *,
+    source: options.Where | None,
+    by: str | None,
+    to: Path | None,
+    chance: float,
+    most: int | None,
+    accounts: str | None,
+    agreement: bool,
+    estimate: bool,
+    as_json: bool,
+    reading: "SourceOptions",
+) -> None:
+    """Look at accounts one by one and say what they are.
+
+    Odd accounts come early, and some places go to chance. One key says what an account is; what the list thinks of it
+    is shown only afterwards. Every answer is kept at once, as a vote in the ledger and in a file of labels that models
+    learn from; whoever stops goes on there the next time. Two raters who agree make a bot, one alone makes none.
+
+    At a terminal each answer is one key, in a pipe a line: b, p, u, s, n, z, q, and a note may stand behind it.
+    """
+    if (agreement and estimate) or (as_json and not agreement and not estimate):
+        raise click.UsageError("--json belongs to --agreement or --estimate, of which one is asked for at a time")
+    kept = _Kept.of(to)
+    if agreement:
+        _show_agreement(kept, as_json=as_json)
+    elif estimate:
+        listed = [] if source is None else _oddest(_evidence_of(source, reading), most)
+        _show_estimates(kept, listed, as_json=as_json)
+    elif source is None:
+        raise click.UsageError(
+            "name the SOURCE to look at; inside a workspace (`gamewarden init`) it need not be named"
+        )
+    else:
+        from gamewarden.reviewing.session import Sitting
+
+        rater = _named(by)
+        if kept.labels is not None:
+            refuse_bad_place(kept.labels)
+        evidence = _evidence_of(source, reading)
+        candidates = _only(accounts, evidence.candidates())
+        zone = reading.logs.time_zone or "UTC"
+        sitting = Sitting(kept.opened(), candidates, rater, chance=0.0 if accounts else chance, time_zone=zone)
+        _Talk(sitting, evidence, kept, most).go_on()
+        _sum_up(sitting, kept, source)
+
+
+def _evidence_of(source: options.Where, reading: "SourceOptions") -> "Evidence":
+    """Whom to look at in a source, and what is known of them."""
+    from gamewarden import requests
+    from gamewarden.reviewing.evidence import SelfSimilarityEvidence
+
+    with progress("measuring") as done:
+        held = options.opened(source, reading)
+        zone = reading.logs.time_zone
+        told = requests.measure_named("self-similarity", held, {}, current(), time_zone=zone, progress=done)
+    found = SelfSimilarityEvidence(told.frame)
+    if not found.candidates():
+        raise ResponseError(f"review: {source}: nobody is in it to look at")
+    return found
+
+
+def _named(by: str | None) -> str:
+    rater = (options.login() if by is None else by).strip()
+    if not rater:
+        raise click.UsageError("name who looks: --by NAME")
+    return rater
+
+
+def _only(accounts: str | None, candidates: "Sequence[Candidate]") -> "Sequence[Candidate]":
+    """Those of these names; everybody where none is given."""
+    if accounts is None:
+        return candidates
+    wanted = {name.strip() for name in accounts.split(",")} - {""}
+    if missing := sorted(wanted - {one.actor for one in candidates}):
+        raise NotThereError(f"review: nobody called {short(missing[0])} can be looked at here")
+    return [one for one in candidates if one.actor in wanted]
+
+
+@dataclass
+class _Talk:
+    """The talk with one rater."""
+
+    sitting: "Sitting"
+    evidence: "Evidence"
+    kept: _Kept
+    most: int | None
+    answered: int = 0
+    note: str = ""
+
+    def go_on(self) -> None:
+        """One account after the other, until nobody is left or the rater ends it."""
+        self.kept.write(self.sitting.ledger)  # a file that a crash left behind its ledger catches up
+        try:
+            said = _typed()
+            while (now := self._wanted()) is not None and self._about(now, said):
+                pass
+        except (KeyboardInterrupt, EOFError, click.Abort):
+            tell("")
+
+    def _wanted(self) -> "Place | None":
+        return self.sitting.next() if self.most is None or self.answered < self.most else None
+
+    def _about(self, now: "Place", said: Iterator[str]) -> bool:
+        """Show an account and hear what it is; whether the talk goes on."""
+        far = self.sitting.progress()
+        head(f"{self.answered + 1}. {now.actor}")
+        tell(f"today {_counts(far.today)}; in all {_counts(far.ever)}; {counted(far.waiting, 'account')} to come")
+        tell(*self.evidence.story(now.actor).split("\n"), _KEYS)
+        for line in said:
+            key, _, note = line.strip().partition(" ")
+            if key.lower() == _QUIT:
+                return False
+            if self._heard(now, key.lower(), visible(note.strip())):
+                return True
+        return False
+
+    def _heard(self, now: "Place", key: str, note: str) -> bool:
+        """Do what a key asks for; whether that ends the look at this account."""
+        try:
+            if key in _SAYS:
+                self._answer(now, _SAYS[key], note)
+            elif key == _BACK:
+                self._back()
+            else:
+                self._aside(key, note)
+                return False
+        except ResponseError as error:
+            tell(str(error))
+            return False
+        return True
+
+    def _answer(self, now: "Place", says: str, note: str) -> None:
+        self.sitting.answer(says, note or self.note)
+        self.kept.write(self.sitting.ledger)
+        self.answered, self.note = self.answered + 1, ""
+        tell(f"{now.actor}: {_TOLD[says]}.", *([] if says == SKIP else [self.evidence.said(now.actor)]), "")
+
+    def _back(self) -> None:
+        self.sitting.back()
+        self.kept.write(self.sitting.ledger)
+        self.answered, self.note = max(0, self.answered - 1), ""
+
+    def _aside(self, key: str, note: str) -> None:
+        if key == _NOTE:
+            self.note = note
+            tell("The note is kept with your answer." if note else "There is no note.")
+        elif key == _HELP:
+            tell(*_EXPLAINED)
+        else:
+            tell(f"{short(key)} is no answer; {_KEYS}")
+
+
+def _typed() -> Iterator[str]:
+    """What is typed: at a terminal a key at a time, and a line for a note; else lines."""
+    if sys.stdin is None:  # closed
+        return
+    if not at_a_terminal():
+        for line in sys.stdin.buffer:
+            yield line.decode(errors="replace")
+        return
+    while True:
+        key = click.getchar()
+        if key == _NOTE:
+            yield f"{key} {click.prompt('note', default='', show_default=False)}"
+        else:
+            yield key
+
+
+def _counts(said: Mapping[str, int]) -> str:
+    return ", ".join(f"{said[says]:,} {word}" for says, word in _TOLD.items() if said.get(says)) or "nobody"
+
+
+def _sum_up(sitting: "Sitting", kept: _Kept, source: options.Where) -> None:
+    """What was said, what it says of all, and what to do next."""
+    from gamewarden.desk_records import Review
+
+    far, reviews = sitting.progress(), sitting.ledger.find(Review)
+    tell(f"{sitting.rater} said today: {_counts(far.today)}; in all: {_counts(far.ever)}.")
+    if not far.waiting:
+        tell("Nobody is left that you have not looked at.")
+    tell(*(_agreed(one) for one in _agreements(reviews)))
+    try:
+        bots, _ = _estimates(reviews, ())
+        tell(*([] if bots.share is None else [bots.says]))
+    except InstallError as error:
+        say(str(error))
+    if any(says in far.ever for says in (BOT, HUMAN)):
+        _say_next(sitting, kept, source)
+
+
+def _say_next(sitting: "Sitting", kept: _Kept, source: options.Where) -> None:
+    from gamewarden.reviewing.labels_file import labels_of
+
+    named = f" {shlex.quote(str(source))}"
+    there = "" if kept.labels is None else f" --to {shlex.quote(str(kept.labels.parent))}"
+    alone = labels_of(sitting.ledger).filter(bot=True, votes=1).height
+    if alone:
+        tell(f"{counted(alone, 'bot')} that one rater alone saw: no model learns from them before a second one agrees:")
+        print_lines(f"  gamewarden review{named} --by NAME{there}")
+    learned = "" if kept.labels is None else f" --labels {shlex.quote(str(kept.labels))} --to models"
+    tell("To learn from what was said:")
+    print_lines(f"  gamewarden fit {_LEARNS}{named}{learned}")
+
+
+def _oddest(evidence: "Evidence", most: int | None) -> list[str]:
+    """Who stands on a list of the oddest."""
+    ordered = sorted(evidence.candidates(), key=lambda one: (one.as_odd, one.actor))
+    return [one.actor for one in ordered[: most or min(_MOST_LISTED, -(-len(ordered) // _LISTED_SHARE))]]
+
+
+def _estimates(reviews: "list[Review]", listed: Sequence[str]) -> "tuple[Estimate, Estimate | None]":
+    from gamewarden.reviewing.estimates import missed_by, share_of_bots
+
+    return share_of_bots(reviews), missed_by(reviews, listed) if listed else None
+
+
+def _show_estimates(kept: _Kept, listed: Sequence[str], *, as_json: bool) -> None:
+    bots, missed = _estimates(kept.asked(), listed)
+    if as_json:
+        told = {"bots": asdict(bots), "missed": None if missed is None else asdict(missed)}
+        hand_over(json.dumps(told, ensure_ascii=False, indent=1) + "\n")
+    else:
+        tell(*(one.says for one in (bots, missed) if one is not None))
+
+
+def _agreements(reviews: "list[Review]") -> "tuple[Agreement, ...]":
+    from gamewarden.reviewing.agreement import agreements
+    from gamewarden.reviewing.votes import votes_in
+
+    votes = votes_in(reviews)
+    return agreements({actor: {who: one.says for who, one in said.items()} for actor, said in votes.items()})
+
+
+def _show_agreement(kept: _Kept, *, as_json: bool) -> None:
+    from gamewarden.reviewing.agreement import LEAST
+
+    found = _agreements(kept.asked())
+    if as_json:
+        hand_over(json.dumps([asdict(one) for one in found], ensure_ascii=False, indent=1) + "\n")
+    elif found:
+        tell(*map(_agreed, found))
+    else:
+        tell(
+            f"No two raters have looked at {LEAST} accounts that both judged; with fewer nothing is said of agreement."
+        )
+
+
+def _agreed(one: "Agreement") -> str:
+    who = " and ".join(one.raters) if one.raters else "Three raters an account"
+    beyond = "" if one.kappa is None else f"; {one.kind}'s kappa, beyond chance, is {one.kappa:.2f}"
+    return f"{who} agree in {100 * one.raw:.0f} % of what they say of {counted(one.accounts, 'account')}{beyond}."
