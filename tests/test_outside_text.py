@@ -207,6 +207,13 @@ def cases(place):
         "reproduce together": [refused],
         "reproduce defence": [refused],
         "reproduce farms": [refused],
+        "review": [
+            (lake, "--by", NASTY, "--to", place / f"reviews{NASTY_FILE}"),
+            (lake, "--accounts", NASTY, "--to", place / f"reviews{NASTY_FILE}"),
+            ("--agreement", "--to", place / f"reviews{NASTY_FILE}"),
+            ("--estimate", "--to", nowhere),
+            (nowhere,),
+        ],
         "run": [("--every", NASTY)],
         "score": [(lake, "--models", models), (place / "accounts.csv", "--models", tables)],
         "serve": [("--host", NASTY), ("--port", NASTY)],
