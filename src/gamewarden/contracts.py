@@ -22,6 +22,7 @@ Progress = Callable[[int], None]  # called with the number of rows just done
 # What a feature can be measured from; scores are what other models say.
 StreamKind = Literal["events", "packets", "messages", "table", "scores"]
 Entity = Literal["actor", "character"]  # whose rows a feature gives, by the column of the stream that names them
+Side = Literal["high", "low"]  # on which side of the others a number is odd
 PACKET_COLUMNS = ("actor", "at", "up", "size")
 
 
@@ -470,6 +471,10 @@ class Feature(Protocol):
     # Many bots show nothing of it: to look human here, or to be silent, excuses nothing that others have seen.
     one_sided: ClassVar[bool]
     part_of_day: ClassVar[bool]  # a row is a piece of a day's play, several of which add up, and not a whole period
+
+    @property
+    def odd_when(self) -> Mapping[str, Side]:
+        """The columns that look odd before anybody has said who is a bot, and on which side."""
 
     @property
     def schema(self) -> Mapping[str, DataType]:

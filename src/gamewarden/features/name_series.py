@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gamewarden.contracts import Fold, Sight
+from gamewarden.contracts import Fold, Side, Sight
 from gamewarden.core.clock import Clock
 from gamewarden.core.kernels import kernel
 from gamewarden.features.folding import OnePass, whole
@@ -47,7 +47,7 @@ class Names(LooksBack):
     optional: ClassVar[Mapping[str, str]] = {"character": "series among the names of characters"}
     about_others: ClassVar[bool] = True
     one_sided: ClassVar[bool] = True
-    odd_when: ClassVar[Mapping[str, str]] = {"name_series": "high"}
+    odd_when: ClassVar[Mapping[str, Side]] = {"name_series": "high"}
     schema: ClassVar[Mapping[str, DataType]] = {"name_series": pl.Int64()}
     phrases: ClassVar[Mapping[str, Phrase]] = PHRASES
     parts: ClassVar[Mapping[str, DataType]] = {

@@ -6,7 +6,18 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from gamewarden.contracts import Divides, Entity, Fold, Progress, Sight, Stream, StreamKind, Vocabulary, no_progress
+from gamewarden.contracts import (
+    Divides,
+    Entity,
+    Fold,
+    Progress,
+    Side,
+    Sight,
+    Stream,
+    StreamKind,
+    Vocabulary,
+    no_progress,
+)
 from gamewarden.errors import MeasureError
 from gamewarden.features.folding import TableFold, folded
 from gamewarden.phrases import Phrase
@@ -33,6 +44,7 @@ class PlainFeature:
     about_others: ClassVar[bool] = False
     one_sided: ClassVar[bool] = False
     part_of_day: ClassVar[bool] = False
+    odd_when: ClassVar[Mapping[str, Side]] = {}
 
     @property
     def schema(self) -> Mapping[str, DataType]:

@@ -78,7 +78,7 @@ _PHRASES: Mapping[str, Phrase] = {
         "What it does comes back in a fixed period less than with {humans}",
         "a share of {value} of all its ups and downs",
         _NO_PERIOD,
-        2,
+        3,
         topic=TIME,
     ),
     "period_min": Phrase(

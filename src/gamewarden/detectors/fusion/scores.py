@@ -6,7 +6,18 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from gamewarden.contracts import Divides, Entity, Fold, Progress, Sight, Stream, StreamKind, Vocabulary, no_progress
+from gamewarden.contracts import (
+    Divides,
+    Entity,
+    Fold,
+    Progress,
+    Side,
+    Sight,
+    Stream,
+    StreamKind,
+    Vocabulary,
+    no_progress,
+)
 from gamewarden.core.durations import DAY
 from gamewarden.errors import MeasureError
 from gamewarden.learning.model_info import ModelInfo
@@ -34,6 +45,7 @@ class Scores:
     about_others: ClassVar[bool] = False
     one_sided: ClassVar[bool] = False
     part_of_day: ClassVar[bool] = False
+    odd_when: ClassVar[Mapping[str, Side]] = {}  # what models say is not odd, but said
     phrases: ClassVar[Mapping[str, Phrase]] = {}  # the models speak for themselves
     entity: ClassVar[Entity] = "actor"
     divides: ClassVar[Divides] = Divides(actors=False)

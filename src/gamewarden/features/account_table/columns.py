@@ -6,6 +6,7 @@ from typing import Any, Literal, Self, get_args
 
 import polars as pl
 
+from gamewarden.contracts import Side
 from gamewarden.errors import MeasureError
 from gamewarden.features.account_table.identifiers import words_of
 
@@ -24,6 +25,17 @@ _A_DAY = "a day has "
 _TIME_WORDS = {"playtime", "play", "time", "online", "hours", "minutes", "seconds", "sec", "secs", "min", "mins"}
 _COUNTED = {"count", "counts", "number", "num", "times", "level", "playtime", "time", "age", "days", "day", "total"}
 _SHARES = {"share", "ratio", "fraction", "percentage", "proportion"}
+# What is odd in an operator's own table before anybody has said who is a bot: to play longer than anybody, and to have
+# to do with nobody (Kang et al., 2016, of Aion; Thawonmas and others of other games). The first that fits counts.
+PLAYS, MIXES = "How long it plays", "Whom it has to do with"
+_TOPICS: tuple[tuple[frozenset[str], str, Side], ...] = (
+    (
+        frozenset(("party", "guild", "social", "friend", "friends", "chat", "whisper", "mail", "clan", "group")),
+        MIXES,
+        "low",
+    ),
+    (frozenset(("playtime", "play", "online", "hours", "uptime")), PLAYS, "high"),
+)
 
 
 # Names that tables of ours have themselves; a column called so gets an underscore.
@@ -52,6 +64,14 @@ class TableColumn:
         if self.kind == "category":
             return tuple(f"{self.name}={level}" for level in self.levels)
         return (f"{self.name}_" if self.name in _OURS else self.name,)
+
+    @property
+    def oddity(self) -> tuple[str, Side] | None:
+        """By its name, what it is about and on which side it looks odd; None where nobody can tell."""
+        words = set(words_of(self.name))
+        if self.kind != "number":
+            return None
+        return next(((topic, side) for known, topic, side in _TOPICS if words & known), None)
 
     @property
     def day(self) -> float | None:

@@ -33,6 +33,15 @@ def labels_of_table(
     return labels.filter(~silent).unique(maintain_order=True), notes
 
 
+def groups_of_table(rows: RowStream, feature: AccountTable) -> pl.DataFrame:
+    """Who belongs together by the table: actor and group."""
+    columns = [feature.actor, *((feature.group,) if feature.group else ())]
+    frame = whole(rows, list(dict.fromkeys(columns)))
+    return pl.DataFrame(
+        {"actor": frame[feature.actor].cast(pl.String), "group": frame[columns[-1]].cast(pl.String)}
+    ).unique("actor", keep="first", maintain_order=True)
+
+
 def _verdicts(text: pl.Series, silent: pl.Series, label: str, positive: str | None) -> pl.Series:
     values = text.filter(~silent).unique().sort().to_list()
     if positive is None:

@@ -11,13 +11,14 @@ from typing import Any, ClassVar, Self
 import polars as pl
 import pyarrow as pa
 
-from gamewarden.contracts import Divides, Progress, Sight, Stream, StreamKind, no_progress, sight_of
+from gamewarden.contracts import Divides, Progress, Side, Sight, Stream, StreamKind, no_progress, sight_of
 from gamewarden.errors import MeasureError
 from gamewarden.features.account_table.columns import TableColumn, understood
 from gamewarden.features.account_table.identifiers import why_identifier
 from gamewarden.features.account_table.siblings import names_of, with_siblings
 from gamewarden.features.folding import Lines, OnePass
 from gamewarden.features.plain import ANY_SIGHT, PlainFeature
+from gamewarden.phrases import Phrase
 from gamewarden.tables import TIME, DataType, FrameRows
 
 _GROUP = "\x00group"  # no column of a file is called so
@@ -74,6 +75,11 @@ class AccountTable(PlainFeature):
         return tuple(name for column in self.columns or () for name in column.names)
 
     @property
+    def counting(self) -> tuple[str, ...]:
+        """The numbers that count something, or last."""
+        return tuple(column.names[0] for column in self.columns or () if column.kind == "number" and column.low == 0)
+
+    @property
     def of_siblings(self) -> tuple[str, ...]:
         """The numbers of the other rows of its group, where they were asked for."""
         return names_of(self.own_names) if self.siblings else ()
@@ -82,6 +88,19 @@ class AccountTable(PlainFeature):
     def schema(self) -> Mapping[str, DataType]:
         """The columns after actor, since, until and events."""
         return dict.fromkeys((*self.own_names, *self.of_siblings), pl.Float64) | {IMPOSSIBLE: pl.String}
+
+    @property
+    def odd_when(self) -> Mapping[str, Side]:  # type: ignore[override]  # known only once there is a table
+        """The numbers whose names say on which side they look odd."""
+        found = ((column.names[0], column.oddity) for column in self.columns or ())
+        return {name: oddity[1] for name, oddity in found if oddity is not None}
+
+    @property
+    def phrases(self) -> Mapping[str, Phrase]:
+        """Plain words, made of the names of the columns, by what they are about as far as the names tell."""
+        topics = {column.names[0]: column.oddity[0] for column in self.columns or () if column.oddity is not None}
+        plain = super().phrases
+        return {name: replace(phrase, topic=topics.get(name, phrase.topic)) for name, phrase in plain.items()}
 
     @property
     def own_needs(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
-from gamewarden.contracts import Sight
+from gamewarden.contracts import Side, Sight
 from gamewarden.errors import MeasureError
 from gamewarden.features.looking_back import LooksBack
 from gamewarden.features.plain import ANY_SIGHT
@@ -40,7 +40,7 @@ class Rhythm(LooksBack):
     name: ClassVar[str] = "rhythm"
     requires: ClassVar[tuple[str, ...]] = ("actor", "at")
     one_sided: ClassVar[bool] = True
-    odd_when: ClassVar[Mapping[str, str]] = {
+    odd_when: ClassVar[Mapping[str, Side]] = {
         "play_hours": "high",
         "awake_hours": "high",
         "hours_of_day": "high",
