@@ -20,6 +20,7 @@ REGISTRY = Registry(
         "flows": "gamewarden.features.flows:Flows",
         "rhythm": "gamewarden.features.rhythm.recipe:Rhythm",
         "names": "gamewarden.features.name_series:Names",
+        "signs": "gamewarden.features.signs:Signs",
         "account-table": "gamewarden.features.account_table.recipe:AccountTable",
     },
     MeasureError,
