@@ -218,6 +218,21 @@ SCORES = Schema(
     required=("actor", "since", "until", "detector", "model", "events"),
     may_be_null=("since", "until", "events"),
 )
+ODDNESS = Schema(
+    "ODDNESS",
+    {
+        "actor": pl.String,
+        "since": TIME,
+        "until": TIME,
+        "detector": pl.String,
+        "model": pl.String,
+        "oddness": pl.Float64,  # what its signs add up to
+        "as_odd": pl.Float64,  # the share of all players who look at least as odd; nobody has said who is human
+        "events": pl.Int64,
+    },
+    required=("actor", "since", "until", "detector", "model", "events"),
+    may_be_null=("since", "until", "events"),
+)
 EVIDENCE = Schema(
     "EVIDENCE",
     {

@@ -62,7 +62,12 @@ def made_up(feature: Any) -> Ground:
     holes = pl.Series(draw.random(len(actors)) < 0.1)
     rows = pl.DataFrame({"actor": actors, "since": since, "until": since + DAY, "events": 50, **columns})
     table = rows.with_columns(pl.when(~holes).then(pl.col(name)).alias(name) for name in columns)
-    return Ground(feature, table, labels_of(BOTS, HUMANS), lambda recipe: _none_of(table, recipe.columns))
+    return Ground(feature, table, labels_of(BOTS, HUMANS), lambda recipe: _none_of(table, _measured(table, recipe)))
+
+
+def _measured(table: pl.DataFrame, recipe: Any) -> tuple[str, ...]:
+    """The columns that a recipe looks at and a feature measures."""
+    return tuple(name for name in recipe.columns if name in table.columns)
 
 
 def types_of(feature: Any) -> dict[str, Any]:

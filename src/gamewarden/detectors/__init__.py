@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _OWN: tuple[tuple[str, str, str, str, str], ...] = (
     ("account-day", "self-similarity", "logistic", "AccountDay", "LogisticModel"),
     ("self-similarity", "self-similarity", "logistic", "SelfSimilarityAlone", "LogisticModel"),
+    ("signs", "signs", "signs", "SignsDetector", "SignsModel"),
     ("groups", "flows", "groups", "Groups", "GroupsModel"),
     ("actions-interval", "actions", "actions", "Interval", "ActionModel"),
     ("actions-frequency", "actions", "actions", "Frequency", "ActionModel"),
@@ -26,6 +27,7 @@ _OWN: tuple[tuple[str, str, str, str, str], ...] = (
     ("copies", "copies", "copies", "CopyDetector", "CopyModel"),
     ("paths", "paths", "paths", "PathDetector", "PathModel"),
     ("account-table", "account-table", "account_table", "AccountTableDetector", "AccountTableModel"),
+    ("table-signs", "account-table", "signs", "TableSigns", "SignsModel"),
     ("fusion", "scores", "fusion", "Fusion", "FusionModel"),
 )
 _FEATURES = {name: feature for name, feature, *_ in _OWN}

@@ -116,6 +116,8 @@ def short_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options for a card: a list, such as a vocabulary, as its size and digest; spans as people write them."""
 
     def short(name: str, value: object) -> object:
+        if isinstance(value, dict):
+            return short_options(value)
         if isinstance(value, list):
             return {"size": len(value), "digest": digest(canonical_json(value))}
         return span_text(value) if name in _SPANS and isinstance(value, int) else value

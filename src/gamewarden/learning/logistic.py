@@ -5,7 +5,7 @@ on held-out rows is within one standard error of the least.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -67,7 +67,7 @@ class LogisticRecipe(Calibrated, Learner[_Model], Generic[_Model]):
         used, unused = _usable(rows, self.columns, self._matrix)
         decisions, terms, strength = self._out_of_fold(rows, used)
         numbers, bot = self._matrix(rows, used), bots(rows)
-        fitted = _fit(numbers, bot, strength, balanced=self.balanced)
+        fitted = self.regression(numbers, bot, strength, used)
         parts = {name: terms[:, at] for at, name in enumerate(used) if name in self.may_be_absent}
         rule = (self.style_rule or Styles()).frozen(rows.filter(~pl.col("bot")))
         own = {
@@ -80,6 +80,12 @@ class LogisticRecipe(Calibrated, Learner[_Model], Generic[_Model]):
             "phrases": self.phrases(),
         }
         return Learned(rows, decisions, own, Ranges.of(rows, used))
+
+    def regression(self, numbers: Floats, bot: Flags, strength: float, columns: tuple[str, ...]) -> "Fitted":
+        """The weights of these columns, as numbers are spread among the rows themselves."""
+        del columns
+        standard = Standard.of(numbers)
+        return replace(regression(standard.scale(numbers), bot, strength, balanced=self.balanced), standard=standard)
 
     @property
     def time_zone(self) -> str | None:
@@ -106,7 +112,7 @@ class LogisticRecipe(Calibrated, Learner[_Model], Generic[_Model]):
 
         def decisions(strength: float) -> Floats:
             def decide(out: Flags) -> Floats:
-                fitted = _fit(numbers[~out], bot[~out], strength, balanced=self.balanced)
+                fitted = self.regression(numbers[~out], bot[~out], strength, used)
                 terms[strength][out] = fitted.terms(numbers[out])
                 return fitted.decide(numbers[out])
 
@@ -120,7 +126,7 @@ class LogisticRecipe(Calibrated, Learner[_Model], Generic[_Model]):
         scaled = [np.log1p(values(rows, name)) if name in self.counts else values(rows, name) for name in columns]
         return np.column_stack(scaled)
 
-    def _column(self, name: str, at: int, fitted: "_Fitted", rows: pl.DataFrame) -> Column:
+    def _column(self, name: str, at: int, fitted: "Fitted", rows: pl.DataFrame) -> Column:
         return Column(
             name=name,
             log=name in self.counts,
@@ -132,14 +138,15 @@ class LogisticRecipe(Calibrated, Learner[_Model], Generic[_Model]):
 
 
 @dataclass(frozen=True)
-class _Fitted:
-    """The weights of one fit, by column."""
+class Fitted:
+    """The weights of one fit, by column, and the scale they are for."""
 
     standard: Standard
     weights: Floats
     intercept: float
 
     def decide(self, numbers: Floats) -> Floats:
+        """The decision value of each row."""
         decisions: Floats = self.intercept + self.standard.scale(numbers) @ self.weights
         return decisions
 
@@ -149,15 +156,16 @@ class _Fitted:
         return terms
 
 
-def _fit(numbers: Floats, bot: Flags, strength: float, *, balanced: bool) -> _Fitted:
+def regression(standard: Floats, bot: Flags, strength: float, *, balanced: bool) -> Fitted:
+    """The weights of columns that are on a common scale already."""
     need("learning a model", "sklearn")
     from sklearn.linear_model import LogisticRegression
 
-    standard = Standard.of(numbers)
     fitted = LogisticRegression(
         C=strength, class_weight="balanced" if balanced else None, solver="newton-cholesky", tol=1e-8, max_iter=1000
-    ).fit(standard.scale(numbers), bot)
-    return _Fitted(standard, fitted.coef_[0], float(fitted.intercept_[0]))
+    ).fit(standard, bot)
+    plain = Standard(np.zeros(standard.shape[1]), np.ones(standard.shape[1]))
+    return Fitted(plain, fitted.coef_[0], float(fitted.intercept_[0]))
 
 
 def _correlations(standard: Floats) -> tuple[tuple[float, ...], ...]:

@@ -51,6 +51,7 @@ class ColumnModel(CalibratedModel):
     What its numbers are called in sentences are the feature's own words, kept in the model.
     """
 
+    window: ClassVar[str] = "window"  # what its feature's time unit is called
     always_weak: ClassVar[tuple[str, ...]] = (
         "It knows these columns and nothing else: what they do not show it misses.",
     )
@@ -145,7 +146,7 @@ class ColumnModel(CalibratedModel):
 
         @cache
         def said(value: float | None) -> str:
-            return says(SeenNumber(name, value, percentiles, unused=unused), phrase)
+            return says(SeenNumber(name, value, percentiles, self.window, unused=unused), phrase)
 
         return list(map(said, table[name].to_list()))
 

@@ -15,7 +15,8 @@ from gamewarden.phrases.sessions import PHRASES as SESSION_PHRASES
 
 RARE = 0.10  # what at most one human in ten reaches is more than nearly all humans have
 UNCOMMON = 1 / 3  # what at most one in three reaches is more than most have; all else is usual
-_NEARLY_ALL, _MOST = "nearly all humans", "most humans"
+_NEARLY_ALL, _MOST = "nearly all", "most"
+HUMANS, PLAYERS = "human", "player"  # with whom a number is compared: those known to be people, or everybody
 _SMALL = 10
 _PLACE = re.compile(r"\{(\w+)\}")
 _WINDOWS = {"1s": "second", "1m": "minute", "1h": "hour", "1d": "day"}
@@ -37,6 +38,7 @@ class SeenNumber:
     period: float = 0.0  # minutes
     windows: int | None = None  # how many windows were measured, where the table says so
     unused: str = "unknown"  # why the model does not use it
+    whom: str = HUMANS  # the percentiles are of
 
 
 def topic_of(feature: str, phrases: Mapping[str, Phrase] | None = None) -> str:
@@ -56,10 +58,18 @@ def says(seen: SeenNumber, phrase: Phrase | None = None) -> str:
     words["value"] = _number(seen.value, phrase.decimals)
     if not seen.percentiles:
         return f"{_name(seen.feature)} {words['value']}: the model does not use it ({seen.unused})."
-    lead, words["humans"], aside = _rarity(seen.value, seen.percentiles, phrase)
+    lead, most, aside = _rarity(seen, phrase)
+    words["humans"] = f"{most} {seen.whom}s"
     shows = _filled(phrase.shows, words) + ", " if phrase.shows else ""
     typical = _number(median(seen.percentiles), phrase.decimals) + (f" {phrase.unit}" if phrase.unit else "")
-    return f"{_filled(lead, words)}: {shows}{phrase.has} {typical}{aside}."
+    return f"{_filled(lead, words)}: {shows}{_about(phrase.has, seen)} {typical}{_about(aside, seen)}."
+
+
+def _about(words: str, seen: SeenNumber) -> str:
+    """Words that were written about humans, about those whom a number is compared with."""
+    return (
+        words.replace(f"{HUMANS} in training", seen.whom).replace(HUMANS, seen.whom) if seen.whom != HUMANS else words
+    )
 
 
 def window_word(unit: object) -> str:
@@ -82,9 +92,9 @@ def _unseen(seen: SeenNumber, phrase: Phrase) -> str:
     return phrase.unseen
 
 
-def _rarity(value: float, percentiles: Sequence[float], phrase: Phrase) -> tuple[str, str, str]:
-    """The phrase that fits, whom it exceeds, and how many humans go as far."""
-    humans = _in_order(tuple(percentiles))
+def _rarity(seen: SeenNumber, phrase: Phrase) -> tuple[str, str, str]:
+    """The phrase that fits, how many it exceeds, and how many go as far."""
+    value, humans = seen.value or 0.0, _in_order(tuple(seen.percentiles))
     reach, stay = (len(humans) - bisect_left(humans, value)) / len(humans), bisect_right(humans, value) / len(humans)
     if reach <= RARE:
         return phrase.striking or phrase.more, _NEARLY_ALL, _aside(reach, "up")
