@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from gamewarden.desk_records import Review
-from gamewarden.reviewing.order import Candidate
+from gamewarden.verdicts.review_order import Candidate
 from ledgers_made_up import AT
 
 

@@ -7,9 +7,9 @@ import pytest
 from gamewarden.cases import Label
 from gamewarden.desk_records import Review
 from gamewarden.errors import ResponseError
-from gamewarden.reviewing.order import in_order
 from gamewarden.reviewing.session import Sitting
 from gamewarden.store.ledger.ledger import Ledger
+from gamewarden.verdicts.review_order import in_order
 from gamewarden.workspace.labels import vote
 from reviews_made_up import Clock, candidates
 

@@ -226,6 +226,9 @@ class Workspace:
     ledger: str = _setting("ledger.db", "The file with all decisions; GAMEWARDEN_LEDGER may name a database instead.")
     labels: str = _setting("", "The file that says who is a bot and who is human; empty where there is none.")
     profiles: str = _setting("", "The file with what is known of accounts beside their events; empty for none.")
+    one_rater: bool = _setting(
+        default=False, says="Whether models learn from what one rater alone says of an account; else two must agree."
+    )
 
 
 @dataclass(frozen=True)

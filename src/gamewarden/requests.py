@@ -139,10 +139,13 @@ def table_named(name: str, given: Mapping[str, Any], config: Config) -> "TableFi
     """
     from gamewarden.pipeline.fitting import TableFitOptions
 
-    need(f"fit {name}", "sklearn", "lightgbm")
+    detector = detectors.load(name)
+    own = {one.name for one in fields(cast("Any", detector))}
+    need(f"fit {name}", "sklearn", *(("lightgbm",) if "rounds" in own else ()))
     named = {column: given[column] for column in _COLUMNS if column in given}
-    hours = {"hours": config.styles.hardcore_hours}
-    return TableFitOptions(AccountTable(**named), given.get("positive"), hours | chosen(detectors.load(name), given))
+    hours = {"hours": config.styles.hardcore_hours} if "hours" in own else {}
+    told = hours | chosen(detector, given)
+    return TableFitOptions(AccountTable(**named), given.get("positive"), told, name, given.get("labels"))
 
 
 def evaluation_named(

@@ -20,14 +20,15 @@ def fit_account_table(name: str) -> click.Command:
 
     @click.command(
         name,
-        help=f"{detector.says}\n\nFILE is CSV, JSON Lines or Parquet with one row per actor and its label. Columns "
-        "that look like identifiers are left out, with a word on how well they alone would separate the labels; values "
-        "that cannot be true count as missing. Prints the model's card.",
+        help=f"{detector.says}\n\nFILE is CSV, JSON Lines or Parquet with one row per actor, its label in it or in "
+        "--labels. Columns that look like identifiers are left out, with a word on how well they alone would separate "
+        "the labels; values that cannot be true count as missing. Prints the model's card.",
     )
     @click.argument("source", type=options.SOURCE, metavar="FILE")
     @click.option("--actor", required=True, metavar="COLUMN", help="Names the row; never fed.")
     @click.option("--group", metavar="COLUMN", help="Who belongs together is held out together; never fed.")
-    @click.option("--label", required=True, metavar="COLUMN", help="Who is a bot; empty is neither bot nor human.")
+    @click.option("--label", metavar="COLUMN", help="Who is a bot; empty is neither bot nor human.")
+    @click.option("--labels", type=options.FILE, metavar="FILE", help="Instead of --label, who is known: actor,bot …")
     @click.option("--positive", metavar="VALUE", help="The label that means bot; all others mean human.")
     @click.option("--drop", multiple=True, metavar="COLUMN", help="Do not feed it; may be given again.")
     @click.option("--keep", multiple=True, metavar="COLUMN", help="Feed it though it looks like an identifier.")
@@ -44,6 +45,10 @@ def fit_account_table(name: str) -> click.Command:
         as_json: bool,
         **given: Any,  # noqa: ANN401  the columns, and the options of the recipe
     ) -> None:
+        if (given["label"] is None) == (given["labels"] is None):
+            raise click.UsageError(
+                "say who is known, by a column of the table (--label) or a file beside it (--labels)"
+            )
         asked = requests.table_named(name, given, current())
         with progress(f"fitting {name}") as done:
             fitted = pipeline.fit_table(asked, options.opened(source, reading), to, progress=done)

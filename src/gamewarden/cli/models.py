@@ -1,12 +1,13 @@
 """Commands for finding bots: `fit`, `score`, `rank`, `explain`."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gamewarden.cli import options, ragnarok, sessions
+from gamewarden.cli import first_look, options, ragnarok, sessions
 from gamewarden.cli.home import at_rest, from_workspace
 from gamewarden.cli.registry import PartGroup
 from gamewarden.cli.settings import current
@@ -18,6 +19,7 @@ from gamewarden.presentation.listing import Layout
 if TYPE_CHECKING:
     from gamewarden.contracts import Source
     from gamewarden.core.registry import Registry
+    from gamewarden.pipeline.first_look import LookOptions
     from gamewarden.presentation.ranking import Ranked
     from gamewarden.readers.logs.operator_tables import OwnTable
     from gamewarden.readers.options import SourceOptions
@@ -31,6 +33,8 @@ _SCORES = Layout(("actor", "since", "probability", "fpr", "detector", "events"))
 
 
 def _fit_command(name: str) -> click.Command:
+    if name == first_look.NAME:
+        return first_look.fit_oddness
     from gamewarden import pipeline
     from gamewarden.cli.account_tables import fit_account_table
     from gamewarden.cli.verdicts import fit_fusion
@@ -127,15 +131,16 @@ def _detectors() -> "Registry":
     return detectors.REGISTRY
 
 
-def _detector_names() -> tuple[str, ...]:
+def _learners() -> tuple[str, ...]:
+    """The detectors, and before them what needs no labels."""
     from gamewarden import detectors
 
-    return detectors.names()
+    return (first_look.NAME, *detectors.names())
 
 
-@click.group(cls=PartGroup, names=_detector_names, make=_fit_command, registry=_detectors)
+@click.group(cls=PartGroup, names=_learners, make=_fit_command, registry=_detectors)
 def fit() -> None:
-    """Train a detector on labelled accounts."""
+    """Train a detector on labelled accounts, or keep a population to which nobody has given labels yet."""
 
 
 @click.command
@@ -183,8 +188,9 @@ def score(
 
 @click.command
 @options.source
-@options.models
+@options.models_if_any
 @options.detector
+@first_look.looking
 @click.option(
     "--probability",
     type=click.FloatRange(0, 1),
@@ -230,7 +236,8 @@ def score(
 def rank(
     *,
     source: Path,
-    models: Path,
+    models: Path | None,
+    look: "LookOptions",
     page: Path | None,
     reading: "SourceOptions",
     fresh: bool,
@@ -241,10 +248,18 @@ def rank(
 
     A list for review by a person, never a list of sanctions. --html writes it as a page as well: what speaks for and
     against each account, and its windows beside those of accounts that the model calls human.
+
+    Without models, before anybody has said who is a bot, it lists who looks odd among all players: `as_odd` is the
+    share of them who look at least as odd. That is neither a probability nor a false-positive rate.
     """
     from gamewarden import pipeline
 
     home, asked = at_rest("source", "models"), pipeline.RankOptions.of(current(), **wishes)
+    if models is None or not first_look.has_models(models):
+        first_look.refuse_without_models(page=page, **wishes)
+        looker = first_look.Looker(replace(look, models=models), home, reading, fresh)
+        first_look.rank(source, asked, looker, present)
+        return
     held = options.opened(source, reading)
     with progress("ranking") as done:
         if home is not None:
@@ -272,8 +287,9 @@ def _write_page(told: "Ranked", page: Path, source: "Source", models: Path) -> N
 @click.command
 @click.argument("actor")
 @options.sources
-@options.models
+@options.models_if_any
 @options.detector
+@first_look.looking
 @options.plot
 @options.prevalence
 @options.ports
@@ -286,7 +302,8 @@ def explain(
     *,
     actor: str,
     sources: tuple[options.Where, ...],
-    models: Path,
+    models: Path | None,
+    look: "LookOptions",
     detector: str | None,
     plot: Path | None,
     server_ports: tuple[int, ...],
@@ -295,12 +312,17 @@ def explain(
     fresh: bool,
     present: Presentation,
 ) -> None:
-    """Say in sentences why an account scores as it does."""
+    """Say in sentences why an account scores as it does; without models, what looks odd in it among all players."""
     from gamewarden import pipeline
     from gamewarden.presentation.story import explanation_text
 
     if plot is not None:
         need("explain --plot", "matplotlib")
+    if models is None or not first_look.has_models(models):
+        first_look.refuse_without_models(detector=detector)
+        looker = first_look.Looker(replace(look, models=models), at_rest("sources", "models"), reading, fresh)
+        first_look.explain(actor, sources, looker, present, plot)
+        return
     asked, run = options.with_ports(reading, server_ports), options.run_options(reading)
     home = at_rest("sources", "models")
     with progress(f"looking at {actor}") as done:

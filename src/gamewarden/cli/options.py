@@ -188,6 +188,13 @@ models = click.option(
     callback=from_workspace("models"),
     help="Where fitted models are.  [default: the workspace's]",
 )
+models_if_any = click.option(
+    "--models",
+    type=FILE,
+    metavar="DIR",
+    callback=from_workspace("models", needed=False),
+    help="Where fitted models are; without any, who looks odd.  [default: the workspace's]",
+)
 kept_in = click.option(
     "--to",
     type=FILE,

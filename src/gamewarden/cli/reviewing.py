@@ -4,32 +4,33 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from gamewarden.cli import options
-from gamewarden.cli.home import from_workspace, here, workspace
+from gamewarden.cli import first_look, options
+from gamewarden.cli.home import at_rest, from_workspace, here, workspace
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import at_a_terminal, hand_over, head, print_lines, progress, say, tell
+from gamewarden.cli.show import at_a_terminal, hand_over, head, print_lines, progress, say, tell, width_here
 from gamewarden.core.files import refuse_bad_place
 from gamewarden.core.outside import visible
 from gamewarden.core.text import counted
 from gamewarden.desk_records import BOT, HUMAN, SKIP, UNSURE
 from gamewarden.errors import InstallError, NotThereError, ResponseError, short
-from gamewarden.reviewing.order import CHANCE
+from gamewarden.verdicts.review_order import CHANCE
 
 if TYPE_CHECKING:
     from gamewarden.desk_records import Review
+    from gamewarden.pipeline.first_look import LookOptions
     from gamewarden.readers.options import SourceOptions
     from gamewarden.reviewing.agreement import Agreement
     from gamewarden.reviewing.estimates import Estimate
     from gamewarden.reviewing.evidence import Evidence
-    from gamewarden.reviewing.order import Candidate, Place
     from gamewarden.reviewing.session import Sitting
     from gamewarden.store.ledger.ledger import Ledger
+    from gamewarden.verdicts.review_order import Candidate, Place
 
 _USUAL = Path("reviews")
 _LEARNS = "signs"  # the detector that learns from what was said here
@@ -115,10 +116,12 @@ class _Kept:
 @click.option("--agreement", is_flag=True, help="Only say how far raters agree.")
 @click.option("--estimate", is_flag=True, help="Only say how many of all are bots, and how many a list misses.")
 @click.option("--json", "as_json", is_flag=True, help="Print the agreement or the estimates as JSON.")
+@first_look.looking
 @options.reading
 def review(
     *,
     source: options.Where | None,
+    look: "LookOptions",
     by: str | None,
     to: Path | None,
     chance: float,
@@ -133,7 +136,7 @@ def review(
 
     Odd accounts come early, and some places go to chance. One key says what an account is; what the list thinks of it
     is shown only afterwards. Every answer is kept at once, as a vote in the ledger and in a file of labels that models
-    learn from; whoever stops goes on there the next time. Two raters who agree make a bot, one alone makes none.
+    learn from; whoever stops goes on there the next time. A second rater's votes count beside the first one's.
 
     At a terminal each answer is one key, in a pipe a line: b, p, u, s, n, z, q, and a note may stand behind it.
     """
@@ -143,7 +146,7 @@ def review(
     if agreement:
         _show_agreement(kept, as_json=as_json)
     elif estimate:
-        listed = [] if source is None else _oddest(_evidence_of(source, reading), most)
+        listed = [] if source is None else _oddest(_evidence_of(source, look, reading), most)
         _show_estimates(kept, listed, as_json=as_json)
     elif source is None:
         raise click.UsageError(
@@ -155,27 +158,32 @@ def review(
         rater = _named(by)
         if kept.labels is not None:
             refuse_bad_place(kept.labels)
-        evidence = _evidence_of(source, reading)
-        candidates = _only(accounts, evidence.candidates())
+        evidence, ledger = _evidence_of(source, look, reading), kept.opened()
+        candidates = _only(accounts, _candidates(evidence, ledger))
         zone = reading.logs.time_zone or "UTC"
-        sitting = Sitting(kept.opened(), candidates, rater, chance=0.0 if accounts else chance, time_zone=zone)
-        _Talk(sitting, evidence, kept, most).go_on()
+        sitting = Sitting(ledger, candidates, rater, chance=0.0 if accounts else chance, time_zone=zone)
+        _Talk(sitting, evidence, kept, most, accounts).go_on()
         _sum_up(sitting, kept, source)
 
 
-def _evidence_of(source: options.Where, reading: "SourceOptions") -> "Evidence":
+def _evidence_of(place: options.Where, look: "LookOptions", reading: "SourceOptions") -> "Evidence":
     """Whom to look at in a source, and what is known of them."""
-    from gamewarden import requests
-    from gamewarden.reviewing.evidence import SelfSimilarityEvidence
+    from gamewarden.pipeline import RankOptions
+    from gamewarden.reviewing.evidence import OddEvidence
 
-    with progress("measuring") as done:
-        held = options.opened(source, reading)
-        zone = reading.logs.time_zone
-        told = requests.measure_named("self-similarity", held, {}, current(), time_zone=zone, progress=done)
-    found = SelfSimilarityEvidence(told.frame)
-    if not found.candidates():
-        raise ResponseError(f"review: {source}: nobody is in it to look at")
-    return found
+    source, home = options.opened(place, reading), at_rest("source")
+    asked = look if home is None else replace(look, models=home.models)
+    with progress("looking at everybody") as done:
+        found = first_look.Looker(asked, home, reading).at(source, RankOptions.of(current()), done)
+    say(*found.notes)
+    return OddEvidence(found, lambda: first_look.events_of(source, found), width_here())
+
+
+def _candidates(evidence: "Evidence", ledger: "Ledger") -> "Sequence[Candidate]":
+    """Everybody who may be looked at, with what the votes so far teach of them."""
+    from gamewarden.reviewing.labels_file import labels_of
+
+    return evidence.candidates(labels_of(ledger))
 
 
 def _named(by: str | None) -> str:
@@ -203,7 +211,9 @@ class _Talk:
     evidence: "Evidence"
     kept: _Kept
     most: int | None
+    only: str | None = None
     answered: int = 0
+    learned: int = 0  # answers after which the order was last learned anew
     note: str = ""
 
     def go_on(self) -> None:
@@ -222,6 +232,7 @@ class _Talk:
     def _about(self, now: "Place", said: Iterator[str]) -> bool:
         """Show an account and hear what it is; whether the talk goes on."""
         far = self.sitting.progress()
+        self._prepare()
         head(f"{self.answered + 1}. {now.actor}")
         tell(f"today {_counts(far.today)}; in all {_counts(far.ever)}; {counted(far.waiting, 'account')} to come")
         tell(*self.evidence.story(now.actor).split("\n"), _KEYS)
@@ -232,6 +243,16 @@ class _Talk:
             if self._heard(now, key.lower(), visible(note.strip())):
                 return True
         return False
+
+    def _prepare(self) -> None:
+        """Read the days of those who come next, some at once; learn from what was said every now and then."""
+        from gamewarden.reviewing.evidence import AT_ONCE
+
+        if self.answered and self.answered % AT_ONCE == 0 and self.answered != self.learned:
+            self.learned = self.answered
+            self.sitting.reorder(_only(self.only, _candidates(self.evidence, self.sitting.ledger)))
+        if self.answered % AT_ONCE == 0:
+            self.evidence.prepare(self.sitting.coming(AT_ONCE))
 
     def _heard(self, now: "Place", key: str, note: str) -> bool:
         """Do what a key asks for; whether that ends the look at this account."""
@@ -312,9 +333,12 @@ def _say_next(sitting: "Sitting", kept: _Kept, source: options.Where) -> None:
 
     named = f" {shlex.quote(str(source))}"
     there = "" if kept.labels is None else f" --to {shlex.quote(str(kept.labels.parent))}"
-    alone = labels_of(sitting.ledger).filter(bot=True, votes=1).height
-    if alone:
-        tell(f"{counted(alone, 'bot')} that one rater alone saw: no model learns from them before a second one agrees:")
+    alone = labels_of(sitting.ledger).filter(bot=True, raters=1).height
+    if alone and kept.labels is None and not current().workspace.one_rater:
+        tell(
+            f"{counted(alone, 'bot')} that one rater alone saw: no model learns from them before a second one agrees, "
+            "unless warden.toml says [workspace] one_rater = true:"
+        )
         print_lines(f"  gamewarden review{named} --by NAME{there}")
     learned = "" if kept.labels is None else f" --labels {shlex.quote(str(kept.labels))} --to models"
     tell("To learn from what was said:")

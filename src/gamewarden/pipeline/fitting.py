@@ -17,7 +17,8 @@ from gamewarden.detectors.fusion.scores import Scores
 from gamewarden.detectors.traffic.model import TrafficModel
 from gamewarden.errors import FitError, ReadError
 from gamewarden.evaluation.separation import separates
-from gamewarden.features.account_table.labels import labels_of_table, with_probes
+from gamewarden.evaluation.shares import share_at_random
+from gamewarden.features.account_table.labels import groups_of_table, labels_of_table, with_probes
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.traffic.details import TrafficDetails
 from gamewarden.learning.labels import unspoken_of
@@ -83,7 +84,16 @@ def fit(
     frozen = detector.feature.learn(given_to(stream))
     seen = only_whole(measured(frozen, stream), run.limits)
     model = detector.on_clock(run.time_zone).around(frozen).fit(seen.frame, told.frame)
-    return kept(model, to, (*seen.notes, *told.notes))
+    return kept(model, to, (*seen.notes, *told.notes, *_how_common(told.frame)))
+
+
+def _how_common(labels: pl.DataFrame) -> tuple[str, ...]:
+    """How common bots are, where some of the labelled accounts were drawn at random."""
+    drawn = share_at_random(labels)
+    if drawn is None:
+        return ()
+    told = f"Of {drawn.accounts:,} accounts that chance chose {drawn.text} are bots"
+    return (f"{told}; --prevalence {drawn.bots or drawn.high:.2g} lets probabilities suppose so.",)
 
 
 def fit_traces(
@@ -122,10 +132,12 @@ class TableFitOptions:
     feature: AccountTable
     positive: str | None  # the value of the label column that means bot
     options: Mapping[str, Any]  # of the detector
+    detector: str = "account-table"
+    labels: OwnTable | None = None  # who is known, where it does not stand in the table itself
 
 
 def fit_table(asked: TableFitOptions, source: Source, to: Path, *, progress: Progress = no_progress) -> Fitted:
-    """Learn from a table that has its labels in it, and keep the model.
+    """Learn from a table that has its labels in it, or beside it, and keep the model.
 
     Raises:
         ConfigError: no label column is named, or its values do not say which of them is a bot.
@@ -134,14 +146,28 @@ def fit_table(asked: TableFitOptions, source: Source, to: Path, *, progress: Pro
     """
     rows = WatchedRows(source.rows(), progress)
     frozen = asked.feature.learn(rows)
-    labels, notes = labels_of_table(rows, frozen, asked.positive)
+    labels, notes = _labels_of(asked, rows, frozen)
     probed = replace(frozen, left_out=with_probes(rows, frozen, labels, separates))
     feature: Feature = probed
     told = measured(feature, rows)
-    model = detector_recipe("account-table", feature, asked.options).fit(told.frame, labels)
+    model = detector_recipe(asked.detector, feature, asked.options).fit(told.frame, labels)
     left_out = tuple(f"{name} is left out: {why}" for name, why in probed.left_out.items())
     alone = () if probed.group else (_NO_GROUP,)
-    return kept(model, to, (*alone, *left_out, *told.notes, *notes, model.price))
+    price = (model.price,) if model.price else ()
+    return kept(model, to, (*alone, *left_out, *told.notes, *notes, *price))
+
+
+def _labels_of(
+    asked: TableFitOptions, rows: WatchedRows, feature: AccountTable
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Who is known: by a file, of whom the table says who belongs together; else by a column of the table."""
+    if asked.labels is None:
+        return labels_of_table(rows, feature, asked.positive)
+    told = read_labels(asked.labels)
+    notes = (*told.notes, *_how_common(told.frame))
+    if feature.group is None:
+        return told.frame, notes
+    return told.frame.drop("group").join(groups_of_table(rows, feature), on="actor", how="left"), notes
 
 
 def fit_fusion(

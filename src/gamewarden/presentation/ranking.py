@@ -58,5 +58,10 @@ def ranking_in_short(ranked: Ranked) -> pl.DataFrame:
     then = ("self_sim", "level", "play_minutes", "zone", "far", "reasons")
     there = [name for name in (*first, *chunks, *ranked.asked, *then) if name in ranked.frame.columns]
     short = ranked.frame.select(name for name in there if name != "far" or ranked.frame["far"].count())
-    own = pl.col("reasons").str.split("; ").list.filter(~pl.element().is_in(list(ranked.common))).list.join("; ")
-    return short.with_columns(pl.when(own == "").then(pl.lit(_NOTHING_APART)).otherwise(own).alias("reasons"))
+    return own_reasons(short, ranked.common)
+
+
+def own_reasons(listing: pl.DataFrame, common: tuple[str, ...]) -> pl.DataFrame:
+    """A list with the reasons that the others on it do not share."""
+    own = pl.col("reasons").str.split("; ").list.filter(~pl.element().is_in(list(common))).list.join("; ")
+    return listing.with_columns(pl.when(own == "").then(pl.lit(_NOTHING_APART)).otherwise(own).alias("reasons"))

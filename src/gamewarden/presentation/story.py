@@ -301,7 +301,7 @@ def _windows(story: Case, width: int) -> str:
         f"The windows\n  {story.windows.height:,} windows, {empty:,} of them empty{_repeats(story)}.\n"
         f"  The commonest event was, in so many windows: {kinds}\n"
         f"  The windows from first to last (a flat line is a routine, ups and downs are not):\n"
-        f"  {_sparkline(story.windows, width)}"
+        f"  {sparkline(story.windows, width)}"
     )
 
 
@@ -350,7 +350,7 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def _sparkline(windows: "pl.DataFrame", width: int) -> str:
+def sparkline(windows: "pl.DataFrame", width: int) -> str:
     """The mean cosine of up to so many stretches of windows, scaled to the largest."""
     import polars as pl
 

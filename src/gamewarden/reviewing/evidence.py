@@ -1,29 +1,30 @@
 """What a rater is shown of an account, whoever listed it: its story before the answer, the list's word after it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import polars as pl
 
-from gamewarden.core.text import counted
-from gamewarden.reviewing.order import Candidate
+from gamewarden.contracts import Detector, EventStream
+from gamewarden.detectors.signs.recipe import SignsDetector, TableSigns
+from gamewarden.errors import FitError, InstallError
+from gamewarden.pipeline.first_look import FirstLook, odd_stories
+from gamewarden.pipeline.measuring import feature_of
+from gamewarden.presentation.odd_story import OddStory, rarity, signs_text
+from gamewarden.verdicts.review_order import Candidate
 
-_NUMBERS = {
-    "total_use_time_min": "minutes played a day",
-    "log_count_per_min": "events a minute",
-    "npc_kill_count": "kills a day",
-    "trade_give_count": "trades given a day",
-    "trade_get_count": "trades received a day",
-}
+AT_ONCE = 20  # accounts whose days are read together, before they are looked at
 
 
 class Evidence(Protocol):
     """A list of accounts, and what is known of each."""
 
-    def candidates(self) -> Sequence[Candidate]:
-        """Everybody who may be looked at, each once."""
+    def candidates(self, labels: pl.DataFrame | None = None) -> Sequence[Candidate]:
+        """Everybody who may be looked at, each once; with what a model of the labels so far is unsure of."""
+
+    def prepare(self, actors: Sequence[str]) -> None:
+        """These will be looked at next."""
 
     def story(self, actor: str) -> str:
         """What an account did, in lines for a person: nothing of it tells what the list thinks."""
@@ -32,34 +33,48 @@ class Evidence(Protocol):
         """What the list said of an account, in one line; shown once a rater has answered."""
 
 
-@dataclass(frozen=True)
-class SelfSimilarityEvidence:
-    """Accounts by how alike their minutes are, from FEATURES of self-similarity."""
+@dataclass
+class OddEvidence:
+    """Accounts by how odd they look among all players."""
 
-    features: pl.DataFrame
+    look: FirstLook
+    events: Callable[[], EventStream | None]  # of the source; None where it is a table
+    width: int | None = None
+    _stories: dict[str, OddStory] = field(default_factory=dict, init=False)
 
-    def candidates(self) -> Sequence[Candidate]:
-        """Everybody with a self-similarity, by the share of all whose median is at least as high."""
-        ranked = self._everybody.with_columns(as_odd=pl.col("self_sim").rank("max", descending=True) / pl.len())
-        return [Candidate(actor, share) for actor, share in ranked.select("actor", "as_odd").iter_rows()]
+    def candidates(self, labels: pl.DataFrame | None = None) -> Sequence[Candidate]:
+        """Everybody with a sign; what a model of the labels thinks where there are enough of them to learn from."""
+        sure, groups = self._probabilities(labels), self.look.groups()
+        shares = self.look.oddness.drop_nulls("as_odd").select("actor", "as_odd").iter_rows()
+        return [Candidate(actor, share, sure.get(actor), groups.get(actor)) for actor, share in shares]
+
+    def prepare(self, actors: Sequence[str]) -> None:
+        """Read their days at once."""
+        missing = [actor for actor in actors if actor not in self._stories]
+        if missing:
+            self._stories |= odd_stories(self.look, missing, self.events())
 
     def story(self, actor: str) -> str:
-        """The account's numbers, each beside that of the account in the middle of all."""
-        mine, typical = self._everybody.filter(pl.col("actor") == actor), self._everybody.median()
-        lines = [
-            f"{words}: {mine[name][0]:.4g}; half of all have more than {typical[name][0]:.4g}"
-            for name, words in _NUMBERS.items()
-            if mine[name][0] is not None
-        ]
-        return "\n".join([f"seen on {counted(mine['days'][0], 'day')}", *lines])
+        """The account's signs by topic, and pictures of its days."""
+        self.prepare([actor])
+        return signs_text(self._stories[actor], self.width)
 
     def said(self, actor: str) -> str:
-        """The share of all who look at least as odd."""
-        share = next(one.as_odd for one in self.candidates() if one.actor == actor)
-        return f"The list: {100 * share:.2g} of 100 accounts have minutes at least as alike."
+        """How many players look at least as odd."""
+        self.prepare([actor])
+        share = self._stories[actor].as_odd
+        return (
+            "The list says nothing of it." if share is None else f"The list: {rarity(share, self.look.model.players)}."
+        )
 
-    @cached_property
-    def _everybody(self) -> pl.DataFrame:
-        medians = (pl.col(name).median() for name in ("self_sim", *_NUMBERS))
-        everybody = self.features.group_by("actor").agg(pl.len().alias("days"), *medians)
-        return everybody.filter(pl.col("self_sim").is_not_null()).sort("actor")
+    def _probabilities(self, labels: pl.DataFrame | None) -> Mapping[str, float]:
+        if labels is None or not labels.height:
+            return {}
+        feature = feature_of(self.look.model.feature)
+        kind = SignsDetector if feature.input == "events" else TableSigns
+        recipe: Detector = kind.of(feature, {})
+        try:
+            told = recipe.fit(self.look.rows, labels).score(self.look.rows)
+        except (FitError, InstallError):  # too few of a kind yet, or nothing here to learn with
+            return {}
+        return dict(told.drop_nulls("probability").select("actor", "probability").iter_rows())

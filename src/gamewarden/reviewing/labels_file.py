@@ -12,14 +12,16 @@ from gamewarden.store.ledger.ledger import Ledger
 from gamewarden.tables import write_table
 from gamewarden.workspace.labels import REVIEW, told_by
 
+AT_RANDOM = "random-review"  # the source of labels of accounts that chance named
 _BESIDE = {"actor": pl.String, "raters": pl.Int64, "drawn": pl.Boolean, "score_seen": pl.Boolean}
 
 
 def labels_of(ledger: Ledger) -> pl.DataFrame:
     """LABELS of what raters say together, the latest last, with how many they are and how they came to look.
 
-    `drawn` is whether chance named the account, `score_seen` whether somebody who votes knew the score; both null
-    where nobody knows.
+    What one rater says is a label while nobody else has looked. Whom chance named has the source `random-review`, from
+    which it is told how common bots are. `drawn` is whether chance named the account, `score_seen` whether somebody who
+    votes knew the score; both null where nobody knows.
 
     Raises:
         LedgerError: the ledger cannot be read.
@@ -33,8 +35,12 @@ def labels_of(ledger: Ledger) -> pl.DataFrame:
         for one in labels
         if one.source == REVIEW
     ]
-    told = told_by(labels).filter(pl.col("source") == REVIEW).select("actor", "bot", "source", "votes", "at")
-    return told.join(pl.DataFrame(beside, schema=_BESIDE), on="actor", how="left", maintain_order="left")
+    told = (
+        told_by(labels, alone=True).filter(pl.col("source") == REVIEW).select("actor", "bot", "source", "votes", "at")
+    )
+    both = told.join(pl.DataFrame(beside, schema=_BESIDE), on="actor", how="left", maintain_order="left")
+    by_chance = pl.when(pl.col("drawn").fill_null(value=False)).then(pl.lit(AT_RANDOM)).otherwise("source")
+    return both.with_columns(source=by_chance)
 
 
 def write_labels(ledger: Ledger, path: Path) -> None:

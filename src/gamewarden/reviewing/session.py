@@ -4,15 +4,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import islice
 
 from gamewarden.cases import Label
 from gamewarden.core.durations import parse_zone
 from gamewarden.desk_records import SKIP, Review
 from gamewarden.errors import ResponseError
 from gamewarden.notices import now
-from gamewarden.reviewing.order import CHANCE, SEED, Candidate, Place, in_order
 from gamewarden.reviewing.votes import cast, take_back
 from gamewarden.store.ledger.ledger import Ledger
+from gamewarden.verdicts.review_order import CHANCE, SEED, Candidate, Place, in_order
 from gamewarden.workspace.labels import REVIEW
 
 
@@ -54,6 +55,16 @@ class Sitting:
                 self._order = in_order(self.candidates, seed=self.seed, chance=self.chance, known=self._known())
             self._place, self._since = next(self._order, None), self.now()
         return self._place
+
+    def reorder(self, candidates: Sequence[Candidate]) -> None:
+        """Go on with what is known now of the accounts that are to come; the one before the rater stays."""
+        self.candidates, self._order = candidates, None
+
+    def coming(self, most: int) -> list[str]:
+        """Who would come next if nothing were learned meanwhile, the one before the rater first."""
+        order = in_order(self.candidates, seed=self.seed, chance=self.chance, known=self._known())
+        first = [] if self._place is None else [self._place.actor]
+        return list(dict.fromkeys([*first, *(place.actor for place in islice(order, most))]))[:most]
 
     def answer(self, says: str, note: str = "") -> Review:
         """Keep what the rater says of the account; once this returns, nothing takes it away.

@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from gamewarden.contracts import Model, Recipe, model_id
+from gamewarden.contracts import Recipe, model_id
 from gamewarden.core.files import write_text
 from gamewarden.errors import ModelError, WriteError
 from gamewarden.store.sealed import Seal
@@ -34,7 +34,14 @@ class Stored:
         return self.id.partition("@")[0]
 
 
-def save(model: Model, directory: Path) -> Path:
+class Written(Protocol):
+    """What can be kept as JSON under its own name."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+
+
+def save(model: Written, directory: Path) -> Path:
     """Write the model as `<detector>@<digest>.json`, whole or not at all; the same model again changes nothing.
 
     Raises:

@@ -46,9 +46,9 @@ def rank(
     measured = check(features, FEATURES, "rank")
     listed = _believed(judged, threshold).join(_seen(judged, measured), on="actor", how="left")
     if facts is not None:
-        listed = _with_facts(listed, facts)
+        listed = with_facts(listed, facts)
     if profiles is not None:
-        listed = _profiled(listed, check(profiles, PROFILES, "rank"))
+        listed = with_profiles(listed, check(profiles, PROFILES, "rank"))
     kept = apply_filters(listed, tuple(filters))
     return kept.sort(["probability", "fpr", "actor"], descending=[True, False, False], nulls_last=True)
 
@@ -151,14 +151,14 @@ def _seen(scores: pl.DataFrame, features: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _with_facts(ranking: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+def with_facts(ranking: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
     """The ranking with what else is known of each actor."""
     if twice := [name for name in facts.columns if name in ranking.columns and name != "actor"]:
         raise ConfigError(f"rank: kind {twice[0]!r} is called as a column of the list; map it to another name")
     return ranking.join(facts, on="actor", how="left")
 
 
-def _profiled(ranking: pl.DataFrame, profiles: pl.DataFrame) -> pl.DataFrame:
+def with_profiles(ranking: pl.DataFrame, profiles: pl.DataFrame) -> pl.DataFrame:
     """The ranking with what the operator knows; what the log says comes first, the profile fills the gaps."""
     known = profiles.unique("actor", keep="last", maintain_order=True)
     told = [name for name in known.columns if name not in ranking.columns and known[name].null_count() < known.height]

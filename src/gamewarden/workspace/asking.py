@@ -11,6 +11,8 @@ from gamewarden.contracts import EventStream, Feature, Model, Progress, no_progr
 from gamewarden.core.durations import from_micros, to_micros
 from gamewarden.errors import ModelError, ReadError
 from gamewarden.features.addresses import addresses_by_period
+from gamewarden.features.signs import Signs
+from gamewarden.pipeline.first_look import FirstLook, LookOptions, activity_beside, looked_at, population_in
 from gamewarden.pipeline.judging import Judgement
 from gamewarden.pipeline.listing import (
     Explanation,
@@ -123,6 +125,28 @@ class Answers:
             if rows.height:
                 return self._story(actor, scored, model, rows, prevalence)
         raise ReadError(f"{self.workspace.root}: nothing rests of {actor!r}; `gamewarden run` takes in what is new")
+
+    def first_look(self, wishes: RankOptions, asked: LookOptions) -> FirstLook:
+        """Who looks odd here before there is a model: compared with the population that was kept, or with everybody.
+
+        Raises:
+            ReadError: nothing was taken in yet.
+            FitError: there are too few accounts to say who is odd among them.
+        """
+        days, question = self.workspace.days(), self.question
+        if not days.stretches:
+            raise ReadError(f"{self.workspace.root}: nothing was taken in yet; `gamewarden run` does it")
+        kept = population_in(self.workspace.models)
+        signs = Signs(time_zone=self.workspace.config.read.time_zone or None, without=asked.without)
+        feature = feature_of(kept.feature) if kept else signs.learn(days.events, question.progress)
+        activity = activity_beside(feature, wishes)
+        days.measure([feature, activity], question.window, fresh=question.fresh, progress=question.progress)
+        wishes.facts.refuse_unknown(str(self.workspace.lake), days.events.columns, days.events.shows)
+        return replace(
+            looked_at(feature, days.table(feature, question.window), kept),
+            places=days.table(activity, question.window),
+            addresses=addresses_by_period(days.events, activity.clock) if wishes.facts.sharing else None,
+        )
 
     def score(self, prevalence: Prevalence) -> Table:
         """SCORES of every model in force.

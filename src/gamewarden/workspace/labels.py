@@ -127,25 +127,30 @@ def said(votes: Mapping[str, bool]) -> bool | None:
     return False if _RATERS * bots < raters else None
 
 
-def told_by(labels: Sequence[Label]) -> pl.DataFrame:
-    """LABELS of the ledger; an appeal holds against what was said before it."""
+def told_by(labels: Sequence[Label], *, alone: bool = False) -> pl.DataFrame:
+    """LABELS of the ledger; an appeal holds against what was said before it.
+
+    With `alone` the word of one rater is a label while nobody else has looked: it is not one of three votes then.
+    """
     appeals = {one.actor: one.at for one in labels if one.source == APPEAL}  # the latest, where they are in order
     holding = [one for one in labels if one.source == APPEAL or one.actor not in appeals or one.at > appeals[one.actor]]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"actor": one.actor, "since": one.since, "until": one.until, "bot": one.bot, "source": one.source}
-        | {"votes": _of_three(one), "at": one.at}
+        | {"votes": None if alone and len(one.votes) == 1 else _of_three(one), "at": one.at}
         for one in holding
     ]
     return pl.DataFrame(rows, schema=dict(LABELS.columns))
 
 
-def known_labels(file: Path | None, labels: Sequence[Label], time_zone: str | None) -> pl.DataFrame:
+def known_labels(
+    file: Path | None, labels: Sequence[Label], time_zone: str | None, *, alone: bool = False
+) -> pl.DataFrame:
     """The labels of a file and those of the ledger, as one table.
 
     Raises:
         ReadError: the file cannot be read.
     """
-    ours = told_by(labels)
+    ours = told_by(labels, alone=alone)
     return ours if file is None else pl.concat([labels_in(file, time_zone), ours], how="diagonal")
 
 

@@ -118,7 +118,8 @@ class Workspace:
 
         told = self.ledger.find(Label, order=("at",))
         zone = self.config.read.time_zone or None
-        return known_labels(self.labels_file, told, zone) if told else self.labels_file
+        alone = self.config.workspace.one_rater
+        return known_labels(self.labels_file, told, zone, alone=alone) if told else self.labels_file
 
     @property
     def profiles(self) -> Path | None:

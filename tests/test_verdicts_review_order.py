@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamewarden.reviewing.order import Candidate, Place, in_order
+from gamewarden.verdicts.review_order import Candidate, Place, in_order
 
 SHARES = st.floats(0, 1)
 CANDIDATES = st.lists(
