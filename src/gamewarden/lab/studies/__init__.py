@@ -14,6 +14,7 @@ STUDIES: tuple[tuple[str, str], ...] = (
     ("together", "gamewarden.lab.studies.together"),
     ("defence", "gamewarden.lab.studies.defence"),
     ("farms", "gamewarden.lab.studies.farms"),
+    ("cold-start", "gamewarden.lab.studies.cold_start"),
 )
 NAMES = tuple(name for name, _ in STUDIES)
 
