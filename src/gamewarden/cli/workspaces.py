@@ -55,7 +55,8 @@ def init(*, directory: Path, preset: str | None, source: options.Where | None, r
         steps: tuple[str, ...] = (
             f"Next: {inside}gamewarden run   # takes in what its tables hold; again and again, only what is new",
             "Then: gamewarden doctor   # what detectors see in it, and which lines of the server would show them more",
-            "Then: gamewarden fit account-day --labels labels.csv   # once you know some accounts: actor,bot",
+            "Then: gamewarden rank   # who looks odd, before anybody has said who is a bot",
+            "Then: gamewarden review   # look at them one by one; `gamewarden fit signs` learns from what you say",
         )
     else:
         if preset == DEMO:

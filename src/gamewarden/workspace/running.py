@@ -99,7 +99,7 @@ class Run:
         try:
             if self.workspace.models_in_force():
                 return True
-            says, failed = "there is no model yet; `gamewarden fit DETECTOR` learns one from labelled accounts", False
+            says, failed = "there is no model yet; `gamewarden rank` and `gamewarden review` need none", False
         except GamewardenError as error:
             says, failed = str(error), True
             self.failed += 1

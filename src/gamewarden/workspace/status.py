@@ -163,7 +163,8 @@ def _next(workspace: Workspace, sources: pl.DataFrame, detectors: pl.DataFrame, 
     if workspace.sources and not sources["files"].sum():
         yield "`gamewarden run` takes in what there is"
     if not detectors.height:
-        yield "`gamewarden fit account-day --labels FILE` learns a first model from labelled accounts"
+        yield "`gamewarden rank` lists who looks odd, and `gamewarden review` makes labels of looking at them"
+        yield "`gamewarden fit signs` learns a first model from reviewed accounts, or from --labels FILE"
     blind = detectors.filter(pl.col("says").str.starts_with("blind"))["detector"].to_list()
     if blind:
         yield f"{', '.join(blind)} cannot judge this log: fit on it, or map its kinds"
