@@ -154,13 +154,89 @@ def _farm_line(family: str, kinds: tuple[str, ...], figures: Mapping[str, Figure
     return f"| {family} | " + " | ".join(f"{{{name}:.3f}}" if name in figures else "–" for name in names) + " |"
 
 
+_POPULATIONS = {
+    "lineage, 5% bots": "lin5",
+    "aion, 5% bots": "aion5",
+    "blade-and-soul, 5% bots": "bns5",
+    "lineage, 20% bots": "lin20",
+    "aion, 20% bots": "aion20",
+    "blade-and-soul, 20% bots": "bns20",
+    "Aion characters (real)": "real",
+}
+_METHODS = {
+    "oddness": "odd",
+    "oddness, no ways": "plain",
+    "isolation forest": "forest",
+    "one-class SVM": "svm",
+    "ECOD": "ecod",
+}
+_SIZES = (20, 50, 100, 200)
+
+
+def cold_start(rows: list[dict[str, Any]]) -> Table:
+    """Bots among the first without labels, and what reviewed accounts are worth; rows of all tables together."""
+    figures: dict[str, Figure] = {}
+    for row in rows:
+        name = _POPULATIONS[row["population"]]
+        if "method" in row:
+            own = f"{name}_{_METHODS[row['method']]}"
+            figures |= {f"{own}_{key}": row[key] for key in row if key.startswith(("first_", "auc"))}
+        elif "auc_gain" in row:
+            figures |= {f"{name}_{row['reviewed']}_{key}": row[key] for key in row if "gain" in key}
+        elif row["order"] != "all labels":
+            own = f"{name}_{row['order']}_{row['errors'] * 100:.0f}_{row['reviewed']}"
+            figures |= {f"{own}_{key}": row[key] for key in ("auc", "tpr", "bots_found", "of_full_auc")}
+    for name in {_POPULATIONS[row["population"]] for row in rows}:
+        full = [row for row in rows if row.get("order") == "all labels" and _POPULATIONS[row["population"]] == name]
+        figures |= {f"{name}_full_{key}": sum(row[key] for row in full) / len(full) for key in ("auc", "tpr")}
+    there = [name for name in _POPULATIONS if f"{_POPULATIONS[name]}_odd_auc" in figures]
+    lines = (_found_line, _worth_line, _gain_line)
+    return figures, tuple(line(name, _POPULATIONS[name], figures) for line in lines for name in there)
+
+
+def _called(name: str) -> str:
+    """As the tables of the page call a population."""
+    return name if "real" in name else f"{name.replace('%', ' %')} (synthetic)"
+
+
+def _found_line(name: str, short: str, figures: Mapping[str, Figure]) -> str:
+    first = f"{{{short}_odd_first_100:.2f}} ({{{short}_odd_first_100_low:.2f}}–{{{short}_odd_first_100_high:.2f}})"
+    others = [
+        f"{{{short}_{method}_first_100:.2f}}" if f"{short}_{method}_first_100" in figures else "–"
+        for method in ("plain", "forest", "svm", "ecod")
+    ]
+    ends = f"{{{short}_odd_first_500:.2f}} | {{{short}_odd_auc:.3f}}"
+    return f"| {_called(name)} | {{{short}_odd_first_50:.2f}} | {first} | {ends} | {' | '.join(others)} |"
+
+
+def _worth_line(name: str, short: str, figures: Mapping[str, Figure]) -> str:
+    del figures
+    sizes = [f"{{{short}_active_0_{size}_auc:.3f}} ({{{short}_random_0_{size}_auc:.3f}})" for size in _SIZES]
+    wrong = f"{{{short}_active_5_100_auc:.3f}} | {{{short}_active_10_100_auc:.3f}}"
+    share = f"{{{short}_active_0_100_of_full_auc:.3f}}"
+    return f"| {_called(name)} | {' | '.join(sizes)} | {{{short}_full_auc:.3f}} | {share} | {wrong} |"
+
+
+def _gain_line(name: str, short: str, figures: Mapping[str, Figure]) -> str:
+    del figures
+    tpr = f"{{{short}_active_0_100_tpr:.2f}} ({{{short}_random_0_100_tpr:.2f}}) | {{{short}_full_tpr:.2f}}"
+    own = [f"{short}_100_{kind}_gain" for kind in ("auc", "tpr")]
+    gains = [f"{{{gain}:+.3f}} ({{{gain}_low:+.3f}} to {{{gain}_high:+.3f}})" for gain in own]
+    found = f"{{{short}_active_0_100_bots_found:.0f}} ({{{short}_random_0_100_bots_found:.0f}})"
+    return f"| {_called(name)} | {' | '.join(gains)} | {tpr} | {found} |"
+
+
 STUDIES: Mapping[str, Callable[[list[dict[str, Any]]], Table]] = {
+    "cold-start": cold_start,
     "cornelissen": cornelissen,
     "defence": defence,
     "farms": farms,
     "hilaire": hilaire,
     "together": together,
 }
+
+
+_SEVERAL = ("cold-start",)  # studies whose further tables are recorded too
 
 
 def main() -> None:
@@ -174,8 +250,11 @@ def main() -> None:
         if given.table is None:
             command = [sys.executable, "-m", "gamewarden", "reproduce", given.study, "--out", str(table)]
             subprocess.run(command, check=True)
-        figures, says = STUDIES[given.study](json.loads(table.read_text(encoding="utf-8")))
-    print(record(f"reproduced_{given.study}", f"python benchmarks/reproduced.py {given.study}", figures, says))
+        beside = sorted(table.parent.glob(f"{table.stem}-*{table.suffix}")) if given.study in _SEVERAL else []
+        rows = [row for file in (table, *beside) for row in json.loads(file.read_text(encoding="utf-8"))]
+        figures, says = STUDIES[given.study](rows)
+    name = f"reproduced_{given.study.replace('-', '_')}"
+    print(record(name, f"python benchmarks/reproduced.py {given.study}", figures, says))
 
 
 if __name__ == "__main__":

@@ -247,7 +247,8 @@ class Workspace:
         models = self.models_in_force()
         if not models:
             raise ModelError(
-                f"{self.models}: there is no model yet; `gamewarden fit signs` learns one from reviewed accounts, or --labels FILE"
+                f"{self.models}: there is no model yet; `gamewarden fit signs` learns one from reviewed accounts, or "
+                "from --labels FILE"
             )
         return Scored(self.days(at), self.parts(at), models, self.run_options.limits, self.switched_on())
 
