@@ -2,8 +2,8 @@
 
 The data's path:  readers -> features -> detectors -> verdicts
 
-In a notebook: `import gamewarden as gw`, then `gw.read`, `gw.measure`, `gw.fit`, `gw.score`, `gw.rank`, `gw.explain`
-and `gw.evaluate`; see docs/api.md. They are imported when they are first asked for.
+In a notebook: `import gamewarden as gw`, then `gw.read`, `gw.measure`, `gw.look`, `gw.fit`, `gw.score`, `gw.rank`,
+`gw.explain` and `gw.evaluate`; see docs/api.md. They are imported when they are first asked for.
 """
 
 TYPE_CHECKING = False  # to type checkers it is true; importing typing would cost more than all else here
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         evaluate,
         explain,
         fit,
+        look,
         measure,
         rank,
         read,
@@ -31,6 +32,7 @@ __all__ = [
     "evaluate",
     "explain",
     "fit",
+    "look",
     "measure",
     "rank",
     "read",

@@ -41,6 +41,7 @@ __all__ = [
     "evaluate",
     "explain",
     "fit",
+    "look",
     "measure",
     "rank",
     "read",
@@ -105,6 +106,42 @@ def measure(
             models=None if shelf is None else shelf.path,
         )
     )
+
+
+def look(
+    source: Data,
+    *,
+    actor: str | None = None,
+    top: int | None = None,
+    profiles: Place | ArrowTable | None = None,
+    where: Sequence[str] | str = (),
+    without: Sequence[str] | str = (),
+    mapping: Place | None = None,
+    time_zone: str | None = None,
+    since: Moment = None,
+    until: Moment = None,
+    last: Length = None,
+) -> pl.DataFrame:
+    """Who looks odd before anybody has said who is a bot, the oddest first, with `as_odd` and reasons.
+
+    `as_odd` is the share of all players who look at least as odd: neither a probability nor a false-positive rate. Of
+    an operator's own table `actor` names the column of who a row is about.
+
+    Raises:
+        FitError: there are too few accounts to say who is odd among them.
+        ConfigError: a condition cannot be followed.
+    """
+    from gamewarden.pipeline.first_look import LookOptions, first_look, list_odd
+
+    held, run = opened(source, mapping, time_zone, (since, until, last))
+    wishes = pipeline.RankOptions.of(
+        load_config(None),
+        top=whole(top, "top", 0),
+        profiles=None if profiles is None else own(profiles, "profiles"),
+        where=texts(where, "where"),
+    )
+    asked = LookOptions(actor, tuple(texts(without, "without")))
+    return _warned(list_odd(first_look(held, wishes, asked, run), wishes, run))
 
 
 def fit(
