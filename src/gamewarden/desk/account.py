@@ -10,6 +10,7 @@ import polars as pl
 from gamewarden.cases import Decision, Label, Protected, Suspicion
 from gamewarden.core.durations import to_micros
 from gamewarden.desk.desk import Desk
+from gamewarden.desk.first_day import signs_of
 from gamewarden.desk.judged_days import DayRules, day_of, rules_of, seals, span_of, verdicts_about
 from gamewarden.desk.known_people import labels, profile_of
 from gamewarden.desk.reasons import Reasons, reasons_of
@@ -198,6 +199,8 @@ def reasons(desk: Desk, actor: str, day: str | None = None, *, blind: bool = Fal
     Raises:
         NotThereError: it was not judged on that day.
     """
+    if not seals(desk) and (signs := signs_of(desk, actor)) is not None:
+        return signs
     seal = chosen_day(desk, actor, day)
     kept = _is_kept(verdicts_about(desk, actor), seal)
     return reasons_of(desk, actor, seal, kept=kept, blind=blind)

@@ -152,7 +152,7 @@ def _by_detector(desk: Desk, evidence: pl.DataFrame, *, blind: bool) -> Iterator
         phrases: Mapping[str, Phrase] | None = getattr(known.get(name), "phrases", None)
         topics = weighed_topics(first, phrases)
         if blind:
-            yield DetectorReasons(detector, "", tuple(_hidden(sorted(topics, key=lambda one: one.name))))
+            yield DetectorReasons(detector, "", tuple(hidden_topics(topics)))
         else:
             yield DetectorReasons(detector, name, tuple(map(_shown, topics)))
 
@@ -172,9 +172,9 @@ def _shown(topic: WeighedTopic) -> ReasonTopic:
     return ReasonTopic(topic.name, facts, topic.side, topic.rather, topic.marks, topic.weight)
 
 
-def _hidden(topics: list[WeighedTopic]) -> Iterator[ReasonTopic]:
+def hidden_topics(topics: list[WeighedTopic]) -> Iterator[ReasonTopic]:
     """Topics in an order that tells nothing, without what a model makes of them."""
-    for topic in topics:
+    for topic in sorted(topics, key=lambda one: one.name):
         rows = sorted(topic.rows, key=lambda row: str(row["feature"]))
         yield ReasonTopic(topic.name, tuple(_fact(row) for row in rows))
 

@@ -20,6 +20,7 @@ import polars as pl
 from gamewarden.cases import Label
 from gamewarden.core.durations import parse_zone
 from gamewarden.desk.desk import Desk
+from gamewarden.desk.first_day import first_day
 from gamewarden.desk.groups import group_of, look
 from gamewarden.desk.judged import Judged, LastVerdict, judged
 from gamewarden.desk_records import BOT, HUMAN, SKIP, UNSURE, Review
@@ -27,6 +28,7 @@ from gamewarden.errors import NotThereError, ResponseError, short
 from gamewarden.reviewing.agreement import THREE, Agreement, agreements, raw_agreement
 from gamewarden.reviewing.votes import cast, refuse_if_none, take_back, votes_in
 from gamewarden.verdicts.points import ACT
+from gamewarden.verdicts.review_order import SEED, in_order
 from gamewarden.workspace.days import EVER
 from gamewarden.workspace.desk_tables import DeskTables
 from gamewarden.workspace.labels import REVIEW, said
@@ -99,6 +101,7 @@ class Item:
     blind: bool
     seen: Seen | None
     notes: tuple[Review, ...]  # what this rater said of it before
+    judged: bool = True  # a day of it was judged: there is more to show than its signs
 
 
 @dataclass(frozen=True)
@@ -217,7 +220,7 @@ def item(desk: Desk, actor: str, rater: str) -> Item:
     mine = tuple(one for one in _reviews(desk, actor=actor, rater=rater) if one.undone_at is None)
     blind = not any(one.says != SKIP for one in mine)
     entry = Entry(actor, tuple(_because(known, actor)), len(known.votes.get(actor, {})))
-    return Item(entry, blind, None if blind else _seen(known, actor), mine)
+    return Item(entry, blind, None if blind else _seen(known, actor), mine, bool(known.judged.days))
 
 
 def vote(desk: Desk, actor: str, says: str, *, rater: str, note: str = "", milliseconds: int | None = None) -> Voted:
@@ -229,7 +232,7 @@ def vote(desk: Desk, actor: str, says: str, *, rater: str, note: str = "", milli
         LedgerError: the ledger cannot be written.
     """
     refuse_if_none(actor, says, note)
-    if judged(desk).of(actor) is None:
+    if _everybody(desk).of(actor) is None:
         raise NotThereError(f"review: nobody called {short(actor)} was judged in the newest days")
     place = _place_of(desk, actor, rater)
     made = cast(
@@ -264,7 +267,7 @@ def _last(known: _Known, mine: Sequence[Review]) -> Last | None:
 
 
 def _known(desk: Desk) -> _Known:
-    found = judged(desk)
+    found = _everybody(desk)
     votes = votes_in(_reviews(desk))
     for label in desk.workspace.ledger.find(Label, source=REVIEW) if desk.workspace.has_ledger else ():
         for rater, bot in label.votes.items():  # also those who voted elsewhere than at the desk
@@ -272,6 +275,12 @@ def _known(desk: Desk) -> _Known:
             votes.setdefault(label.actor, {}).setdefault(rater, told)
     money, much = desk.memory.of("review money", found.key, partial(_money, desk, found), most=2)
     return _Known(found, votes, group_of(desk), look(desk), money, much)
+
+
+def _everybody(desk: Desk) -> Judged:
+    """Who was judged; before anything was, everybody whose signs were measured."""
+    found = judged(desk)
+    return found if found.days else first_day(desk).judged
 
 
 def _money(desk: Desk, found: Judged) -> tuple[dict[str, float], float]:
@@ -322,6 +331,9 @@ def _place_of(desk: Desk, actor: str, rater: str) -> _Place | None:
 
 def _places(desk: Desk, known: _Known, rater: str, today: Sequence[Review]) -> Iterator[_Place]:
     """The accounts for a rater: by worth, and at places that a rule draws, whoever chance names."""
+    if not known.judged.days:
+        yield from _first_places(desk, known, rater, today)
+        return
     done = {one.actor for one in today}
     day, seed, waiting = _midnight(desk).date().isoformat(), _seed(desk), _waiting(desk, known)
     shown, passed = set[str](), list[str]()
@@ -334,6 +346,16 @@ def _places(desk: Desk, known: _Known, rater: str, today: Sequence[Review]) -> I
         if found is not None:
             shown.add(found)
             yield _Place(found, drawn is not None, tuple(passed) if drawn is not None else ())
+
+
+def _first_places(desk: Desk, known: _Known, rater: str, today: Sequence[Review]) -> Iterator[_Place]:
+    """Before anything was judged: those who look odd early, as at the terminal; who has enough votes is left out."""
+    waiting = [one for one in first_day(desk).candidates if len(known.votes.get(one.actor, ())) < THREE]
+    mine = {one.actor: bool(one.drawn) for one in (*_reviews(desk, rater=rater, undone_at=None), *today)}
+    shown = {actor: drawn for actor, drawn in mine.items() if rater in known.votes.get(actor, {})}
+    shown |= {one.actor: bool(one.drawn) for one in today}
+    for place in in_order(waiting, seed=SEED, chance=RANDOM_SHARE, known=shown):
+        yield _Place(place.actor, place.drawn, place.passed)
 
 
 def _may_see(known: _Known, actor: str, rater: str, today: set[str]) -> bool:
@@ -357,6 +379,8 @@ def _by_worth(desk: Desk, known: _Known) -> Iterator[str]:
 
 def _waiting(desk: Desk, known: _Known) -> int:
     """How many wait for votes."""
+    if not known.judged.days:
+        return sum(len(known.votes.get(actor, ())) < THREE for actor in known.judged.frame["actor"])
     everybody = len(_untouched(desk, known))
     voted = sum(known.stands(actor).points > 0 for actor in known.votes)
     return everybody - voted + sum(1 for _ in _begun(known))
@@ -462,8 +486,15 @@ def _seen(known: _Known, actor: str) -> Seen:
         votes={who: one.says for who, one in votes.items()},
         agreed=raw_agreement(says) if len(says) > 1 else None,
         together=None if together is None else BOT if together else HUMAN,
-        drawn=standing is not None and standing.points == 0,
+        drawn=_was_drawn(known, votes, standing),
     )
+
+
+def _was_drawn(known: _Known, votes: Mapping[str, Review], standing: LastVerdict | None) -> bool:
+    """Whether chance put it into the queue: whoever reached no point, and on a first day whom a vote says so of."""
+    if not known.judged.days:
+        return any(one.drawn for one in votes.values())
+    return standing is not None and standing.points == 0
 
 
 def _as_votes(votes: Mapping[str, Review]) -> dict[str, bool]:

@@ -10,10 +10,13 @@ from time import monotonic
 from gamewarden.config import SourceSettings
 from gamewarden.contracts import Progress, no_progress
 from gamewarden.core.text import counted
-from gamewarden.errors import GamewardenError
+from gamewarden.errors import FitError, GamewardenError
 from gamewarden.pipeline import maintaining
+from gamewarden.pipeline.first_look import LookOptions
+from gamewarden.pipeline.listing import RankOptions
 from gamewarden.pipeline.measuring import compact
 from gamewarden.store.lake import Lake
+from gamewarden.workspace.asking import Answers, Question
 from gamewarden.workspace.calling import Calling
 from gamewarden.workspace.challenging import Challenging
 from gamewarden.workspace.desk_tables import DeskWriting
@@ -80,6 +83,8 @@ class Run:
                 self._do("decide", "", self._decide)
                 self._do("act", "", self._carry)
                 self._do("maintain", "", self._maintain)
+            else:
+                self._do("look", "", self._look)
             self._do("tidy", "", self._tidy)
         return self.failed
 
@@ -118,6 +123,17 @@ class Run:
             return ""
         told = compact(self.workspace.lake, self.workspace.days(self.at).horizon.date(), progress)
         return f"{counted(told.frame.height, 'day')} made one part each" if told.frame.height else "nothing new"
+
+    def _look(self, progress: Progress) -> str:
+        """Measure signs, so that lists and reviews have somebody to show before there is a model."""
+        if not Lake.is_at(self.workspace.lake) or any(self.workspace.models.glob("*@*.json")):
+            return ""
+        asked, question = RankOptions.of(self.workspace.config), Question(fresh=self.fresh, progress=progress)
+        try:
+            found = Answers(self.workspace, question).first_look(asked, LookOptions())
+        except FitError as error:
+            return str(error)
+        return f"{counted(found.rows.height, 'account')} compared; `gamewarden rank` lists who looks odd among them"
 
     def _measure(self, progress: Progress) -> str:
         if not Lake.is_at(self.workspace.lake):
