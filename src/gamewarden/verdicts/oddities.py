@@ -52,10 +52,14 @@ def _seen(rows: pl.DataFrame) -> pl.DataFrame:
     return told.rename({"main_char_level": "level", "total_use_time_min": "play_minutes"})
 
 
-def alike(actors: pl.Series, signs: pl.Series, zones: pl.DataFrame | None = None) -> dict[str, str]:
-    """Who is odd in the same way, at the same place: accounts of which one teaches little more than another."""
-    told = pl.DataFrame({"actor": actors, "sign": signs})
-    placed = told.with_columns(zone=pl.lit("")) if zones is None else told.join(zones, on="actor", how="left")
+def alike(actors: pl.Series, signs: pl.Series, zones: pl.DataFrame | None) -> dict[str, str]:
+    """Who is odd in the same way at the same place: accounts of which one teaches little more than another.
+
+    Without places nobody is told to be like another: a sign alone is shared by a quarter of all players.
+    """
+    if zones is None:
+        return {}
+    placed = pl.DataFrame({"actor": actors, "sign": signs}).join(zones, on="actor", how="left")
     named = placed.select("actor", pl.concat_str("sign", pl.col("zone").fill_null(""), separator=" "))
     return {actor: group for actor, group in named.iter_rows() if group is not None}
 

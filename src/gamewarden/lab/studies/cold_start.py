@@ -91,7 +91,7 @@ def draw(study: Study, directory: Path) -> list[Path]:
     """Who is found first without labels, and what reviewed accounts add."""
     first, then = directory / "cold-start-precision.png", directory / "cold-start-reviews.png"
     plot_precision(study.frame, first)
-    plot_reviews(study.reviews, then)
+    plot_reviews(worth_of(study.reviews), then)
     return [first, then]
 
 
