@@ -155,12 +155,12 @@ def _farm_line(family: str, kinds: tuple[str, ...], figures: Mapping[str, Figure
 
 
 _POPULATIONS = {
-    "lineage, 5% bots": "lin5",
-    "aion, 5% bots": "aion5",
-    "blade-and-soul, 5% bots": "bns5",
-    "lineage, 20% bots": "lin20",
-    "aion, 20% bots": "aion20",
-    "blade-and-soul, 20% bots": "bns20",
+    "synthetic lineage, 5% bots": "lin5",
+    "synthetic aion, 5% bots": "aion5",
+    "synthetic blade-and-soul, 5% bots": "bns5",
+    "synthetic lineage, 20% bots": "lin20",
+    "synthetic aion, 20% bots": "aion20",
+    "synthetic blade-and-soul, 20% bots": "bns20",
     "Aion characters (real)": "real",
 }
 _METHODS = {
@@ -196,7 +196,7 @@ def cold_start(rows: list[dict[str, Any]]) -> Table:
 
 def _called(name: str) -> str:
     """As the tables of the page call a population."""
-    return name if "real" in name else f"{name.replace('%', ' %')} (synthetic)"
+    return name.replace("%", " %")
 
 
 def _found_line(name: str, short: str, figures: Mapping[str, Figure]) -> str:

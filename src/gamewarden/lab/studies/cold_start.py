@@ -111,7 +111,7 @@ def of_world(world: World) -> Population:
     circles = world.circles().group_by("actor").agg(pl.col("group").min())
     known = labels.join(circles, on="actor", how="left")
     truth = known.select("actor", "bot", group=pl.coalesce("farm", "group", "actor"))
-    name = f"{world.game}, {world.bots:.0%} bots"
+    name = f"synthetic {world.game}, {world.bots:.0%} bots"
     zones = usual_zones(Activity().measure(world))
     return Population(name, SignsDetector(feature), feature.measure(world), truth, zones)
 
