@@ -282,7 +282,7 @@ def _feature_for(source: Source, asked: LookOptions, run: RunOptions) -> Feature
         try:
             source.events()
         except ReadError:
-            if "table" not in source.kinds or source.sure:
+            if "table" not in source.kinds or source.sure or not source.columns:  # nothing is there
                 raise
         else:
             return Signs(time_zone=run.time_zone, without=asked.without)
@@ -294,5 +294,8 @@ def _feature_for(source: Source, asked: LookOptions, run: RunOptions) -> Feature
 def _named_column(name: str, columns: Sequence[str]) -> str:
     found = [column for known in _NAMES_A_ROW for column in columns if column.lower() == known]
     if not found:
-        raise ConfigError(f"{name}: is no log of events, and no column says whose a row is; {_NO_TABLE}")
+        raise ConfigError(
+            f"{name}: is no log of events as it is (--map says what its columns mean), and as a table of accounts no "
+            f"column says whose a row is; {_NO_TABLE}"
+        )
     return found[0]

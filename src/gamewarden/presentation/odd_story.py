@@ -16,6 +16,7 @@ _STRIKING = 2.3  # the surprise of what one player in ten has
 _NOTABLE = 1.1  # and of what one in three has
 _SHADES = " ░▒▓█"
 _HOURS = 24
+_FOUR_DIGITS = 0.001  # a share that they still tell
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,13 @@ def how_odd(story: OddStory) -> str:
     if story.as_odd is None:
         return f"{head}\nNothing was measured that could look odd: nothing follows from this."
     return (
-        f"{head}\n{rarity(story.as_odd, story.model.players)} (as_odd {story.as_odd:.4f}).\n{NO_PROMISE} "
+        f"{head}\n{rarity(story.as_odd, story.model.players)} (as_odd {_digits(story.as_odd)}).\n{NO_PROMISE} "
         f"Compared by {story.model.id}."
     )
+
+
+def _digits(share: float) -> str:
+    return f"{share:.4f}" if share >= _FOUR_DIGITS else f"{share:.6f}"
 
 
 def rarity(as_odd: float, players: int) -> str:
