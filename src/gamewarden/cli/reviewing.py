@@ -45,6 +45,7 @@ _EXPLAINED = (
     "q  stop here; the next time you go on where you stopped",
 )
 _TOLD = {BOT: "bot", HUMAN: "person", UNSURE: "unsure", SKIP: "skipped"}
+_SEVERAL = {BOT: "bots", HUMAN: "people"}
 _MOST_LISTED, _LISTED_SHARE = 100, 10  # the list that is asked what it misses: so many at the most, and a tenth of all
 
 
@@ -307,7 +308,8 @@ def _typed() -> Iterator[str]:
 
 
 def _counts(said: Mapping[str, int]) -> str:
-    return ", ".join(f"{said[says]:,} {word}" for says, word in _TOLD.items() if said.get(says)) or "nobody"
+    words = {says: word if said.get(says) == 1 else _SEVERAL.get(says, word) for says, word in _TOLD.items()}
+    return ", ".join(f"{said[says]:,} {word}" for says, word in words.items() if said.get(says)) or "nobody"
 
 
 def _sum_up(sitting: "Sitting", kept: _Kept, source: options.Where) -> None:
@@ -331,13 +333,13 @@ def _sum_up(sitting: "Sitting", kept: _Kept, source: options.Where) -> None:
 def _say_next(sitting: "Sitting", kept: _Kept, source: options.Where) -> None:
     from gamewarden.reviewing.labels_file import labels_of
 
-    named = f" {shlex.quote(str(source))}"
+    named = "" if at_rest("source") else f" {shlex.quote(str(source))}"
     there = "" if kept.labels is None else f" --to {shlex.quote(str(kept.labels.parent))}"
     alone = labels_of(sitting.ledger).filter(bot=True, raters=1).height
     if alone and kept.labels is None and not current().workspace.one_rater:
         tell(
             f"{counted(alone, 'bot')} that one rater alone saw: no model learns from them before a second one agrees, "
-            "unless warden.toml says [workspace] one_rater = true:"
+            "unless warden.toml says [workspace] one_rater = true. A second rater looks with:"
         )
         print_lines(f"  gamewarden review{named} --by NAME{there}")
     learned = "" if kept.labels is None else f" --labels {shlex.quote(str(kept.labels))} --to models"
