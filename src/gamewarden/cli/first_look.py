@@ -147,8 +147,9 @@ def events_of(source: "Source", look: "FirstLook") -> "EventStream | None":
 @click.command(
     NAME,
     help="How odd an account looks among all players, before anybody has said who is a bot; it needs no labels.\n\n"
-    "Keeps the population in --to, so that later accounts are compared with the same players; `rank`, `explain` and "
-    "`review` find it there as long as there is no model that learned from labels. It never judges anybody.",
+    "Keeps the population in --to, so that later accounts are compared with the same players: `rank` and `explain` "
+    "find it there by --models as long as no model learned from labels, and in a workspace `review` does. It never "
+    "judges anybody.",
 )
 @options.source
 @options.kept_in
