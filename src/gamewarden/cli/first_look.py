@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 NAME = "oddness"
 RANKING = Layout(("actor", "as_odd", "play_hours", "days_played", "self_sim", "level", "zone"), ("reasons",))
 _SHORT = ("actor", "as_odd", "play_hours", "days_played", "self_sim", "level", "zone", "reasons")
+_ALWAYS = ("actor", "as_odd", "reasons")  # also where nobody is on the list
 
 
 def looking(function: Callable[..., None]) -> Callable[..., None]:
@@ -108,7 +109,7 @@ def _in_short(told: "OddList") -> Any:  # noqa: ANN401  a table of a library tha
 
     known = (*_SHORT[:-1], *told.asked, "reasons")
     frame = told.frame
-    there = [name for name in known if name in frame.columns and (name in _SHORT[:2] or frame[name].count())]
+    there = [name for name in known if name in frame.columns and (name in _ALWAYS or frame[name].count())]
     import polars as pl
 
     one_in = pl.format("1 in {}", (1 / pl.col("as_odd")).round().cast(pl.Int64))
