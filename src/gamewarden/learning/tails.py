@@ -16,6 +16,7 @@ from gamewarden.contracts import Side
 from gamewarden.learning.reference import Floats
 from gamewarden.learning.validation import Natural, Rising, Rule
 
+_ROUNDED = 1e-9  # what a quotient times its divisor may lack
 KNOTS = 400  # of a tail: 200 evenly in shares, and 200 evenly in their logarithms, where it thins out
 
 _Shares = Annotated[
@@ -58,6 +59,7 @@ class Tail:
     def agreements(self) -> Iterator[tuple[str, bool]]:
         """What must hold between its values."""
         yield "a tail's values and shares are equally many", len(self.values) == len(self.shares)
+        yield "no share of a tail is below one of its players", self.shares[-1] * self.players > 1 - _ROUNDED
 
 
 def _knots(shares: Floats) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -77,5 +79,5 @@ def outward(numbers: Floats, side: Side) -> Floats:
 
 def surprise(share: Floats) -> Floats:
     """How surprising it is to be among so few: 0 of everybody, 1 more for each time they are e times fewer."""
-    told: Floats = -np.log(share)
+    told: Floats = 0.0 - np.log(share)  # there is one zero
     return told

@@ -140,6 +140,7 @@ class OddnessModel:
     def agreements(self) -> Iterator[tuple[str, bool]]:
         """What must hold between its values."""
         yield "every sign is there once", len(set(self._names)) == len(self.signs)
+        yield "its players are those of its reference", self.players == self.reference.players
 
     @property
     def _names(self) -> tuple[str, ...]:
