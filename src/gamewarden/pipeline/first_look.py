@@ -18,7 +18,7 @@ from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.features.signs import Signs
 from gamewarden.pipeline.listing import RankOptions
 from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, given_to, measured, stream_for
-from gamewarden.presentation.odd_story import OddStory
+from gamewarden.presentation.odd_story import NOTABLE, OddStory
 from gamewarden.presentation.ranking import in_common
 from gamewarden.readers.logs.operator_tables import read_profiles
 from gamewarden.store import models as stored_models
@@ -29,6 +29,7 @@ from gamewarden.verdicts.ranking import add_reasons, common_reasons
 
 KEPT = "unlabelled"  # the folder beside models in which populations are kept: no model of theirs ever judges anybody
 _NAMES_A_ROW = ("actor", "account", "character", "player", "user", "actor_id", "account_id", "char_id", "id")
+_HUNDRED = 100  # players, of whom one is a share of 0.01
 _NO_TABLE = "name the column of who each row is about with --actor"
 
 
@@ -142,7 +143,7 @@ def list_odd(look: FirstLook, wishes: RankOptions, run: RunOptions = USUAL) -> O
     )
     told = listed.drop_nulls("as_odd")
     listing = told.head(wishes.top) if wishes.top else told
-    evidence = look.model.explain(look.of(listing["actor"].to_list()))
+    evidence = look.model.explain(look.of(listing["actor"].to_list())).filter(pl.col("alone") >= NOTABLE)
     common = common_reasons(listing, evidence)
     more = told.height - listing.height
     notes = (
@@ -156,8 +157,8 @@ def list_odd(look: FirstLook, wishes: RankOptions, run: RunOptions = USUAL) -> O
 
 
 def _next(model: OddnessModel) -> tuple[str, ...]:
-    one_in_a_hundred = max(1, round(model.players / 100))
-    means = f"as_odd 0.01 means: {one_in_a_hundred:,} of {model.players:,} players look at least as odd."
+    share = 0.01 if model.players >= _HUNDRED else 0.1
+    means = f"as_odd {share} means: {round(share * model.players):,} of {model.players:,} players look at least as odd."
     return (f"{means} `gamewarden review` turns an afternoon of looking at them into labels.",)
 
 

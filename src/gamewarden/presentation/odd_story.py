@@ -13,7 +13,7 @@ from gamewarden.learning.phrases import median
 from gamewarden.presentation.story import Topic, sparkline, weighed_topics
 
 _STRIKING = 2.3  # the surprise of what one player in ten has
-_NOTABLE = 1.1  # and of what one in three has
+NOTABLE = 1.1  # and of what one in three has
 _SHADES = " ░▒▓█"
 _HOURS = 24
 _FOUR_DIGITS = 0.001  # a share that they still tell
@@ -88,7 +88,7 @@ def population_text(model: OddnessModel) -> str:
 def signs_text(story: OddStory, width: int | None = None) -> str:
     """Its signs by topic, the oddest first, and pictures: all but how odd it is together."""
     topics = weighed_topics(story.evidence, story.model.phrases)
-    told = [topic for topic in topics if _oddest(topic.rows) >= _NOTABLE]
+    told = [topic for topic in topics if _oddest(topic.rows) >= NOTABLE]
     quiet = [topic.name for topic in topics if topic not in told]
     usual = f"As of most players: {'; '.join(quiet)}." if quiet else ""
     parts = [*(_topic(one.name, one.rows).text() for one in told), usual, _windows(story, width), _hours(story)]
