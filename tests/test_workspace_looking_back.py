@@ -11,6 +11,7 @@ from gamewarden.features.copies.recipe import Copies
 from gamewarden.features.flows import Flows
 from gamewarden.features.name_series import Names
 from gamewarden.features.rhythm.recipe import Rhythm
+from gamewarden.features.signs import Signs
 from gamewarden.store.lake import Lake
 from gamewarden.tables import write_table
 from gamewarden.workspace.days import LakeDays
@@ -76,16 +77,19 @@ def test_rows_from_parts_at_rest_are_those_of_the_whole_log(place):
     assert days.measure([FLOWS]) == set()
 
 
-@pytest.mark.parametrize("feature", [Copies(min_moments=5), Flows(back=2), Rhythm(), Names()], ids=lambda one: one.name)
-def test_parts_of_every_kind_can_rest(place, feature):
-    days = days_at(place)
+@pytest.mark.parametrize(
+    "recipe", [Copies(min_moments=5), Flows(back=2), Rhythm(), Names(), Signs(back=3)], ids=lambda one: one.name
+)
+def test_parts_of_every_kind_can_rest(place, recipe):
+    days, feature = days_at(place), recipe.learn(Lake(place / "lake").events())
 
     days.measure([feature])
 
     whole = feature.measure(Lake(place / "lake").events())
     assert whole.height
     assert_frame_equal(days.table(feature).sort("actor", "since"), whole)
-    assert feature.about_others == (feature.name != "rhythm")
+    assert days.measure([feature]) == set()
+    assert feature.about_others == (feature.name not in {"rhythm", "signs"})
 
 
 def test_a_window_is_measured_with_the_days_before_it(place):
@@ -238,3 +242,22 @@ def test_the_sketches_of_a_day_go_with_its_features(with_copies):
     assert [*kept] == [*rest.features(recipe_of(COPIES)).all()]
     assert 0 < len(kept) < 4
     assert parts_of_copies(with_copies)["actor"].null_count() == len(kept)
+
+
+def test_whoever_is_forgotten_is_in_no_part_of_any_sign(with_copies):
+    signs = Signs(families={"self-similarity": {"vocabulary": ["combat.kill", "exp.gain"]}})
+    days_at(with_copies.root).measure([signs])
+    table = Rest(with_copies.results).parts(recipe_of(signs))
+    before = table.table(list(table.all().values()))
+    assert "gone" in str(before.to_dicts())
+
+    begin(with_copies, ["gone"], NOW)
+    finish(with_copies, NOW)
+
+    left = table.table(list(table.all().values()))
+    assert "gone" not in str(left.to_dicts())
+    assert "only-mine" not in str(left.to_dicts())
+    assert set(left["actor"].drop_nulls()) == {"c0", "c1", "c2"}
+    assert set(left["part"]) == set(before["part"])
+    rows = Rest(with_copies.results).features(recipe_of(signs)).table()
+    assert set(rows["actor"]) == {"c0", "c1", "c2"}
