@@ -22,6 +22,7 @@ from gamewarden.learning.labels import UNCERTAIN_VOTES
 # Sources of labels that say: this account was not reviewed because somebody suspected it.
 AT_RANDOM = frozenset({"random-review", "random review", "random", "random-sample", "random sample"})
 _TAIL = 0.025
+_NEARLY_ALL = 0.99  # what is told with two digits and is below 1
 _NORMAL = 1.959964  # standard deviations of a 95 % interval
 _PEOPLE_PASSING = 0.05  # few enough that people do not drown rare bots, many enough to be counted among some dozens
 
@@ -39,6 +40,11 @@ class Share:
     def text(self) -> str:
         """For a person."""
         return f"{100 * self.bots:.2g} % (95 %: {100 * self.low:.2g} to {100 * self.high:.2g} %)"
+
+    @property
+    def supposed(self) -> float:
+        """A share that probabilities can suppose: of none or of all among few, the end of the interval that is one."""
+        return min(self.low if self.bots == 1 else self.bots or self.high, _NEARLY_ALL)
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,7 @@ def share_notes(labels: pl.DataFrame, scores: pl.DataFrame, strangers: pl.DataFr
     if drawn is not None:
         yield (
             f"Of {drawn.accounts:,} accounts reviewed at random {drawn.text} are bots: write [population] bots = "
-            f"{drawn.bots or drawn.high:.2g}. It holds for those they were drawn from, as far as reviewers see bots."
+            f"{drawn.supposed:.2g}. It holds for those they were drawn from, as far as reviewers see bots."
         )
     if alike is not None:
         yield (

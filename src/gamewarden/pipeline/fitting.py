@@ -93,7 +93,7 @@ def _how_common(labels: pl.DataFrame) -> tuple[str, ...]:
     if drawn is None:
         return ()
     told = f"Of {drawn.accounts:,} accounts that chance chose {drawn.text} are bots"
-    return (f"{told}; --prevalence {drawn.bots or drawn.high:.2g} lets probabilities suppose so.",)
+    return (f"{told}; --prevalence {drawn.supposed:.2g} lets probabilities suppose so.",)
 
 
 def fit_traces(
