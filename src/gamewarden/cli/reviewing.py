@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from gamewarden.verdicts.review_order import Candidate, Place
 
 _USUAL = Path("reviews")
-_LEARNS = "signs"  # the detector that learns from what was said here
 _SAYS = {"b": BOT, "p": HUMAN, "u": UNSURE, "s": SKIP}
 _NOTE, _BACK, _QUIT, _HELP = "n", "z", "q", "?"
 _KEYS = "b bot · p person · u unsure · s skip · n note · z back · q quit · ? help"
@@ -164,7 +163,7 @@ def review(
         zone = reading.logs.time_zone or "UTC"
         sitting = Sitting(ledger, candidates, rater, chance=0.0 if accounts else chance, time_zone=zone)
         _Talk(sitting, evidence, kept, most, accounts).go_on()
-        _sum_up(sitting, kept, source)
+        _sum_up(sitting, kept, source, evidence.learner)
 
 
 def _evidence_of(place: options.Where, look: "LookOptions", reading: "SourceOptions") -> "Evidence":
@@ -312,7 +311,7 @@ def _counts(said: Mapping[str, int]) -> str:
     return ", ".join(f"{said[says]:,} {word}" for says, word in words.items() if said.get(says)) or "nobody"
 
 
-def _sum_up(sitting: "Sitting", kept: _Kept, source: options.Where) -> None:
+def _sum_up(sitting: "Sitting", kept: _Kept, source: options.Where, learner: Sequence[str]) -> None:
     """What was said, what it says of all, and what to do next."""
     from gamewarden.desk_records import Review
 
@@ -327,10 +326,10 @@ def _sum_up(sitting: "Sitting", kept: _Kept, source: options.Where) -> None:
     except InstallError as error:
         say(str(error))
     if any(says in far.ever for says in (BOT, HUMAN)):
-        _say_next(sitting, kept, source)
+        _say_next(sitting, kept, source, learner)
 
 
-def _say_next(sitting: "Sitting", kept: _Kept, source: options.Where) -> None:
+def _say_next(sitting: "Sitting", kept: _Kept, source: options.Where, learner: Sequence[str]) -> None:
     from gamewarden.reviewing.labels_file import labels_of
 
     named = "" if at_rest("source") else f" {shlex.quote(str(source))}"
@@ -344,7 +343,8 @@ def _say_next(sitting: "Sitting", kept: _Kept, source: options.Where) -> None:
         print_lines(f"  gamewarden review{named} --by NAME{there}")
     learned = "" if kept.labels is None else f" --labels {shlex.quote(str(kept.labels))} --to models"
     tell("To learn from what was said:")
-    print_lines(f"  gamewarden fit {_LEARNS}{named}{learned}")
+    detector, *needed = learner
+    print_lines(f"  gamewarden fit {detector}{named}{''.join(f' {shlex.quote(word)}' for word in needed)}{learned}")
 
 
 def _oddest(evidence: "Evidence", most: int | None) -> list[str]:

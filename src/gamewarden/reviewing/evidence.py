@@ -20,6 +20,10 @@ AT_ONCE = 20  # accounts whose days are read together, before they are looked at
 class Evidence(Protocol):
     """A list of accounts, and what is known of each."""
 
+    @property
+    def learner(self) -> tuple[str, ...]:
+        """The detector that learns from labels of these accounts, and the options that it needs at a command line."""
+
     def candidates(self, labels: pl.DataFrame | None = None) -> Sequence[Candidate]:
         """Everybody who may be looked at, each once; with what a model of the labels so far is unsure of."""
 
@@ -41,6 +45,14 @@ class OddEvidence:
     events: Callable[[], EventStream | None]  # of the source; None where it is a table
     width: int | None = None
     _stories: dict[str, OddStory] = field(default_factory=dict, init=False)
+
+    @property
+    def learner(self) -> tuple[str, ...]:
+        """That of a log, or of a table, which has to be told whose a row is."""
+        feature = feature_of(self.look.model.feature)
+        if feature.input == "events":
+            return (SignsDetector.name,)
+        return (TableSigns.name, "--actor", str(self.look.model.feature.options["actor"]))
 
     def candidates(self, labels: pl.DataFrame | None = None) -> Sequence[Candidate]:
         """Everybody with a sign; what a model of the labels thinks where there are enough of them to learn from."""
