@@ -25,6 +25,7 @@ from gamewarden.features.plain import ANY_SIGHT, PlainFeature
 from gamewarden.features.pulses.recipe import Pulses
 from gamewarden.features.rhythm.recipe import Rhythm
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
+from gamewarden.features.vocabulary import CountsKinds
 from gamewarden.phrases import Phrase
 from gamewarden.phrases.rhythm import FAST
 from gamewarden.tables import DataType
@@ -168,11 +169,14 @@ class Signs(LooksBack):
 
     def learn(self, stream: Stream, progress: Progress = no_progress) -> Self:
         """The recipe with the kinds of a stream."""
-        if self.families is not None:
-            return self
-        found = {name: one.learn(stream, progress) for name, one in self.recipes.items()}
-        known = {name: one.to_dict() for name, one in found.items() if one.learned is not None}
-        return replace(self, families=known)
+        from gamewarden.features.slots import kinds_of
+
+        return self if self.families is not None else self.counting(kinds_of(stream, SelfSimilarity.name, progress))
+
+    def counting(self, counts: Mapping[str, int]) -> Self:
+        """The recipe with the kinds that somebody has counted already; the same from one reading of them for all."""
+        learning = {name: one for name, one in self.recipes.items() if isinstance(one, CountsKinds)}
+        return replace(self, families={name: one.counting(counts).to_dict() for name, one in learning.items()})
 
     def unlearned(self) -> Self:
         """The recipe before it looked at a stream."""

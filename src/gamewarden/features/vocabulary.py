@@ -35,8 +35,15 @@ class CountsKinds(PlainFeature):
 
         if self.vocabulary is not None:
             return self
-        counts = kinds_of(stream, self.name, progress)
-        spoken = self.speaking(tuple(counts))
+        return self.counting(kinds_of(stream, self.name, progress))
+
+    def counting(self, counts: Mapping[str, int]) -> Self:
+        """The recipe with the kinds that somebody has counted already, as if it had learned from those events.
+
+        Raises:
+            MeasureError: there are none.
+        """
+        spoken = self.speaking(tuple(kind for kind, count in sorted(counts.items()) if count))
         return _with(spoken, shares=shares_of(counts, spoken.vocabulary or ()))
 
     def speaking(self, kinds: tuple[str, ...]) -> Self:

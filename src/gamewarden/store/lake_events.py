@@ -45,6 +45,15 @@ class LakeEvents:
         whole = all(part.since >= earliest and part.last <= latest for part in inside) and actors is None
         self.rows = sum(part.rows for part in inside) if whole else None
 
+    @property
+    def counted(self) -> Mapping[str, int] | None:
+        """How many events it has of each kind, where that is known without reading; None of a part of the lake."""
+        return (
+            self._known.kinds
+            if self._actors is None and self.rows == sum(one.rows for one in self._known.parts)
+            else None
+        )
+
     @cached_property
     def shows(self) -> Mapping[str, int]:
         """The kinds that the lake's sources can show, and how many events it has of each.
