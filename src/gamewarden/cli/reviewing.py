@@ -160,6 +160,7 @@ def review(
             refuse_bad_place(kept.labels)
         evidence, ledger = _evidence_of(source, look, reading), kept.opened()
         candidates = _only(accounts, _candidates(evidence, ledger))
+        say(*evidence.notes)
         zone = reading.logs.time_zone or "UTC"
         sitting = Sitting(ledger, candidates, rater, chance=0.0 if accounts else chance, time_zone=zone)
         _Talk(sitting, evidence, kept, most, accounts).go_on()
@@ -175,7 +176,6 @@ def _evidence_of(place: options.Where, look: "LookOptions", reading: "SourceOpti
     asked = look if home is None else replace(look, models=home.models)
     with progress("looking at everybody") as done:
         found = first_look.Looker(asked, home, reading).at(source, RankOptions.of(current()), done)
-    say(*found.notes)
     return OddEvidence(found, lambda: first_look.events_of(source, found), width_here())
 
 

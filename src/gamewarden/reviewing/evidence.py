@@ -21,6 +21,10 @@ class Evidence(Protocol):
     """A list of accounts, and what is known of each."""
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What has to be said of the list."""
+
+    @property
     def learner(self) -> tuple[str, ...]:
         """The detector that learns from labels of these accounts, and the options that it needs at a command line."""
 
@@ -45,6 +49,11 @@ class OddEvidence:
     events: Callable[[], EventStream | None]  # of the source; None where it is a table
     width: int | None = None
     _stories: dict[str, OddStory] = field(default_factory=dict, init=False)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could not be measured, and with whom accounts are compared."""
+        return self.look.notes
 
     @property
     def learner(self) -> tuple[str, ...]:
