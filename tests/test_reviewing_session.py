@@ -1,5 +1,6 @@
 """A sitting: one account after the other, one step back, and the same again after every break."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -172,3 +173,39 @@ def test_progress_counts_today_and_ever(book, clock):
     assert far.today == {"skip": 1, "human": 3}
     assert far.ever == {"bot": 2, "skip": 1, "human": 3}
     assert far.waiting == 24
+
+
+def test_what_was_learned_changes_who_comes_next_but_not_who_is_before_the_rater(book, clock):
+    sitting = sat(book, clock, chance=0.0)
+    gone_through(sitting, 3)
+    now = sitting.next()
+    unsure = [replace(one, probability=0.5 if one.actor in {"a27", "a28", "a29"} else 0.999) for one in candidates()]
+
+    sitting.reorder(unsure)
+
+    assert sitting.next() == now
+    rest = gone_through(sitting)
+    assert rest[0] == now.actor
+    assert len(rest) == len(set(rest)) == 27
+    known = dict.fromkeys([one.actor for one in candidates() if one.actor not in rest[1:]], False)
+    fresh = in_order(unsure, seed=sitting.seed, chance=0.0, known=known)
+    assert rest[1:] == [place.actor for place in fresh]
+
+
+def test_a_sitting_knows_who_would_come_next(book, clock):
+    sitting = sat(book, clock, chance=0.4)
+    gone_through(sitting, 4)
+
+    coming = sitting.coming(6)
+
+    assert coming == gone_through(sitting, 6)
+    assert sitting.coming(1_000) == gone_through(sitting)
+    assert sitting.coming(3) == []
+
+
+def test_whoever_is_before_the_rater_is_the_first_to_come(book, clock):
+    sitting = sat(book, clock)
+    now = sitting.next()
+
+    assert sitting.coming(1) == [now.actor]
+    assert len(set(sitting.coming(5))) == 5

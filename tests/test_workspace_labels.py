@@ -1,5 +1,6 @@
 """What people say in the ledger stands beside the labels file: votes of raters, and accounts that appealed."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import polars as pl
@@ -137,3 +138,49 @@ def test_a_workspace_without_a_labels_file_knows_what_the_ledger_says(workspace)
     say(alone, "park", bot=False, by="ann")
 
     assert rows(alone) == {("park", "review"): (False, 0)}
+
+
+def alone(workspace):
+    """The same workspace, in which the word of one rater is a label."""
+    return replace(workspace, config=config_from({"workspace": {"labels": "labels.csv", "one_rater": True}}, "test"))
+
+
+@pytest.mark.parametrize(
+    ("votes", "known"),
+    [
+        ([True], True),
+        ([False], False),
+        ([True, False], None),
+        ([True, True], True),
+        ([True, False, False], None),
+        ([False, False], False),
+    ],
+)
+def test_where_one_rater_is_enough_the_word_of_one_is_a_label_until_a_second_one_looks(workspace, votes, known):
+    for at, bot in enumerate(votes):
+        say(workspace, "park", bot, f"rater{at}", at=NOW + timedelta(minutes=at))
+
+    play = pl.DataFrame({"actor": ["park"], "since": [NOW - DAY], "until": [NOW], "events": [10]})
+    labelled = label_periods(
+        play.with_columns(pl.col("since", "until").cast(pl.Datetime("us", "UTC"))),
+        read_labels(alone(workspace).labels).frame,
+        "test",
+    )
+    assert labelled.rows["bot"].to_list() == ([] if known is None else [known])
+
+
+def test_the_word_of_one_rater_is_one_of_three_votes_unless_somebody_says_otherwise(workspace):
+    label = say(workspace, "park", bot=True, by="ann")
+
+    assert told_by([label])["votes"].to_list() == [1]
+    assert told_by([label], alone=True)["votes"].to_list() == [None]
+    assert not config_from({}, "test").workspace.one_rater
+
+
+def test_an_appeal_holds_against_one_rater_alone_too(workspace):
+    say(workspace, "kim", bot=True, by="ann", at=NOW - DAY)
+    appealed(workspace)
+
+    told = told_by(workspace.ledger.find(Label, order=("at",)), alone=True)
+
+    assert told.select("actor", "bot", "source").rows() == [("kim", False, "appeal")]
