@@ -73,7 +73,7 @@ class _Sitting:
     def by_size(self, way: str, errors: float) -> Iterator[dict[str, Any]]:
         """The worth of the first 20, 50, 100 … answers."""
         answers = self._answers(way, errors)
-        for size in SIZES:
+        for size in (one for one in SIZES if one <= answers.height):
             yield self.told(way, errors, answers.head(size), size)
 
     def told(self, way: str, errors: float, labels: pl.DataFrame, size: int) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class _Sitting:
         """As `gamewarden review` asks: by oddness, then by what a model of the answers so far is unsure of."""
         shown: dict[str, bool] = {}
         asked: list[str] = []
-        while len(asked) < SIZES[-1]:
+        while len(asked) < min(SIZES[-1], self.pool.height):
             order = in_order(self._candidates(asked, errors), seed=str(self.seed), chance=CHANCE, known=shown)
             for place in islice(order, _AGAIN):
                 asked.append(place.actor)
