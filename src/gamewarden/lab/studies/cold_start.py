@@ -163,8 +163,11 @@ def _row(population: str, method: str, oddness: Any, bot: Any) -> dict[str, Any]
 def worth_of(reviews: pl.DataFrame) -> pl.DataFrame:
     """Means over orders, of each population, way and number of reviewed accounts, with what they are of all labels."""
     keys = ["population", "order", "errors"]
-    full = reviews.filter(way=FULL).select("population", "seed", full_auc="auc", full_tpr="tpr")
-    both = reviews.join(full, on=["population", "seed"], how="left").rename({"way": "order"})
+    full = reviews.filter(way=FULL).select("population", "seed", full_auc="auc")
+    # Every order holds others out, and so leaves another number of labels.
+    usual = pl.col("reviewed").mean().over("population", "way").round().cast(pl.Int64)
+    once = reviews.with_columns(reviewed=pl.when(way=FULL).then(usual).otherwise("reviewed"))
+    both = once.join(full, on=["population", "seed"], how="left").rename({"way": "order"})
     return (
         both.group_by(*keys, "reviewed", maintain_order=True)
         .agg(
