@@ -1,12 +1,14 @@
 """The sentences a game master reads."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gamewarden.detectors.logistic.recipe import FOURTEEN
 from gamewarden.learning import phrases
-from gamewarden.learning.phrases import SeenNumber, window_word
+from gamewarden.learning.phrases import HUMANS, PLAYERS, SeenNumber, window_word
 from gamewarden.phrases.days import PHRASES
 from gamewarden.verdicts.ranking import USUAL
 
@@ -119,3 +121,12 @@ def test_a_number_as_people_have_it_is_called_usual_and_no_other(feature):
 
     assert USUAL in says(SeenNumber(feature, 300.0, MINUTES, "minute", 1440.0)).split(":")[0]
     assert not [lead for lead in words if USUAL in lead]
+
+
+@pytest.mark.parametrize("seen", SENTENCES)
+def test_beside_all_players_a_number_is_told_without_a_word_of_humans(seen):
+    told = says(replace(seen, whom=PLAYERS))
+
+    assert told == says(seen).replace("human in training", "player").replace("human", "player")
+    assert "in training" not in told
+    assert says(replace(seen, whom=HUMANS)) == says(seen)

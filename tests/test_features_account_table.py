@@ -222,3 +222,48 @@ def test_a_recipe_from_a_stranger_is_looked_at(change):
 
     with pytest.raises(MeasureError):
         AccountTable.from_dict({**values, **change})
+
+
+@pytest.mark.parametrize(
+    ("name", "side"),
+    [
+        ("Playtime", "high"),
+        ("playtime_per_day", "high"),
+        ("online_hours", "high"),
+        ("Social_diversity", "low"),
+        ("guildJoins", "low"),
+        ("friends", "low"),
+        ("avg_PartyTime", "low"),
+        ("chat_playtime", "low"),  # the first topic that fits counts
+        ("Max_level", None),
+        ("display", None),
+    ],
+)
+def test_the_name_of_a_column_says_whether_it_looks_odd_and_on_which_side(name, side):
+    rows = pl.DataFrame({"actor": [f"a{at}" for at in range(60)], name: DRAW.lognormal(3, 1, 60)})
+
+    feature = AccountTable().learn(FrameRows(rows))
+
+    assert feature.odd_when == ({} if side is None else {name: side})
+
+
+def test_only_numbers_look_odd_and_before_there_is_a_table_nothing_does():
+    told = account_table().with_columns(social_class=pl.col("class"), online=pl.col("vip"))
+    feature = AccountTable(label="verdict", drop=("character",)).learn(FrameRows(told))
+
+    assert set(feature.odd_when) == {"Playtime", "playtime_per_day", "Social_diversity"}
+    assert AccountTable().odd_when == {}
+    assert {name: feature.phrases[name].topic for name in feature.odd_when} == {
+        "Playtime": "How long it plays",
+        "playtime_per_day": "How long it plays",
+        "Social_diversity": "Whom it has to do with",
+    }
+
+
+def test_numbers_that_count_or_last_are_known():
+    feature = AccountTable(label="verdict", drop=("character",)).learn(FrameRows(account_table()))
+
+    assert {"Playtime", "Login_count"} <= set(feature.counting)
+    assert not {"class=Cleric", "registered"} & set(feature.counting)
+    assert set(feature.counting) <= set(feature.own_names)
+    assert AccountTable().counting == ()
