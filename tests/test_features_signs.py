@@ -229,3 +229,13 @@ def test_every_sign_has_words_and_actions_a_minute_are_about_pace(signs):
 def test_it_knows_the_kinds_that_it_learned(signs, events):
     assert Signs().learned.kinds is None
     assert set(signs.learned.kinds) == set(events["kind"].unique())
+
+
+def test_a_sign_is_odd_on_the_side_that_its_family_names(signs):
+    low = {name for name, side in Signs.odd_when.items() if side == "low"}
+
+    assert low == {"gap_entropy", "day_spread"}  # time that hardly varies; of all else bots have more
+    for recipe in signs.recipes.values():
+        told = {name: side for name, side in recipe.odd_when.items() if name in Signs.odd_when}
+        assert told == {name: Signs.odd_when[name] for name in told}
+    assert signs.recipes["rhythm"].odd_when

@@ -100,7 +100,7 @@ def test_the_order_of_the_rows_changes_neither_the_model_nor_a_score(case):
 def test_a_player_counts_once_by_the_newest_row(case):
     recipe, model, table = case
 
-    newest = recipe.fit(newest_rows(table))
+    newest = recipe.fit(table.sort("since").group_by("actor").last())
 
     assert newest.to_dict() == model.to_dict()
     assert model.players == model.reference.players == table["actor"].n_unique()
