@@ -327,7 +327,9 @@ def test_from_a_log_without_labels_to_a_model_nothing_is_edited_by_hand(tmp_path
     done("read", tmp_path / "log.parquet", "--to", tmp_path / "lake")
     first = ranked(tmp_path / "lake", "--top", 0)
     with answering(truth):
-        reviewed = done("review", tmp_path / "lake", "--to", tmp_path / "reviews", "--by", "Ada", "--most", 45)
+        reviewed = done(
+            "review", tmp_path / "lake", "--to", tmp_path / "reviews", "--by", "Ada", "--most", 45, "--chance", 0.5
+        )
     (learn,) = typed(reviewed.stdout)
     fitted = done(*learn, cwd=tmp_path)
     told = ranked(tmp_path / "lake", "--models", tmp_path / "models", "--top", 0, "--probability", 0)
@@ -482,7 +484,7 @@ def test_a_review_in_a_workspace_shows_signs_and_keeps_votes_there(home):
 
     assert len(shown(ended)) == 3
     assert "o'clock in UTC" in ended.stdout
-    assert "unless warden.toml says [workspace] one_rater = true:" in ended.stdout
+    assert "unless warden.toml says [workspace] one_rater = true." in ended.stdout
 
 
 def test_hostile_names_steer_no_terminal(place, tmp_path):

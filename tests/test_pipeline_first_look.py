@@ -65,7 +65,7 @@ def wishes(**given):
 
 
 def test_every_account_is_compared_with_all_by_its_newest_days(look, events):
-    learned = Signs().learn(FrameEvents(events))
+    learned = Signs().learn(FrameEvents(events)).unweighed()
 
     rows = newest_rows(learned.measure(FrameEvents(events)))
 
@@ -156,10 +156,10 @@ def test_who_is_odd_in_the_same_way_at_the_same_place_is_alike(look):
     assert {actor: f"{heaviest[actor]} {zones[actor] or ''}" for actor in groups} == groups
 
 
-def test_whoever_shows_nothing_odd_is_like_nobody_and_without_zones_the_sign_alone_tells():
+def test_whoever_shows_nothing_odd_is_like_nobody_and_without_zones_nobody_is():
     actors, signs = pl.Series(["a", "b", "c"]), pl.Series(["self_sim", None, "self_sim"])
 
-    assert alike(actors, signs) == {"a": "self_sim ", "c": "self_sim "}
+    assert alike(actors, signs, None) == {}
     zones = pl.DataFrame({"actor": ["a", "c"], "zone": ["Dion", None]})
     assert alike(actors, signs, zones) == {"a": "self_sim Dion", "c": "self_sim "}
 
@@ -201,7 +201,7 @@ def test_a_table_in_which_nobody_is_named_is_refused():
 def test_a_table_whose_names_say_nothing_odd_is_refused_in_one_line():
     table = account_table(12, 14).select("actor", "ip_count", "Max_level")
 
-    with pytest.raises(ConfigError, match="oddness: of account-table nobody has said what is odd in it"):
+    with pytest.raises(ConfigError, match="oddness: nothing in account-table says what is odd in it"):
         first_look(readers.open(table), ALL, LookOptions("actor"))
 
 
@@ -372,7 +372,7 @@ def test_a_log_and_a_table_are_learned_from_by_their_own_detector(look, of_table
 
 
 def test_rows_that_rest_are_compared_as_those_of_a_source(look, events):
-    feature = Signs().learn(FrameEvents(events))
+    feature = Signs().learn(FrameEvents(events)).unweighed()
 
     again = looked_at(feature, feature.measure(FrameEvents(events)))
 

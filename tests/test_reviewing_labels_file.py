@@ -108,12 +108,19 @@ def test_without_an_account_that_chance_named_nothing_is_said_of_how_common_bots
     assert _how_common(drawn(3, 4).clear()) == ()
 
 
-@pytest.mark.parametrize(("bots", "people"), [(0, 7), (7, 0), (1, 0), (0, 1), (999, 1), (3, 4), (1, 999)])
+@pytest.mark.parametrize(("bots", "people"), [(0, 17), (17, 0), (10, 0), (0, 10), (999, 1), (13, 4), (1, 999)])
 def test_the_share_that_is_advised_can_be_supposed(bots, people):
     (said,) = _how_common(drawn(bots, people))
 
     advised = float(said.split("--prevalence ")[1].split()[0])
     assert Prevalence(advised).bots == advised
+
+
+def test_of_few_accounts_that_chance_named_nothing_is_advised():
+    (said,) = _how_common(drawn(3, 4))
+
+    assert said.startswith("Of 7 accounts that chance chose nothing follows")
+    assert "--prevalence" not in said
 
 
 def test_of_none_or_of_all_the_end_of_the_interval_is_supposed():

@@ -280,10 +280,10 @@ def test_a_table_that_lacks_a_sign_is_refused(plain):
 
 
 def test_a_feature_of_which_nobody_has_said_what_is_odd_makes_no_recipe():
-    with pytest.raises(ConfigError, match="of activity nobody has said what is odd in it"):
+    with pytest.raises(ConfigError, match="nothing in activity says what is odd in it"):
         Oddness(Activity())
     signs = ground_of("signs").feature
-    with pytest.raises(ConfigError, match="it has no signs"):
+    with pytest.raises(ConfigError, match="nothing in signs says what is odd in it"):
         Oddness(signs, without=tuple(signs.odd_when))
 
 

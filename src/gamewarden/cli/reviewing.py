@@ -330,6 +330,8 @@ def _sum_up(sitting: "Sitting", kept: _Kept, source: options.Where, learner: Seq
 
 
 def _say_next(sitting: "Sitting", kept: _Kept, source: options.Where, learner: Sequence[str]) -> None:
+    import polars as pl
+
     from gamewarden.reviewing.labels_file import labels_of
 
     named = "" if at_rest("source") else f" {shlex.quote(str(source))}"
@@ -341,6 +343,8 @@ def _say_next(sitting: "Sitting", kept: _Kept, source: options.Where, learner: S
             "unless warden.toml says [workspace] one_rater = true. A second rater looks with:"
         )
         print_lines(f"  gamewarden review{named} --by NAME{there}")
+        if not labels_of(sitting.ledger).filter(pl.col("bot"), pl.col("raters") > 1).height:
+            return
     learned = "" if kept.labels is None else f" --labels {shlex.quote(str(kept.labels))} --to models"
     tell("To learn from what was said:")
     detector, *needed = learner

@@ -57,6 +57,9 @@ def _open_desk(place: Path) -> None:
 @click.option("--days", type=click.IntRange(min=1), default=1, show_default=True, help="For how many days.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="One seed gives one world.")
 @click.option("--game", type=click.Choice(GAMES), default="lineage", show_default=True, help="Which game it resembles.")
+@click.option(
+    "--bots", type=click.FloatRange(0, 1), default=0.5, show_default=True, metavar="SHARE", help="Share of bots in it."
+)
 @click.option("--society", is_flag=True, help="With farms, guilds, households and raids, and who belongs to them.")
 @click.option("--year", is_flag=True, help="A scripted year instead: one day of each of 52 weeks, a file each.")
 @click.option("--ragnarok", is_flag=True, help="Instead: what clients of a synthetic Ragnarok send in an evening.")
@@ -78,6 +81,7 @@ def world(
     days: int,
     seed: int,
     game: str,
+    bots: float,
     society: bool,
     year: bool,
     ragnarok: bool,
@@ -111,7 +115,7 @@ def world(
     if year:
         _write_year(directory, accounts, seed, game)
         return
-    made = World(game, accounts, days, seed, society=society)
+    made = World(game, accounts, days, seed, bots=bots, society=society)
     with progress("playing", accounts) as done:
         write(made, directory, done)
     say(f"A synthetic {game} of {accounts:,} accounts and {days} days is in {directory}")

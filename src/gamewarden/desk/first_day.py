@@ -10,7 +10,7 @@ from gamewarden.desk.reasons import DetectorReasons, Reasons, hidden_topics
 from gamewarden.detectors.signs.population import DETECTOR
 from gamewarden.errors import FitError
 from gamewarden.features.signs import Signs
-from gamewarden.pipeline.first_look import FirstLook, looked_at, population_in
+from gamewarden.pipeline.first_look import FirstLook, looked_at, population_in, signs_of_lake
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.presentation.story import weighed_topics
 from gamewarden.store.lake import Lake
@@ -44,7 +44,7 @@ def first_day(desk: Desk) -> FirstDay:
 def _look(desk: Desk) -> FirstLook | None:
     days, kept = desk.workspace.days(), population_in(desk.workspace.models)
     signs = Signs(time_zone=desk.workspace.config.read.time_zone or None)
-    feature = feature_of(kept.feature) if kept else signs.learn(days.events)
+    feature = feature_of(kept.feature) if kept else signs_of_lake(signs, days.events)
     if days.missing(feature):
         return None
     try:

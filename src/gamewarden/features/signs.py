@@ -51,6 +51,7 @@ _NEEDED = (SelfSimilarity.name, Rhythm.name)  # who played on a day, and how, is
 MAY_BE_LEFT_OUT = tuple(name for name in _FAMILIES if name not in _NEEDED)
 _COLUMNS = {name: family.name for family, names in (*_OF_A_DAY.items(), *_OF_DAYS.items()) for name in names}
 _PART = "part"  # of which family a part is
+_DIGITS = 9  # of a mean: so it is the same in whatever order it was added up
 _ODD: Mapping[str, Side] = {
     "self_sim": "high",
     "span_steady": "high",
@@ -178,6 +179,13 @@ class Signs(LooksBack):
         learning = {name: one for name, one in self.recipes.items() if isinstance(one, CountsKinds)}
         return replace(self, families={name: one.counting(counts).to_dict() for name, one in learning.items()})
 
+    def unweighed(self) -> Self:
+        """The recipe without how common kinds were: of a lake that grows it stays the same as long as its kinds do."""
+        known = (
+            None if self.families is None else {name: {**one, "shares": None} for name, one in self.families.items()}
+        )
+        return replace(self, families=known)
+
     def unlearned(self) -> Self:
         """The recipe before it looked at a stream."""
         return replace(self, families=None)
@@ -194,7 +202,8 @@ class Signs(LooksBack):
             if isinstance(recipe, LooksBack):
                 told = typed(recipe.rows_of(mine, since, until), recipe.schema).select("actor", *_OF_DAYS[type(recipe)])
             else:
-                told = mine.group_by("actor").agg(pl.col(column).mean() for column in _OF_A_DAY[_FAMILIES[name]])
+                ordered = mine.sort("actor", "since").group_by("actor", maintain_order=True)
+                told = ordered.agg(pl.col(column).mean().round(_DIGITS) for column in _OF_A_DAY[_FAMILIES[name]])
             rows = rows.join(told, on="actor", how="left", maintain_order="left")
         missing = [pl.lit(None).alias(name) for name, family in _COLUMNS.items() if family in self.without]
         return rows.with_columns(missing)

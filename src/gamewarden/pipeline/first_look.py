@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from gamewarden.contracts import EventStream, Feature, Progress, Source, no_progress
+from gamewarden.contracts import EventStream, Feature, Progress, Source, Stream, no_progress
 from gamewarden.detectors.signs.oddness import NOT_MEASURED, Oddness, newest_rows
 from gamewarden.detectors.signs.population import DETECTOR, NO_PROMISE, OddnessModel
 from gamewarden.errors import ConfigError, ReadError
@@ -22,6 +22,7 @@ from gamewarden.presentation.odd_story import NOTABLE, OddStory
 from gamewarden.presentation.ranking import in_common
 from gamewarden.readers.logs.operator_tables import read_profiles
 from gamewarden.store import models as stored_models
+from gamewarden.store.lake_events import LakeEvents
 from gamewarden.streams import WatchedEvents, of_actors
 from gamewarden.tables import FEATURES, ODDNESS, TIME, Table
 from gamewarden.verdicts.oddities import alike, list_oddities, usual_zones
@@ -93,7 +94,7 @@ def first_look(
     kept = None if asked.models is None else population_in(asked.models)
     feature = feature_of(kept.feature) if kept else _feature_for(source, asked, run)
     stream = stream_for(feature, source, progress)
-    learned = feature if kept else feature.learn(given_to(stream))
+    learned = feature if kept else _learned(feature, stream)
     told = measured(learned, stream, run.limits)
     found = looked_at(learned, told.frame, kept)
     if feature.input != "events":
@@ -103,6 +104,12 @@ def first_look(
     activity = activity_beside(learned, wishes)
     addresses = addresses_by_period(events, activity.clock, activity.entity) if wishes.facts.sharing else None
     return replace(found, notes=(*told.notes, *found.notes), places=activity.measure(events), addresses=addresses)
+
+
+def _learned(feature: Feature, stream: Stream) -> Feature:
+    """The recipe as it is learned from this source."""
+    found = feature.learn(given_to(stream))
+    return found.unweighed() if isinstance(found, Signs) else found
 
 
 def looked_at(feature: Feature, rows: pl.DataFrame, kept: OddnessModel | None = None) -> FirstLook:
@@ -271,6 +278,12 @@ def keep_population(model: OddnessModel, models: Path) -> Path:
         WriteError: it cannot be written.
     """
     return stored_models.save(model, models / KEPT)
+
+
+def signs_of_lake(signs: Signs, events: LakeEvents, progress: Progress = no_progress) -> Signs:
+    """The recipe with the kinds of a lake, which mostly has counted them; days of the same kinds do not change it."""
+    counted = events.counted
+    return (signs.learn(events, progress) if counted is None else signs.counting(counted)).unweighed()
 
 
 def _feature_for(source: Source, asked: LookOptions, run: RunOptions) -> Feature:

@@ -47,6 +47,7 @@ from gamewarden.verdicts.saying import only_whole
 from gamewarden.verdicts.timeless import in_periods
 
 _NO_GROUP = "every row counts as a person of its own; where people have several rows, name their account with --group"
+_LEAST_DRAWN = 10  # accounts that chance chose: of fewer nothing is said of all
 _LEAST_MODELS = 2  # one voice needs no fusing
 
 
@@ -92,6 +93,9 @@ def _how_common(labels: pl.DataFrame) -> tuple[str, ...]:
     drawn = share_at_random(labels)
     if drawn is None:
         return ()
+    if drawn.accounts < _LEAST_DRAWN:
+        few = f"Of {drawn.accounts} accounts that chance chose nothing follows for all"
+        return (f"{few}; {_LEAST_DRAWN} are needed.",)
     told = f"Of {drawn.accounts:,} accounts that chance chose {drawn.text} are bots"
     return (f"{told}; --prevalence {drawn.supposed:.2g} lets probabilities suppose so.",)
 

@@ -13,6 +13,7 @@ from gamewarden.learning.phrases import median
 from gamewarden.presentation.story import Topic, sparkline, weighed_topics
 
 _STRIKING = 2.3  # the surprise of what one player in ten has
+_FEW = 8  # signs, as a table has: all of them are shown
 NOTABLE = 1.1  # and of what one in three has
 _SHADES = " ░▒▓█"
 _HOURS = 24
@@ -88,7 +89,8 @@ def population_text(model: OddnessModel) -> str:
 def signs_text(story: OddStory, width: int | None = None) -> str:
     """Its signs by topic, the oddest first, and pictures: all but how odd it is together."""
     topics = weighed_topics(story.evidence, story.model.phrases)
-    told = [topic for topic in topics if _oddest(topic.rows) >= NOTABLE]
+    few = len(story.model.signs) <= _FEW
+    told = [topic for topic in topics if few or _oddest(topic.rows) >= NOTABLE]
     quiet = [topic.name for topic in topics if topic not in told]
     usual = f"As of most players: {'; '.join(quiet)}." if quiet else ""
     parts = [*(_topic(one.name, one.rows).text() for one in told), usual, _windows(story, width), _hours(story)]
@@ -99,7 +101,8 @@ def _topic(name: str, rows: Sequence[dict[str, object]]) -> Topic:
     ranked = sorted(rows, key=lambda row: -_alone(row))
     dots = "●" * min(5, round(_oddest(rows) / _STRIKING))
     facts = tuple(("+" if _alone(row) >= _STRIKING else "·", str(row["says"])) for row in ranked)
-    return Topic(f"{name}: {f'unusual {dots}' if dots else 'a little unusual'}", facts)
+    word = f"unusual {dots}" if dots else "a little unusual" if _oddest(rows) >= NOTABLE else "as usual"
+    return Topic(f"{name}: {word}", facts)
 
 
 def _oddest(rows: Sequence[dict[str, object]]) -> float:

@@ -12,7 +12,14 @@ from gamewarden.core.durations import from_micros, to_micros
 from gamewarden.errors import ModelError, ReadError
 from gamewarden.features.addresses import addresses_by_period
 from gamewarden.features.signs import Signs
-from gamewarden.pipeline.first_look import FirstLook, LookOptions, activity_beside, looked_at, population_in
+from gamewarden.pipeline.first_look import (
+    FirstLook,
+    LookOptions,
+    activity_beside,
+    looked_at,
+    population_in,
+    signs_of_lake,
+)
 from gamewarden.pipeline.judging import Judgement
 from gamewarden.pipeline.listing import (
     Explanation,
@@ -31,7 +38,6 @@ from gamewarden.pipeline.models import days_of, event_model
 from gamewarden.pipeline.scoring import doubted
 from gamewarden.presentation.judgement import judgement_in_short
 from gamewarden.presentation.ranking import Ranked
-from gamewarden.store.lake_events import LakeEvents
 from gamewarden.store.source import LakeSource
 from gamewarden.store.verdict_days import DaySeal
 from gamewarden.streams import only
@@ -139,7 +145,7 @@ class Answers:
             raise ReadError(f"{self.workspace.root}: nothing was taken in yet; `gamewarden run` does it")
         kept = population_in(self.workspace.models)
         signs = Signs(time_zone=self.workspace.config.read.time_zone or None, without=asked.without)
-        feature = feature_of(kept.feature) if kept else self._learned(signs, days.events)
+        feature = feature_of(kept.feature) if kept else signs_of_lake(signs, days.events, question.progress)
         activity = activity_beside(feature, wishes)
         days.measure([feature, activity], question.window, fresh=question.fresh, progress=question.progress)
         wishes.facts.refuse_unknown(str(self.workspace.lake), days.events.columns, days.events.shows)
@@ -148,11 +154,6 @@ class Answers:
             places=days.table(activity, question.window),
             addresses=addresses_by_period(days.events, activity.clock) if wishes.facts.sharing else None,
         )
-
-    def _learned(self, signs: Signs, events: LakeEvents) -> Signs:
-        """The recipe with the kinds of the lake, which has counted them."""
-        counted = events.counted
-        return signs.learn(events, self.question.progress) if counted is None else signs.counting(counted)
 
     def score(self, prevalence: Prevalence) -> Table:
         """SCORES of every model in force.

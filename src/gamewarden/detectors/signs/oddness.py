@@ -54,7 +54,10 @@ class Oddness:
             if needs is not None and not needs.holds(value):
                 raise ConfigError(f"{DETECTOR}: {one.name} {value!r} cannot be used; {needs.words}")
         if not self.sides:
-            raise ConfigError(f"{DETECTOR}: of {self.feature.name} nobody has said what is odd in it; it has no signs")
+            raise ConfigError(
+                f"{DETECTOR}: nothing in {self.feature.name} says what is odd in it; columns of a table do by words "
+                "such as playtime, online, party, guild and friend"
+            )
 
     @property
     def sides(self) -> Mapping[str, Side]:

@@ -133,8 +133,8 @@ class TableFeature(Feature, Protocol):
     """A frozen recipe of a table that knows what its numbers are."""
 
     @property
-    def own_names(self) -> tuple[str, ...]:
-        """The numbers of a row itself."""
+    def numbers(self) -> tuple[str, ...]:
+        """The columns that hold numbers, and so no word that may be the answer."""
 
     @property
     def counting(self) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ class TableSigns(_OfSigns):
         """Take all numbers where none is named."""
         super().__post_init__()
         if not self.columns:
-            object.__setattr__(self, "columns", (*self.feature.own_names, ODDNESS))
+            object.__setattr__(self, "columns", (*self.feature.numbers, ODDNESS))
 
     @property
     def counts(self) -> frozenset[str]:  # type: ignore[override]  # known of a table only when it is there

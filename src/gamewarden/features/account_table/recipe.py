@@ -75,6 +75,11 @@ class AccountTable(PlainFeature):
         return tuple(name for column in self.columns or () for name in column.names)
 
     @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns that hold numbers, and so no word that may be the answer."""
+        return tuple(column.names[0] for column in self.columns or () if column.kind == "number")
+
+    @property
     def counting(self) -> tuple[str, ...]:
         """The numbers that count something, or last."""
         return tuple(column.names[0] for column in self.columns or () if column.kind == "number" and column.low == 0)
