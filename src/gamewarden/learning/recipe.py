@@ -36,6 +36,18 @@ def option(default: Any, also: tuple[Any, ...], needs: Rule | None = None, says:
     return field(default=default, metadata={"also": also, "needs": needs, **told, **more})
 
 
+def refuse_bad_options(recipe: Any, name: str) -> None:  # noqa: ANN401  any dataclass of options
+    """Look at every option of a recipe.
+
+    Raises:
+        ConfigError: one has a value that nothing can be learned with.
+    """
+    for one in fields(recipe):
+        needs, value = one.metadata.get("needs"), getattr(recipe, one.name)
+        if needs is not None and not needs.holds(value):
+            raise ConfigError(f"{name}: {one.name} {value!r} cannot be used; {needs.words}")
+
+
 @dataclass(frozen=True)
 class DetectorRecipe(ABC):
     """A frozen recipe of one method around the recipe of the feature it sees."""
@@ -56,10 +68,7 @@ class DetectorRecipe(ABC):
         Raises:
             ConfigError: an option has a value that nothing can be learned with.
         """
-        for one in fields(self):
-            needs, value = one.metadata.get("needs"), getattr(self, one.name)
-            if needs is not None and not needs.holds(value):
-                raise ConfigError(f"{self.name}: {one.name} {value!r} cannot be used; {needs.words}")
+        refuse_bad_options(self, self.name)
         object.__setattr__(self, "feature", _with_options(self.feature, self.asks()))
 
     @abstractmethod

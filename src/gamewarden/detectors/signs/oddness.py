@@ -19,7 +19,7 @@ from gamewarden.learning.calibration import KEY, plain_json
 from gamewarden.learning.columns import checked, values
 from gamewarden.learning.model_json import build, dump
 from gamewarden.learning.phrases import topic_of
-from gamewarden.learning.recipe import AT_LEAST_2, option
+from gamewarden.learning.recipe import AT_LEAST_2, option, refuse_bad_options
 from gamewarden.learning.standard import percentiles_of, steady
 from gamewarden.learning.styles import Styles
 from gamewarden.learning.tails import Tail, outward
@@ -49,10 +49,7 @@ class Oddness:
         Raises:
             ConfigError: an option has a value that nothing can be learned with.
         """
-        for one in fields(self):
-            needs, value = one.metadata.get("needs"), getattr(self, one.name)
-            if needs is not None and not needs.holds(value):
-                raise ConfigError(f"{DETECTOR}: {one.name} {value!r} cannot be used; {needs.words}")
+        refuse_bad_options(self, DETECTOR)
         if not self.sides:
             raise ConfigError(
                 f"{DETECTOR}: nothing in {self.feature.name} says what is odd in it; columns of a table do by words "
