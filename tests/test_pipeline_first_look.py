@@ -15,7 +15,6 @@ from gamewarden.lab.world import World
 from gamewarden.pipeline.first_look import (
     KEPT,
     LookOptions,
-    days_of_signs,
     draw_odd_story,
     first_look,
     keep_population,
@@ -339,7 +338,7 @@ def test_nobody_has_no_story(look):
 def test_days_are_shown_by_the_kinds_that_were_learned(look):
     feature = Signs.from_dict(look.model.feature.options)
 
-    assert days_of_signs(feature).vocabulary == feature.learned.kinds
+    assert feature.days.vocabulary == feature.learned.kinds
 
 
 @pytest.mark.parametrize(

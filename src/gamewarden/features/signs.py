@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import polars as pl
 import pyarrow as pa
@@ -151,6 +151,11 @@ class Signs(LooksBack):
             for name, family in _FAMILIES.items()
             if name not in self.without
         }
+
+    @property
+    def days(self) -> SelfSimilarity:
+        """The recipe that shows a day to people, over the kinds that were learned."""
+        return cast("SelfSimilarity", self.recipes[SelfSimilarity.name])
 
     @property
     def phrases(self) -> Mapping[str, Phrase]:

@@ -14,10 +14,9 @@ from gamewarden.errors import ConfigError, ReadError
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.activity import Activity
 from gamewarden.features.addresses import addresses_by_period
-from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.features.signs import Signs
 from gamewarden.pipeline.listing import RankOptions
-from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, given_to, measured, stream_for
+from gamewarden.pipeline.measuring import USUAL, RunOptions, days_like, feature_of, given_to, measured, stream_for
 from gamewarden.presentation.odd_story import NOTABLE, OddStory
 from gamewarden.presentation.ranking import in_common
 from gamewarden.readers.logs.operator_tables import read_profiles
@@ -234,7 +233,7 @@ class _Days:
         rows = look.of(actors)
         if events is None:
             return cls(rows)
-        days = days_of_signs(feature_of(look.model.feature))
+        days = days_like(look.model.feature)
         theirs = of_actors(events, actors)
         batches = [pl.DataFrame(pl.from_arrow(batch)) for batch in theirs.batches(("actor", "at"))]
         at = [batch.select(pl.col("actor").cast(pl.String), pl.col("at").cast(TIME)) for batch in batches]
@@ -252,12 +251,6 @@ class _Days:
     def moments(self, actor: str) -> pl.Series:
         """When it did something."""
         return self.at.filter(actor=actor)["at"]
-
-
-def days_of_signs(feature: Feature) -> SelfSimilarity:
-    """The recipe that shows a day of signs to people."""
-    found = feature.recipes[SelfSimilarity.name] if isinstance(feature, Signs) else SelfSimilarity()
-    return found if isinstance(found, SelfSimilarity) else SelfSimilarity()
 
 
 def population_in(models: Path) -> OddnessModel | None:

@@ -35,6 +35,7 @@ from gamewarden.errors import MeasureError, ModelError, ReadError, Remark
 from gamewarden.features.folding import folded
 from gamewarden.features.kinds import kinds_by_period
 from gamewarden.features.self_similarity.recipe import By, SelfSimilarity
+from gamewarden.features.signs import Signs
 from gamewarden.presentation.vocabularies import said_over
 from gamewarden.readers.label_folders import messages_in_short, named_after_file, sessions_lost
 from gamewarden.readers.logs.operator_tables import read_vocabulary
@@ -363,6 +364,8 @@ def days_like(recipe: Recipe) -> SelfSimilarity:
     if recipe.name == SelfSimilarity.name:
         return SelfSimilarity.from_dict(recipe.options)
     feature = feature_of(recipe)
+    if isinstance(feature, Signs):
+        return feature.days
     by: By = "character" if feature.entity == "character" else "account"
     return SelfSimilarity(by=by, time_zone=feature.time_zone)
 
