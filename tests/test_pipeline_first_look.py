@@ -22,6 +22,7 @@ from gamewarden.pipeline.first_look import (
     looked_at,
     odd_stories,
     population_in,
+    refuse_settled,
 )
 from gamewarden.pipeline.listing import RankOptions
 from gamewarden.presentation.odd_story import NOTABLE, how_odd, odd_story_text, rarity, signs_text
@@ -377,3 +378,11 @@ def test_rows_that_rest_are_compared_as_those_of_a_source(look, events):
 
     assert again.model == look.model
     assert again.oddness.equals(look.oddness)
+
+
+@pytest.mark.parametrize("asked", [LookOptions("Account"), LookOptions(without=("copies",))])
+def test_what_a_kept_population_has_settled_is_refused_in_one_line(look, asked):
+    with pytest.raises(ConfigError, match=f"was settled when {look.model.id} was kept; leave it out"):
+        refuse_settled(look.model, asked)
+
+    refuse_settled(None, asked)

@@ -10,11 +10,11 @@ from gamewarden.evaluation.shares import Share, share_at_random
 from gamewarden.learning.label_sources import APPEAL
 from gamewarden.pipeline.fitting import _how_common
 from gamewarden.readers.logs.operator_tables import read_labels
-from gamewarden.reviewing.labels_file import AT_RANDOM, labels_of, write_labels
+from gamewarden.reviewing.labels_file import labels_of, write_labels
 from gamewarden.reviewing.votes import cast
 from gamewarden.store.ledger.ledger import Ledger
 from gamewarden.verdicts.prevalence import Prevalence
-from gamewarden.workspace.labels import vote
+from gamewarden.workspace.labels import AT_RANDOM, vote
 from ledgers_made_up import AT
 
 

@@ -12,6 +12,7 @@ from gamewarden.config import config_from
 from gamewarden.errors import ResponseError
 from gamewarden.learning.labels import label_periods
 from gamewarden.readers.logs.operator_tables import read_labels
+from gamewarden.reviewing.votes import cast
 from gamewarden.workspace.labels import told_by, vote
 from gamewarden.workspace.place import Workspace
 
@@ -184,3 +185,12 @@ def test_an_appeal_holds_against_one_rater_alone_too(workspace):
     told = told_by(workspace.ledger.find(Label, order=("at",)), alone=True)
 
     assert told.select("actor", "bot", "source").rows() == [("kim", False, "appeal")]
+
+
+def test_a_vote_on_an_account_that_chance_named_says_so_in_the_labels(workspace):
+    cast(workspace.ledger, "drawn", "human", rater="Ada", at=NOW, drawn=True)
+    cast(workspace.ledger, "odd", "human", rater="Ada", at=NOW, drawn=False)
+
+    told = workspace.labels.filter(pl.col("actor").is_in(["drawn", "odd"])).select("actor", "source").sort("actor")
+
+    assert told.rows() == [("drawn", "random-review"), ("odd", "review")]

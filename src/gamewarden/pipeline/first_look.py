@@ -91,6 +91,7 @@ def first_look(
         FitError: there are too few accounts to say who is odd among them.
     """
     kept = None if asked.models is None else population_in(asked.models)
+    refuse_settled(kept, asked)
     feature = feature_of(kept.feature) if kept else _feature_for(source, asked, run)
     stream = stream_for(feature, source, progress)
     learned = feature if kept else _learned(feature, stream)
@@ -103,6 +104,17 @@ def first_look(
     activity = activity_beside(learned, wishes)
     addresses = addresses_by_period(events, activity.clock, activity.entity) if wishes.facts.sharing else None
     return replace(found, notes=(*told.notes, *found.notes), places=activity.measure(events), addresses=addresses)
+
+
+def refuse_settled(kept: OddnessModel | None, asked: LookOptions) -> None:
+    """Stop over what a population that was kept has settled already.
+
+    Raises:
+        ConfigError: it was asked for.
+    """
+    for option, value in (("--actor", asked.actor), ("--without", asked.without)):
+        if kept is not None and value:
+            raise ConfigError(f"{option} was settled when {kept.id} was kept; leave it out, or keep another population")
 
 
 def _learned(feature: Feature, stream: Stream) -> Feature:

@@ -10,9 +10,8 @@ from gamewarden.learning.label_sources import APPEAL
 from gamewarden.reviewing.votes import votes_in
 from gamewarden.store.ledger.ledger import Ledger
 from gamewarden.tables import write_table
-from gamewarden.workspace.labels import REVIEW, told_by
+from gamewarden.workspace.labels import REVIEW, by_chance, told_by
 
-AT_RANDOM = "random-review"  # the source of labels of accounts that chance named
 _BESIDE = {"actor": pl.String, "raters": pl.Int64, "drawn": pl.Boolean, "score_seen": pl.Boolean}
 
 
@@ -39,8 +38,7 @@ def labels_of(ledger: Ledger) -> pl.DataFrame:
         told_by(labels, alone=True).filter(pl.col("source") == REVIEW).select("actor", "bot", "source", "votes", "at")
     )
     both = told.join(pl.DataFrame(beside, schema=_BESIDE), on="actor", how="left", maintain_order="left")
-    by_chance = pl.when(pl.col("drawn").fill_null(value=False)).then(pl.lit(AT_RANDOM)).otherwise("source")
-    return both.with_columns(source=by_chance)
+    return by_chance(both, [actor for actor, named in drawn.items() if named])
 
 
 def write_labels(ledger: Ledger, path: Path) -> None:

@@ -18,6 +18,7 @@ from gamewarden.pipeline.first_look import (
     activity_beside,
     looked_at,
     population_in,
+    refuse_settled,
     signs_of_lake,
 )
 from gamewarden.pipeline.judging import Judgement
@@ -144,6 +145,7 @@ class Answers:
         if not days.stretches:
             raise ReadError(f"{self.workspace.root}: nothing was taken in yet; `gamewarden run` does it")
         kept = population_in(self.workspace.models)
+        refuse_settled(kept, asked)
         signs = Signs(time_zone=self.workspace.config.read.time_zone or None, without=asked.without)
         feature = feature_of(kept.feature) if kept else signs_of_lake(signs, days.events, question.progress)
         activity = activity_beside(feature, wishes)

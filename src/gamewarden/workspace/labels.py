@@ -1,6 +1,6 @@
 """Who is known in a workspace: its labels file, and beside it what raters and appeals say in the ledger."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from gamewarden.store.ledger.ledger import Ledger, Writing
 from gamewarden.tables import LABELS
 
 REVIEW = "review"  # what raters' votes are called
+AT_RANDOM = "random-review"  # and those on accounts that chance named: from them it is told how common bots are
 _WRITTEN = ("add labels", "change labels", "remove labels")  # what the audit calls it
 _RATERS = 3  # who look at a character (Lee et al.): two of them make a bot, one makes nothing
 
@@ -142,15 +143,26 @@ def told_by(labels: Sequence[Label], *, alone: bool = False) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict(LABELS.columns))
 
 
+def by_chance(labels: pl.DataFrame, drawn: Collection[str]) -> pl.DataFrame:
+    """LABELS in which votes on accounts that chance named say so."""
+    named = (pl.col("source") == REVIEW) & pl.col("actor").is_in(list(drawn))
+    return labels.with_columns(source=pl.when(named).then(pl.lit(AT_RANDOM)).otherwise("source"))
+
+
 def known_labels(
-    file: Path | None, labels: Sequence[Label], time_zone: str | None, *, alone: bool = False
+    file: Path | None,
+    labels: Sequence[Label],
+    time_zone: str | None,
+    *,
+    alone: bool = False,
+    drawn: Collection[str] = (),
 ) -> pl.DataFrame:
     """The labels of a file and those of the ledger, as one table.
 
     Raises:
         ReadError: the file cannot be read.
     """
-    ours = told_by(labels, alone=alone)
+    ours = by_chance(told_by(labels, alone=alone), drawn)
     return ours if file is None else pl.concat([labels_in(file, time_zone), ours], how="diagonal")
 
 

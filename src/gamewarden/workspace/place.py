@@ -114,12 +114,15 @@ class Workspace:
         if not self.has_ledger:
             return self.labels_file
         from gamewarden.cases import Label
+        from gamewarden.desk_records import Review
         from gamewarden.workspace.labels import known_labels
 
         told = self.ledger.find(Label, order=("at",))
         zone = self.config.read.time_zone or None
-        alone = self.config.workspace.one_rater
-        return known_labels(self.labels_file, told, zone, alone=alone) if told else self.labels_file
+        if not told:
+            return self.labels_file
+        drawn = {one.actor for one in self.ledger.find(Review, drawn=True, undone_at=None)}
+        return known_labels(self.labels_file, told, zone, alone=self.config.workspace.one_rater, drawn=drawn)
 
     @property
     def profiles(self) -> Path | None:
