@@ -441,7 +441,7 @@ def naming(workspace, actor):
     for path in sorted(one for one in workspace.root.rglob("*") if one.is_file()):
         texts = [path.read_bytes()]
         if path.suffix == ".parquet":
-            texts.append(pl.read_parquet(path, glob=False).write_csv().encode())
+            texts.append(pl.read_parquet(path, glob=False).write_json().encode())
         found += [path for text in texts if actor.encode() in text]
     return found
 

@@ -113,10 +113,10 @@ def test_the_labels_file_says_what_raters_say_together_and_how_they_came_to_look
     assert frame.columns == ["actor", "bot", "source", "votes", "at", "raters", "drawn", "score_seen"]
     assert {row[0]: (row[1], row[3], *row[5:]) for row in frame.iter_rows()} == {
         "anna": (True, 2, 2, False, True),
-        "bob": (True, 1, 1, False, False),  # one of three: in no training set
-        "cleo": (False, 0, 1, True, False),
-        "=dan": (False, 0, 1, False, False),
-        "gil": (False, 0, 1, None, None),
+        "bob": (True, None, 1, False, False),  # one rater's word, while nobody else has looked
+        "cleo": (False, None, 1, True, False),
+        "=dan": (False, None, 1, False, False),
+        "gil": (False, None, 1, None, None),
     }
     assert sorted(read_labels(tmp_path / "labels.csv").frame["actor"]) == ["=dan", "anna", "bob", "cleo", "gil"]
 

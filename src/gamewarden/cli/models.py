@@ -140,7 +140,7 @@ def _learners() -> tuple[str, ...]:
 
 @click.group(cls=PartGroup, names=_learners, make=_fit_command, registry=_detectors)
 def fit() -> None:
-    """Train a detector on labelled accounts, or keep a population to which nobody has given labels yet."""
+    """Train a detector on labelled accounts."""
 
 
 @click.command
@@ -312,7 +312,10 @@ def explain(
     fresh: bool,
     present: Presentation,
 ) -> None:
-    """Say in sentences why an account scores as it does; without models, what looks odd in it among all players."""
+    """Say in sentences why an account scores as it does.
+
+    Without models it says what looks odd in the account among all players.
+    """
     from gamewarden import pipeline
     from gamewarden.presentation.story import explanation_text
 

@@ -4,6 +4,14 @@ from dataclasses import dataclass
 
 from gamewarden.contracts import WholeDays
 
+# A feature that is made of another's numbers sees the same evidence: both together are one family that says bot.
+_MADE_OF = {"signs": "self-similarity"}
+
+
+def family_of(feature: str) -> str:
+    """The family of evidence that a feature belongs to, by the feature's name."""
+    return _MADE_OF.get(feature, feature)
+
 
 @dataclass(frozen=True)
 class ModelInfo:

@@ -363,9 +363,9 @@ def days_like(recipe: Recipe) -> SelfSimilarity:
     """The recipe that shows a player's days and windows to people, whatever the detector looked at."""
     if recipe.name == SelfSimilarity.name:
         return SelfSimilarity.from_dict(recipe.options)
+    if recipe.name == Signs.name:
+        return Signs.from_dict(recipe.options).days
     feature = feature_of(recipe)
-    if isinstance(feature, Signs):
-        return feature.days
     by: By = "character" if feature.entity == "character" else "account"
     return SelfSimilarity(by=by, time_zone=feature.time_zone)
 

@@ -37,6 +37,8 @@ from gamewarden.evaluation.backtests import (
 )
 from gamewarden.evaluation.two_models import by_both, crossings
 from gamewarden.features.folding import Measured, folded
+from gamewarden.features.signs import Signs
+from gamewarden.learning.model_info import family_of
 from gamewarden.learning.styles import Styles
 from gamewarden.pipeline.measuring import (
     USUAL,
@@ -178,12 +180,12 @@ def _lines(models: Path, card: Card, scores: pl.DataFrame) -> Iterator[str]:
 
 def reach_of(models: Sequence[Model], fusion: Model | None, points: OperatingPoints) -> tuple[str, ...]:
     """Why nobody can reach the point to act with these models, or not by some of them alone, where that is so."""
-    seen = {model.feature.name for model in models}
-    inputs = {features.load(name).input for name in seen}
+    seen = {family_of(model.feature.name) for model in models}
+    inputs = {features.load(model.feature.name).input for model in models}
     others = [
         name
         for name in detectors_of_sources()
-        if (other := features.load(detectors.feature_of(name))).name not in seen
+        if (other := features.load(detectors.feature_of(name))).name not in {*seen, Signs.name}
         and other.input in inputs
         and not other.about_others
     ]

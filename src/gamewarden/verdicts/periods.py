@@ -8,7 +8,7 @@ import polars as pl
 from gamewarden.contracts import Model
 from gamewarden.core.clock import LAST_MOMENT, Clock
 from gamewarden.learning.days import log_odds
-from gamewarden.learning.model_info import ModelInfo
+from gamewarden.learning.model_info import ModelInfo, family_of
 from gamewarden.learning.styles import Styles
 from gamewarden.tables import SCORES, check
 from gamewarden.verdicts.chunks import prior_of
@@ -149,6 +149,6 @@ def _added(name: str) -> pl.Expr:
 def infos_of(models: Sequence[Model]) -> dict[str, ModelInfo]:
     """What has to be known of each model before its scores are added to others', by the model's id."""
     return {
-        model.card.id: ModelInfo(model.card.detector, model.feature.name, prior_of(model.card), model.days)
+        model.card.id: ModelInfo(model.card.detector, family_of(model.feature.name), prior_of(model.card), model.days)
         for model in models
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from gamewarden.contracts import Card, Model
+from gamewarden.learning.model_info import family_of
 from gamewarden.verdicts.combining import WHATEVER_DEPENDENCE
 from gamewarden.verdicts.points import ACT, NEITHER, WATCH, OperatingPoints
 
@@ -100,7 +101,7 @@ def out_of_reach(
 
     `others` are detectors of further families that the same source could feed.
     """
-    families = [Voice(model.feature.name, _held_out_humans(model.card)) for model in _speaking(models)]
+    families = [Voice(family_of(model.feature.name), _held_out_humans(model.card)) for model in _speaking(models)]
     fused = None if fusion is None else Voice(fusion.id, _held_out_humans(fusion.card))
     told = Reach(points, families, fused).sentence(others)
     heard = [*(model.card for model in _speaking(models)), *([] if fusion is None else [fusion.card])]
@@ -154,7 +155,7 @@ def _speaking(models: Sequence[Model]) -> list[Model]:
     """The detector that speaks for each family: the first."""
     first: dict[str, Model] = {}
     for model in models:
-        first.setdefault(model.feature.name, model)
+        first.setdefault(family_of(model.feature.name), model)
     return list(first.values())
 
 

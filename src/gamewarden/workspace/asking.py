@@ -142,7 +142,7 @@ class Answers:
             FitError: there are too few accounts to say who is odd among them.
         """
         days, question = self.workspace.days(), self.question
-        if not days.stretches:
+        if next(iter(days.stretches), None) is None:
             raise ReadError(f"{self.workspace.root}: nothing was taken in yet; `gamewarden run` does it")
         kept = population_in(self.workspace.models)
         refuse_settled(kept, asked)

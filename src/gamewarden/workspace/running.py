@@ -128,6 +128,8 @@ class Run:
         """Measure signs, so that lists and reviews have somebody to show before there is a model."""
         if not Lake.is_at(self.workspace.lake) or any(self.workspace.models.glob("*@*.json")):
             return ""
+        if next(iter(self.workspace.days(self.at).stretches), None) is None:
+            return ""
         asked, question = RankOptions.of(self.workspace.config), Question(fresh=self.fresh, progress=progress)
         try:
             found = Answers(self.workspace, question).first_look(asked, LookOptions())
