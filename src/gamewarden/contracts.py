@@ -80,6 +80,14 @@ class EventStream(Protocol):
         """The rows in the source's order."""
 
 
+@runtime_checkable
+class CountedByPeriod(Protocol):
+    """A stream of whose whole source somebody has counted the kinds already."""
+
+    def kinds_by_period(self, clock: Clock) -> pl.DataFrame:
+        """One row a period and kind: since, until, kind and n, how many events of everybody there are."""
+
+
 class PartedEvents(EventStream, Protocol):
     """Events of which any part of their time, and any actors, can be read alone."""
 

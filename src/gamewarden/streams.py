@@ -17,6 +17,7 @@ from gamewarden.contracts import (
     PartedEvents,
     Progress,
     RowStream,
+    Stream,
     Stretch,
     no_progress,
 )
@@ -87,6 +88,11 @@ class EventView:
 
     def __init__(self, events: EventStream) -> None:
         self._events = events
+
+    @property
+    def behind(self) -> EventStream:
+        """The stream that is looked at."""
+        return self._events
 
     @property
     def columns(self) -> frozenset[str]:
@@ -183,6 +189,13 @@ class EventsWithin(ChosenEvents):
     def whole(self) -> EventStream:
         """All of the stretch."""
         return self
+
+
+def behind_views(stream: Stream) -> Stream:
+    """The stream behind those who only watch, or do not ask."""
+    while isinstance(stream, WatchedEvents | Unquestioned):
+        stream = stream.behind
+    return stream
 
 
 class EventsOfRange(EventView):

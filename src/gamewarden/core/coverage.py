@@ -42,13 +42,10 @@ class Pulse:
     @classmethod
     def of(cls, batches: Iterable[pa.RecordBatch]) -> "Pulse":
         """The pulse of events with the columns actor, at and kind; the same however they are cut into batches."""
-        counted = (
-            _pairs(batches)
-            .group_by("beat")
-            .agg(pl.len(), (~pl.col("came")).sum().alias("before"), (~pl.col("left")).sum().alias("after"))
-            .sort("beat")
-        )
-        return cls(*(tuple(counted[name].to_list()) for name in ("beat", "len", "before", "after")))
+        fold = PulseFold()
+        for batch in batches:
+            fold.push(batch)
+        return fold.pulse()
 
     def __add__(self, other: "Pulse") -> "Pulse":
         """Both together, as if nobody were in both."""
@@ -150,17 +147,31 @@ class Coverage:
         return tuple(one for one in self.missing if one[0] != _NEVER and one[1] != _ALWAYS)
 
 
-def _pairs(batches: Iterable[pa.RecordBatch]) -> pl.DataFrame:
-    """One row a beat and actor: whether it logged in or out in it; memory grows with these pairs only."""
-    waiting = [pl.DataFrame(schema=_PAIRS)]
-    held = 0
-    for batch in batches:
-        waiting.append(_pairs_in(batch))
-        held += waiting[-1].height
-        if held > _HELD:
-            waiting = [_added_up(waiting)]
-            held = 0
-    return _added_up(waiting)
+class PulseFold:
+    """A pulse under way: whether each actor logged in or out in each beat; memory grows with these pairs only."""
+
+    def __init__(self) -> None:
+        self._waiting = [pl.DataFrame(schema=_PAIRS)]
+        self._held = 0
+
+    def push(self, batch: pa.RecordBatch) -> None:
+        """Look at events with the columns actor, at and kind."""
+        self._waiting.append(_pairs_in(batch))
+        self._held += self._waiting[-1].height
+        if self._held > _HELD:
+            self._waiting = [_added_up(self._waiting)]
+            self._held = 0
+
+    def pulse(self) -> Pulse:
+        """What was seen so far."""
+        self._waiting, self._held = [_added_up(self._waiting)], 0
+        counted = (
+            self._waiting[0]
+            .group_by("beat")
+            .agg(pl.len(), (~pl.col("came")).sum().alias("before"), (~pl.col("left")).sum().alias("after"))
+            .sort("beat")
+        )
+        return Pulse(*(tuple(counted[name].to_list()) for name in ("beat", "len", "before", "after")))
 
 
 def _added_up(parts: list[pl.DataFrame]) -> pl.DataFrame:
