@@ -402,6 +402,20 @@ class Notes(Protocol):
         """A line for a person each."""
 
 
+@runtime_checkable
+class MeasuredElsewhere(Protocol):
+    """Events that others measure, each a slice of them; their rows can be read here all the same."""
+
+    def folded(self, feature: "Feature", sight: Sight, progress: Progress, /) -> "tuple[pl.DataFrame, Notes]":
+        """FEATURES of a feature, and what has to be said beside them."""
+
+    def kinds(self) -> dict[str, int]:
+        """The different kinds, sorted, with how often each occurs."""
+
+    def between(self, since: int, until: int, /) -> EventStream:
+        """Its events of [since, until) in microseconds, measured elsewhere too."""
+
+
 class Fold(Protocol):
     """A measurement under way: batches in, FEATURES out. How rows were cut into batches does not matter."""
 

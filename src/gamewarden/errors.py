@@ -14,6 +14,7 @@ GamewardenError         anything we say on one line; the command line exits with
 ├── PeopleError         a person of the desk, a password or a token that may not be so
 │   └── LoginError      somebody was not let in
 ├── NotThereError       nobody and nothing of this name is here
+├── EngineError         a cluster or a process of ours lost a task, or does not answer
 ├── WriteError          a file or directory cannot be written
 └── InstallError        a library that this work needs is not installed
 
@@ -87,6 +88,10 @@ class LoginError(PeopleError):
     def __init__(self, says: str, wait: int = 0) -> None:
         super().__init__(says)
         self.wait = wait
+
+
+class EngineError(GamewardenError):
+    """A cluster or a process of ours lost a task, or does not answer."""
 
 
 class WriteError(GamewardenError):

@@ -12,6 +12,7 @@ from gamewarden.contracts import (
     Content,
     EventStream,
     LogSource,
+    MeasuredElsewhere,
     MessageStream,
     PacketStream,
     PartedEvents,
@@ -134,16 +135,16 @@ class WatchedEvents(EventView):
 
     def __init__(self, events: EventStream, progress: Progress) -> None:
         super().__init__(events)
-        self._progress = progress
+        self.progress = progress
 
     @property
     def whole(self) -> EventStream:
         """The whole of the stream, watched too."""
-        return WatchedEvents(self._events.whole, self._progress)
+        return WatchedEvents(self._events.whole, self.progress)
 
     def batches(self, columns: Sequence[str]) -> Batches:
         """The stream's own."""
-        return counted(self._events.batches(columns), self._progress)
+        return counted(self._events.batches(columns), self.progress)
 
 
 class Unquestioned(EventView):
@@ -196,6 +197,20 @@ def behind_views(stream: Stream) -> Stream:
     while isinstance(stream, WatchedEvents | Unquestioned):
         stream = stream.behind
     return stream
+
+
+def watched_by(stream: Stream, progress: Progress) -> Progress:
+    """Whoever is told how many rows of a stream have passed."""
+    watchers = [progress]
+    while isinstance(stream, WatchedEvents | Unquestioned):
+        watchers += [stream.progress] if isinstance(stream, WatchedEvents) else []
+        stream = stream.behind
+
+    def tell(rows: int) -> None:
+        for watcher in watchers:
+            watcher(rows)
+
+    return tell
 
 
 class EventsOfRange(EventView):
@@ -284,6 +299,8 @@ def within(events: EventStream, since: datetime | None = None, until: datetime |
     if since is None and until is None:
         return events
     first, end = to_micros(since) if since else -_EVER, to_micros(until) if until else _EVER
+    if isinstance(away := behind_views(events), MeasuredElsewhere):
+        return away.between(first, end)
     return EventsWithin(events, "at", lambda times: _inside(times, first, end))
 
 

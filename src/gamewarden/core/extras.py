@@ -23,6 +23,7 @@ LIBRARIES = {
     "confluent_kafka": ("confluent-kafka", "kafka"),
     "nats": ("nats-py", "nats"),
     "pyspark": ("pyspark", "spark"),
+    "pandas": ("pandas", "spark"),
     "distributed": ("distributed", "dask"),
     "authlib": ("authlib", "oidc"),
     "joserfc": ("joserfc", "oidc"),

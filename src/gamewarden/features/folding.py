@@ -7,8 +7,9 @@ from typing import Self
 import polars as pl
 import pyarrow as pa
 
-from gamewarden.contracts import Feature, Fold, Notes, Progress, Stream, no_progress, sight_of
+from gamewarden.contracts import Feature, Fold, MeasuredElsewhere, Notes, Progress, Stream, no_progress, sight_of
 from gamewarden.errors import TableError
+from gamewarden.streams import behind_views, watched_by
 from gamewarden.tables import FEATURES, DataType
 
 
@@ -28,6 +29,21 @@ class Lines:
 
 
 @dataclass(frozen=True)
+class NotesOfSeveral:
+    """What several measurements of the same rows have to say, each in its place."""
+
+    each: tuple[Notes, ...] = ()
+
+    def __add__(self, other: Self) -> Self:
+        """Each with its own."""
+        return type(self)(tuple(mine + theirs for mine, theirs in zip(self.each, other.each, strict=True)))
+
+    def sentences(self) -> tuple[str, ...]:
+        """What any of them says, once."""
+        return tuple(dict.fromkeys(line for one in self.each for line in one.sentences()))
+
+
+@dataclass(frozen=True)
 class Measured:
     """FEATURES of a stream, and what has to be said beside them."""
 
@@ -36,7 +52,10 @@ class Measured:
 
 
 def folded(feature: Feature, stream: Stream, progress: Progress = no_progress) -> Measured:
-    """What a feature measures in a stream."""
+    """What a feature measures in a stream: here, or wherever the stream has it measured."""
+    away = behind_views(stream)
+    if isinstance(away, MeasuredElsewhere):
+        return Measured(*away.folded(feature, sight_of(feature.input, stream), watched_by(stream, progress)))
     fold = feature.fold(sight_of(feature.input, stream))
     feed(fold, stream, progress)
     return Measured(fold.frame(), fold.notes())

@@ -4,7 +4,7 @@ Each family knows one thing about an account. A first look at an unknown log wan
 days: how it repeats itself, when it plays, how fast, whom it is like, to whom it gives, and how it is called.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -17,7 +17,7 @@ from gamewarden.contracts import Feature, Fold, Progress, Side, Sight, Stream, V
 from gamewarden.errors import MeasureError
 from gamewarden.features.copies.recipe import Copies
 from gamewarden.features.flows import Flows
-from gamewarden.features.folding import Lines, typed
+from gamewarden.features.folding import NotesOfSeveral, typed
 from gamewarden.features.looking_back import LooksBack
 from gamewarden.features.name_series import Names
 from gamewarden.features.paths.recipe import Paths
@@ -270,10 +270,9 @@ class _Parts:
         self._waiting = tuple(fold for fold in self._waiting if fold.again())
         return bool(self._waiting)
 
-    def notes(self) -> Lines:
+    def notes(self) -> NotesOfSeveral:
         """What each has to say, once."""
-        said: Iterator[str] = (line for fold in self._folds.values() for line in fold.notes().sentences())
-        return Lines(tuple(dict.fromkeys(said)))
+        return NotesOfSeveral(tuple(fold.notes() for fold in self._folds.values()))
 
     def frame(self) -> pl.DataFrame:
         """The parts of every day."""

@@ -7,9 +7,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gamewarden.contracts import Progress, Sight, Stream, no_progress
+from gamewarden.contracts import MeasuredElsewhere, Progress, Sight, Stream, no_progress
 from gamewarden.features.folding import whole
 from gamewarden.features.text_columns import Names
+from gamewarden.streams import behind_views
 
 BUDGET = 1 << 27  # bytes that rows which are to be sorted may take
 
@@ -62,6 +63,9 @@ class Slots:
 
 def kinds_of(events: Stream, door: str, progress: Progress = no_progress) -> dict[str, int]:
     """The different kinds of a source, sorted, with how often each occurs."""
+    away = behind_views(events)
+    if isinstance(away, MeasuredElsewhere):
+        return away.kinds()
     names = Names()
     tally = np.zeros(0, np.int64)
     for batch in events.batches(("kind",)):

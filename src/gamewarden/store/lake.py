@@ -22,6 +22,7 @@ from gamewarden.store import delta_log
 from gamewarden.store import manifest as manifests
 from gamewarden.store.forgotten import Forgotten
 from gamewarden.store.known_rows import Added, GoneRows, Plan, RowFilter, plan_for
+from gamewarden.store.lake_actors import NamedActors
 from gamewarden.store.lake_events import LakeEvents
 from gamewarden.store.lake_parts import SCHEMA, as_stored
 from gamewarden.store.lake_rewriting import Rewritten, kinds_of, read_part, rewritten
@@ -116,7 +117,8 @@ class Lake:
         """
         earliest = to_micros(since) if since else -(1 << 62)
         latest = to_micros(until) - 1 if until else 1 << 62
-        return LakeEvents(self.directory, Held(self.directory), earliest, latest, actors)
+        some = None if actors is None else NamedActors(actors)
+        return LakeEvents(self.directory, Held(self.directory), earliest, latest, some)
 
     @property
     def shows(self) -> Mapping[str, int]:

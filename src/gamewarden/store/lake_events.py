@@ -1,11 +1,11 @@
 """Reading a lake: its events day by day, as they were when it was opened."""
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +15,22 @@ import pyarrow.parquet as pq
 from gamewarden.core.coverage import Coverage, Pulse
 from gamewarden.core.durations import to_micros
 from gamewarden.errors import ReadError
+from gamewarden.store.lake_actors import Actors, NamedActors
 from gamewarden.store.lake_merging import TOGETHER, merged
 from gamewarden.store.lake_parts import micros, open_part, part_batches, refuse_no_text, refuse_other_times
-from gamewarden.store.manifest import Held, Part
+from gamewarden.store.manifest import Manifest, Part
 from gamewarden.store.stretches import Stretches
 from gamewarden.tables import BATCH, EVENTS, EVENTS_ARROW, kinds_in
 
 LEAST_BATCH = 1 << 14  # rows, however many parts are read together
+
+
+class HasManifest(Protocol):
+    """Whoever knows which parts count, and sees to it that they stay."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """What a lake held when it was looked at."""
 
 
 class LakeEvents:
@@ -32,13 +41,12 @@ class LakeEvents:
 
     notes: tuple[str, ...] = ()  # what was wrong was said when it was read in
 
-    def __init__(self, directory: Path, held: Held, earliest: int, latest: int, actors: Collection[str] | None) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, held: HasManifest, earliest: int, latest: int, actors: Actors | None) -> None:
+        self.directory = self._directory = directory
         self._held = held
         self._known = known = held.manifest
         self._earliest, self._latest = earliest, latest
-        self._names = None if actors is None else sorted(set(actors))  # as UTF-8 is sorted
-        self._actors = None if self._names is None else pa.array(self._names, pa.string())
+        self._actors = actors
         inside = [part for part in known.parts if part.last >= earliest and part.since <= latest]
         self._parts = sorted(inside, key=lambda part: part.day)
         self.columns = frozenset(EVENTS.required).union(*(one.columns for one in known.sources))
@@ -100,7 +108,21 @@ class LakeEvents:
 
     def of(self, actors: Collection[str]) -> "LakeEvents":
         """Those of these actors only."""
+        return self.among(NamedActors(actors))
+
+    def among(self, actors: Actors) -> "LakeEvents":
+        """Those of these actors only, however they are told apart."""
         return LakeEvents(self._directory, self._held, self._earliest, self._latest, actors)
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The parts with events of its time."""
+        return self._parts
+
+    @property
+    def micros(self) -> tuple[int, int]:
+        """The first and the last moment that are looked at."""
+        return self._earliest, self._latest
 
     @property
     def stretches(self) -> Stretches:
@@ -150,7 +172,7 @@ class LakeEvents:
         return [
             number
             for number, group in enumerate(groups)
-            if (not cut or self._touches(group)) and (self._names is None or self._names_one(group))
+            if (not cut or self._touches(group)) and (self._actors is None or self._names_one(group, self._actors))
         ]
 
     def _touches(self, group: pq.RowGroupMetaData) -> bool:
@@ -159,13 +181,10 @@ class LakeEvents:
             return True
         return bool(to_micros(found.max) >= self._earliest and to_micros(found.min) <= self._latest)
 
-    def _names_one(self, group: pq.RowGroupMetaData) -> bool:
+    def _names_one(self, group: pq.RowGroupMetaData, actors: Actors) -> bool:
         """In a part that is sorted by actor, few row groups may hold one of them."""
-        found = group.column(EVENTS_ARROW.names.index("actor")).statistics
-        if found is None or not found.has_min_max or self._names is None:
-            return True
-        first = bisect_left(self._names, found.min)
-        return first < len(self._names) and self._names[first] <= found.max
+        found = names_in(group)
+        return found is None or actors.may_be_between(*found)
 
     def _keeps(self, batch: pa.RecordBatch, *, cut: bool) -> pa.Array:
         keeps = pa.array(np.ones(batch.num_rows, dtype=np.bool_))
@@ -174,6 +193,12 @@ class LakeEvents:
             keeps = pa.array((at >= self._earliest) & (at <= self._latest))
         if self._actors is not None:
             actor = batch.column("actor")
-            wanted = pc.is_in(actor.dictionary, self._actors)
+            wanted = self._actors.among(actor.dictionary)
             keeps = pc.and_(keeps, wanted.take(actor.indices))
         return keeps
+
+
+def names_in(group: pq.RowGroupMetaData) -> tuple[str, str] | None:
+    """The first and the last actor of a row group, where it says so."""
+    found = group.column(EVENTS_ARROW.names.index("actor")).statistics
+    return None if found is None or not found.has_min_max else (found.min, found.max)
