@@ -27,6 +27,7 @@ def unordered_log(seed: int, rows: int = 40_000, days: int = 4) -> pl.DataFrame:
     at[paced] = at[paced] // (5 * SECOND) * (5 * SECOND)  # ties in time
     names = np.array([f"{NAMES[one % len(NAMES)]}{one // len(NAMES)}" for one in range(people)])
     kinds = np.array(KINDS)[draw.choice(len(KINDS), rows, p=_weights())]
+    kinds[np.flatnonzero((at > BEGIN + 2 * DAY) & (who == 5))[:40]] = "event.節分"  # one actor, on one day
     other = names[(who + 1 + draw.integers(0, 3, rows)) % people]
     log = pl.DataFrame(
         {

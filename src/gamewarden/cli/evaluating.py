@@ -61,6 +61,7 @@ def _feature_options() -> list[click.Parameter]:
 @click.option("--report", type=options.Page(), metavar="FILE", help="Write all of it as one HTML page for people.")
 @options.plot
 @options.reading
+@options.on
 @options.time_range
 @options.table
 def evaluate(

@@ -102,13 +102,16 @@ def _measure_command(name: str) -> click.Command:
     if recipe.input == "messages":
         return ragnarok.measure_command(name, recipe)
     read_as = options.packet_reading if recipe.input == "packets" else options.reading
-    like = options.together(_MODELS, options.detector) if recipe.input == "events" else options.together()
+    of_events = recipe.input == "events"
+    like = options.together(_MODELS, options.detector) if of_events else options.together()
+    spread: options.Decorator = options.on if of_events else options.together()
 
     @click.command(name, help=recipe.__doc__)
     @options.source
     @options_of(recipe)
     @like
     @read_as
+    @spread
     @options.time_range
     @options.table
     def command(

@@ -47,6 +47,7 @@ _MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
 @options.plot
 @click.option("--report", type=options.FILE, metavar="FILE", help="Write chart, table and story as one HTML page.")
 @click.option("--time-zone", "--zone", type=options.Zone(), help="Time zone of label times written without one.")
+@options.measured_by
 @options.table
 def maintain(
     *,
@@ -67,7 +68,8 @@ def maintain(
     from gamewarden.pipeline import maintaining
 
     given = {name: _utc(value) for name, value in asked.items()}
-    task = maintaining.MaintenanceOptions(**given, config=current(), objections=_objections)
+    engine = options.engine_at(given.pop("on") or "")
+    task = maintaining.MaintenanceOptions(**given, config=current(), objections=_objections, engine=engine)
     if explain:
         tell(*(maintaining.told(task) or ["Nothing has been done yet."]))
         return

@@ -103,6 +103,7 @@ def _fit_events(name: str) -> click.Command:
     @options_of(feature)
     @options_of(detector)
     @options.reading
+    @options.on
     @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
     def command(
         *,
@@ -148,6 +149,7 @@ def fit() -> None:
 @options.models
 @options.prevalence
 @options.reading
+@options.on
 @options.packets
 @ragnarok.decoding
 @options.time_range

@@ -22,6 +22,7 @@ from gamewarden.errors import ConfigError, Remark
 if TYPE_CHECKING:
     from gamewarden.contracts import Progress, Source
     from gamewarden.core.time_ranges import TimeRange
+    from gamewarden.engine import Engine
     from gamewarden.pipeline import RunOptions
     from gamewarden.readers.options import SourceOptions
     from gamewarden.readers.places import File, Place
@@ -165,6 +166,11 @@ class TreeName(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
+measured_by = click.option(
+    "--on",
+    metavar="WHERE",
+    help="Let others measure events: local:8, spark://host:7077, local-cluster[2,1,1024], dask://host:8786.",
+)
 source = click.argument("source", type=SOURCE, required=False, callback=from_workspace("lake"))
 sources = click.argument(
     "sources",
@@ -311,6 +317,31 @@ def _time_range(since: datetime | None, until: datetime | None, last: int | None
         raise click.UsageError(str(error)) from error
 
 
+def on(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds --on to a command that has `reading`: who measures events."""
+
+    @measured_by
+    @wraps(function)
+    def command(*, reading: "SourceOptions", on: str | None, **given: Any) -> None:  # noqa: ANN401  the command's own
+        function(reading=replace(reading, on=on or ""), **given)
+
+    return command
+
+
+def engine_at(where: str) -> "Engine | None":
+    """Who measures events for this command, started once and ended with it; None: this process does."""
+    if not where:
+        return None
+    from gamewarden import engine
+
+    ctx = click.get_current_context()
+    known: dict[str, Engine] = ctx.meta.setdefault("gamewarden.engines", {})
+    if where not in known:
+        known[where] = engine.open(where)
+        ctx.call_on_close(known[where].close)
+    return known[where]
+
+
 def prevalence(function: Callable[..., None]) -> Callable[..., None]:
     """Adds --prevalence; the command gets `prevalence`: the share of bots that its probabilities suppose."""
 
@@ -417,11 +448,21 @@ def opened(place: Where | Sequence[Where], reading: "SourceOptions", reader: str
     from gamewarden.readers.places import Place
 
     if isinstance(place, Path | str | Address):
-        return readers.open(place, reading, reader)
+        return _measured_on(readers.open(place, reading, reader), reading, reader)
     files = [one.file if isinstance(one, Place) else one for one in listed(place)]
     if database := next((one for one in files if isinstance(one, Address)), None):
         raise ConfigError(f"{database}: a database is read alone; read it into a lake, beside whatever else")
     return readers.open([one for one in files if not isinstance(one, Address)], reading, reader)
+
+
+def _measured_on(source: "Source", reading: "SourceOptions", reader: str | None) -> "Source":
+    """The source, measured by whom --on names."""
+    engine = engine_at(reading.on)
+    if engine is None:
+        return source
+    from gamewarden.pipeline.spreading import spread
+
+    return spread(source, engine, reading, reader)
 
 
 def listed(sources: Sequence[Where]) -> "list[File | Place | Address]":
@@ -450,7 +491,8 @@ def answers(home: "Workspace", reading: "SourceOptions", *, fresh: bool, progres
     """A workspace that is asked about a time."""
     from gamewarden.workspace.asking import Answers, Question
 
-    return Answers(home, Question(home.window(reading.time_range), fresh, progress))
+    asked = replace(home, engine=engine_at(reading.on))
+    return Answers(asked, Question(asked.window(reading.time_range), fresh, progress))
 
 
 def login() -> str:

@@ -32,6 +32,7 @@ _EVERY = click.option("--every", type=options.Span(), help="Length of one period
 @click.option("--all", "every_one", is_flag=True, help="Keep also those that reach no operating point.")
 @options.prevalence
 @options.reading
+@options.on
 @options.packets
 @ragnarok.decoding
 @options.time_range

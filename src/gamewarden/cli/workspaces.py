@@ -1,7 +1,7 @@
 """Commands of a workspace: `init`, `run`, `status`, `forget`."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,8 +72,9 @@ def init(*, directory: Path, preset: str | None, source: options.Where | None, r
 @click.option("--once", is_flag=True, help="Do what there is to do, and end; so it is by default.")
 @click.option("--every", type=options.Span(), metavar="SPAN", help="Keep running, and look again this often.")
 @options.fresh
+@options.measured_by
 @click.pass_context
-def run(ctx: click.Context, *, once: bool, every: int | None, fresh: bool) -> None:
+def run(ctx: click.Context, *, once: bool, every: int | None, fresh: bool, on: str | None) -> None:
     """Take in what is new, measure, score, judge, decide and maintain.
 
     Each step does only what is missing, so it may be stopped and started at any time. What fails is told and does not
@@ -81,9 +82,10 @@ def run(ctx: click.Context, *, once: bool, every: int | None, fresh: bool) -> No
     """
     if once and every is not None:
         raise click.UsageError("--once ends after one run and --every never does; give one of them")
+    workspace = replace(here(), engine=options.engine_at(on or ""))
     if every is None:
-        ctx.exit(1 if _run(here(), fresh=fresh) else 0)
-    _keep_running(every, fresh=fresh)
+        ctx.exit(1 if _run(workspace, fresh=fresh) else 0)
+    _keep_running(workspace, every, fresh=fresh)
 
 
 def _run(workspace: "Workspace", *, fresh: bool = False) -> int:
@@ -101,7 +103,7 @@ def _tell(step: "Step") -> None:
         tell(f"{line}  ({step.seconds:.1f} s)")
 
 
-def _keep_running(every: int, *, fresh: bool) -> None:
+def _keep_running(workspace: "Workspace", every: int, *, fresh: bool) -> None:
     """Run, wait, and again, until somebody asks to stop; then the step in hand is finished first."""
     import signal
     from threading import Event
@@ -111,7 +113,6 @@ def _keep_running(every: int, *, fresh: bool) -> None:
     asked = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: asked.set())
-    workspace = here()
     while not asked.is_set():
         try:
             _run(workspace, fresh=fresh)

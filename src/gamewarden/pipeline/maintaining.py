@@ -10,7 +10,7 @@ import polars as pl
 
 from gamewarden import detectors
 from gamewarden.config import Config, Maintain
-from gamewarden.contracts import Detector, Feature, Model
+from gamewarden.contracts import Detector, EventStream, Feature, Model
 from gamewarden.core.clock import Clock, Period
 from gamewarden.core.durations import DAY, from_micros, parse_span, to_micros
 from gamewarden.drift import retraining, validation
@@ -21,6 +21,7 @@ from gamewarden.drift.flow import LATE, History, Ledger, PeriodRun, Retrained, S
 from gamewarden.drift.retraining import called_human
 from gamewarden.drift.seeing import known_kinds, seen_in, shares_of
 from gamewarden.drift.settings import correlation_of, learning_rules, policy_of, trust_rules, validity_rules
+from gamewarden.engine import Engine
 from gamewarden.errors import FitError, MeasureError, ReadError
 from gamewarden.notices import Notices, now
 from gamewarden.pipeline.measuring import (
@@ -33,6 +34,7 @@ from gamewarden.pipeline.measuring import (
     shown_before,
 )
 from gamewarden.pipeline.models import event_model
+from gamewarden.pipeline.spreading import spread_events
 from gamewarden.presentation.maintenance_story import story
 from gamewarden.presentation.maintenance_table import remarks, table_of
 from gamewarden.readers.logs.operator_tables import OwnTable, read_labels
@@ -77,6 +79,7 @@ class MaintenanceOptions:
     clock: Callable[[], datetime] = now
     before: Before | None = None  # what of a period is measured already
     objections: Objections = nobody_objects
+    engine: Engine | None = None  # who measures events; None: this process
 
 
 @dataclass(frozen=True)
@@ -212,6 +215,7 @@ def _actions(
         stretches=stretches,
         before=task.before,
         objections=task.objections,
+        engine=task.engine,
     )
 
 
@@ -254,6 +258,7 @@ class LakeActions:
     stretches: Stretches = field(default=Stretches(()))  # when the lake had events as this run began
     before: Before | None = None  # what of a period is measured already
     objections: Objections = nobody_objects
+    engine: Engine | None = None
     _models: dict[str, Model] = field(default_factory=dict, repr=False)
     _features: dict[tuple[Period, str], pl.DataFrame] = field(default_factory=dict, repr=False)
 
@@ -360,7 +365,7 @@ class LakeActions:
     def _fit(self, model: str, periods: Sequence[Period], labels: pl.DataFrame) -> Model:
         feature = self._feature(model).unlearned()
         since, until = periods[-1].since, periods[0].until
-        frozen = feature.learn(self.lake.events(since, until))
+        frozen = feature.learn(self._events(since, until))
         rows = pl.concat([self._measured_alone(frozen, one) for one in periods])
         fitted: Model = recipe_of(self._model(model), frozen).fit(only_whole(Table(rows), self.limits).frame, labels)
         return fitted
@@ -481,8 +486,12 @@ class LakeActions:
     def _measured_alone(self, feature: Feature, period: Period) -> pl.DataFrame:
         """FEATURES of a period, from its events and from those that its rows look back on."""
         first = to_micros(period.since)
-        events = self.lake.events(from_micros(first - feature.divides.before), period.until)
+        events = self._events(from_micros(first - feature.divides.before), period.until)
         return of_the_time(measured(feature, events).frame, feature, first)
+
+    def _events(self, since: datetime, until: datetime) -> EventStream:
+        events = self.lake.events(since, until)
+        return events if self.engine is None else spread_events(events, self.engine)
 
     def _feature(self, model: str) -> Feature:
         return feature_of(self._model(model).feature)

@@ -29,9 +29,10 @@ from gamewarden.core.clock import Clock
 from gamewarden.core.durations import DAY, to_micros
 from gamewarden.engine import Engine
 from gamewarden.engine.answers import remark_again
-from gamewarden.features.folding import feed
+from gamewarden.features.folding import NotesOfSeveral, feed
 from gamewarden.features.looking_back import LooksBack, days_of
 from gamewarden.features.self_similarity.recipe import Usage
+from gamewarden.features.signs import Signs
 from gamewarden.features.vocabulary import CountsKinds
 from gamewarden.pipeline.tasks import ENTRY, Answer, Ask, words_of
 from gamewarden.readers.options import SourceOptions
@@ -174,6 +175,12 @@ class SpreadEvents(EventView):
         super().__init__(events)
         self._engine = engine
         self._slices = slices
+        self._said: tuple[str, ...] | None = None  # of the latest reading elsewhere
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the latest reading has to say, here or elsewhere; every task reads all of a log."""
+        return self._events.notes if self._said is None or isinstance(self._slices, LakeSlices) else self._said
 
     @property
     def whole(self) -> EventStream:
@@ -208,19 +215,21 @@ class SpreadEvents(EventView):
         """What a feature measures in these events."""
         spoken = self._speaking(feature)
         if isinstance(spoken, LooksBack):
-            return self._looked_back(spoken, sight, progress)
+            frame, notes = self._looked_back(spoken, sight, progress)
+            return frame, notes if spoken is feature else own_kinds(notes)
         ask = Ask(rows=spoken)
         if not ask.divides_by_actor and spoken.divides.clock is None:
             return self._here(feature, progress)
         frame, notes = self._asked(ask, sight, progress, spoken.divides.clock)
-        return frame, replace(notes, own=True) if spoken is not feature and isinstance(notes, Usage) else notes
+        return frame, notes if spoken is feature else own_kinds(notes)
 
     def _speaking(self, feature: Feature) -> Feature:
         """The recipe with the kinds of all these events, where its rows depend on them."""
-        if isinstance(feature, CountsKinds) and feature.vocabulary is None:
-            counts = self.kinds()
-            return feature.counting(counts) if counts else feature
-        return feature
+        learned = feature.learned
+        if learned is None or learned.kinds is not None or not isinstance(feature, CountsKinds | Signs):
+            return feature
+        counts = self.kinds()
+        return feature.counting(counts) if counts else feature
 
     def _looked_back(self, feature: LooksBack, sight: Sight, progress: Progress) -> tuple[pl.DataFrame, Notes]:
         """The parts of every day by slices of days, and the rows of each day from them."""
@@ -238,8 +247,16 @@ class SpreadEvents(EventView):
         self, ask: Ask, sight: Sight, progress: Progress, clock: Clock | None = None
     ) -> tuple[pl.DataFrame, Notes]:
         job = Job((ask,), self._slices, clock)
-        (answer,) = Spreading(self._engine, sight, progress).run([job])
-        return answer[0]
+        (found,) = Spreading(self._engine, sight, progress).run([job])
+        self._said = found.source
+        return found.tables[0]
+
+
+def own_kinds(notes: Notes) -> Notes:
+    """The same notes, of a recipe to which nobody gave the kinds of the source."""
+    if isinstance(notes, NotesOfSeveral):
+        return NotesOfSeveral(tuple(map(own_kinds, notes.each)))
+    return replace(notes, own=True) if isinstance(notes, Usage) else notes
 
 
 @dataclass(frozen=True)
@@ -251,7 +268,12 @@ class Job:
     clock: Clock | None = None
 
 
-Found = list[tuple[pl.DataFrame, Notes]]  # for each that was asked
+@dataclass(frozen=True)
+class Found:
+    """What came of a job: a table and notes for each that was asked, and what the source says of its reading."""
+
+    tables: tuple[tuple[pl.DataFrame, Notes], ...]
+    source: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -306,12 +328,12 @@ class Spreading:
 
     @staticmethod
     def _together(job: Job, answers: Sequence[tuple[int, tuple[int, ...], Answer]]) -> Found:
-        found: Found = []
+        tables: list[tuple[pl.DataFrame, Notes]] = []
         for place, ask in enumerate(job.asks):
             mine = [(one, places.index(place)) for _, places, one in answers if place in places]
             notes = [one.notes[at] for one, at in mine]
             total = notes[0]
             for more in notes[1:]:
                 total = total + more
-            found.append((ask.together([one.frames[at] for one, at in mine]), total))
-        return found
+            tables.append((ask.together([one.frames[at] for one, at in mine]), total))
+        return Found(tuple(tables), answers[0][2].source)

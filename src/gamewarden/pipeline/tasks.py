@@ -92,14 +92,15 @@ class Answer:
     frames: tuple[pl.DataFrame, ...]
     notes: tuple[Notes, ...]
     rows: int
+    source: tuple[str, ...] = ()  # what the source has to say of its reading
     remarks: tuple[str, ...] = ()
 
     def to_bytes(self) -> bytes:
         """As Arrow streams behind a head of JSON."""
         blobs = [_ipc(frame) for frame in self.frames]
         notes = list(map(_said, self.notes))
-        head = {"lengths": [len(one) for one in blobs], "notes": notes, "rows": self.rows, "remarks": self.remarks}
-        said = canonical_json(head).encode()
+        beside = {"rows": self.rows, "source": self.source, "remarks": self.remarks}
+        said = canonical_json({"lengths": [len(one) for one in blobs], "notes": notes, **beside}).encode()
         return b"".join((len(said).to_bytes(_HEAD, "little"), said, *blobs))
 
     @classmethod
@@ -111,7 +112,13 @@ class Answer:
         for length in head["lengths"]:
             frames.append(pl.DataFrame(pl.from_arrow(pa.ipc.open_stream(data[end : end + length]).read_all())))
             end += length
-        return cls(tuple(frames), tuple(map(_heard, head["notes"])), head["rows"], tuple(head["remarks"]))
+        return cls(
+            tuple(frames),
+            tuple(map(_heard, head["notes"])),
+            head["rows"],
+            tuple(head["source"]),
+            tuple(head["remarks"]),
+        )
 
 
 def _said(notes: Notes) -> list[Any]:
@@ -168,9 +175,10 @@ def done(words: str) -> bytes:
     folds = [ask.fold(sight) for ask in asks]
     read: list[int] = []
     with warnings.catch_warnings(record=True, action="always", category=Remark) as said:
-        feed_together(folds, _events(task["source"]), read.append)
-        answer = Answer(tuple(fold.frame() for fold in folds), tuple(fold.notes() for fold in folds), sum(read))
-    return Answer(answer.frames, answer.notes, answer.rows, tuple(str(one.message) for one in said)).to_bytes()
+        events = _events(task["source"])
+        feed_together(folds, events, read.append)
+        frames, notes = tuple(fold.frame() for fold in folds), tuple(fold.notes() for fold in folds)
+    return Answer(frames, notes, sum(read), events.notes, tuple(str(one.message) for one in said)).to_bytes()
 
 
 def _events(source: Mapping[str, Any]) -> EventStream:

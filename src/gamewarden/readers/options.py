@@ -48,3 +48,4 @@ class SourceOptions:
     messages: MessageOptions = field(default=MessageOptions())
     databases: DatabaseOptions = field(default=DatabaseOptions())
     time_range: TimeRange = field(default=TimeRange())  # only what happened in it is looked at
+    on: str = ""  # who measures events: processes of this machine, or a cluster; else this process

@@ -1,7 +1,7 @@
 """The lake by period: each is measured once, for all who want it in one reading, and again when its events change."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
 from hashlib import sha256
@@ -9,14 +9,16 @@ from types import MappingProxyType
 
 import polars as pl
 
-from gamewarden.contracts import Feature, Fingerprint, Fold, Progress, canonical_json, no_progress, sight_of
+from gamewarden.contracts import Feature, Fingerprint, Notes, Progress, canonical_json, no_progress, sight_of
 from gamewarden.core.clock import Clock, Period
 from gamewarden.core.coverage import Coverage
 from gamewarden.core.durations import DAY, from_micros, parse_zone, to_micros
+from gamewarden.engine import Engine
 from gamewarden.features.folding import feed_together
-from gamewarden.features.kinds import KindFold
 from gamewarden.features.looking_back import LooksBack
 from gamewarden.pipeline.measuring import MeasuredBefore
+from gamewarden.pipeline.spreading import Job, LakeSlices, Spreading
+from gamewarden.pipeline.tasks import Ask
 from gamewarden.store.lake import Lake
 from gamewarden.store.lake_events import LakeEvents
 from gamewarden.store.partitions import Partition, Partitions
@@ -56,7 +58,7 @@ class _Wanted:
 
     table: Partitions
     came_from: str
-    fold: Callable[[], Fold]
+    ask: Ask
     actors: frozenset[str] | None = None  # of whom; None: of everybody
 
     def holds_in(self, there: Partition | None) -> bool:
@@ -73,6 +75,7 @@ class LakeDays:
     now: datetime
     time_zone: str = "UTC"  # of the days of features that have no clock of their own
     kept: Kept = field(default_factory=Kept)
+    engine: Engine | None = None  # who measures; None: this process
 
     @cached_property
     def events(self) -> LakeEvents:
@@ -143,6 +146,7 @@ class LakeDays:
             WriteError: the results cannot be written.
         """
         read: set[str] = set()
+        due_days: list[_Due] = []
         counted = {one.learned.clock for one in features if one.learned is not None}
         looking = [one for one in features if isinstance(one, LooksBack)]
         for clock in dict.fromkeys((*map(self.clock_of, features), *map(by_days, counted))):
@@ -157,8 +161,9 @@ class LakeDays:
                     for one in asked
                     if fresh or not one.table.still_holds(resting[one.table.directory].get(name), one.came_from)
                 ]
-                self._measure(period, name, due, progress)
+                due_days += [_Due(period, name, tuple(due))] if due else []
                 read |= {name} if due else set()
+        self._measure(due_days, progress)
         for one in looking:
             read |= self._look_back(one, window, fresh=fresh)
         return read
@@ -274,15 +279,14 @@ class LakeDays:
         inside: bool,
     ) -> Iterator[_Wanted]:
         """What is measured of a period; parts alone, where it is not asked for and later days look back on it."""
-        sight = sight_of("events", self.events)
         for one in features:
             recipe, rows = recipe_of(one), self._of_rows(one, period)
             if isinstance(one, LooksBack):
-                yield _Wanted(self.rest.parts(recipe), rows, partial(one.part_fold, sight))
+                yield _Wanted(self.rest.parts(recipe), rows, Ask(parts=one))
             elif inside:
-                yield _Wanted(self.rest.features(recipe), rows, partial(one.fold, sight), only.get(repr(recipe)))
+                yield _Wanted(self.rest.features(recipe), rows, Ask(rows=one), only.get(repr(recipe)))
         for clock in clocks if inside else ():
-            yield _Wanted(self.rest.kinds(clock), self._of_kinds(period), partial(KindFold, clock))
+            yield _Wanted(self.rest.kinds(clock), self._of_kinds(period), Ask(kinds=clock))
 
     def _of_rows(self, feature: Feature, period: Period) -> str:
         """Rows depend on the events, on the columns that there are, and on the kinds that can be shown at all."""
@@ -293,18 +297,51 @@ class LakeDays:
     def _of_kinds(self, period: Period) -> str:
         return came_from(self.content(period))
 
-    def _measure(self, period: Period, name: str, wanted: Sequence[_Wanted], progress: Progress) -> None:
-        if not wanted:
+    def _measure(self, days: Sequence["_Due"], progress: Progress) -> None:
+        if self.engine is None:
+            for day in days:
+                self._measure_here(day, progress)
             return
-        since, until = to_micros(period.since), to_micros(period.until)
-        folds = [one.fold() for one in wanted]
-        events = self.events.between(since, until)
-        for actors in dict.fromkeys(one.actors for one in wanted):
-            mine = [fold for one, fold in zip(wanted, folds, strict=True) if one.actors == actors]
+        for day in days:
+            self._measure_here(day.where(lambda one: one.actors is not None), progress)  # of few there is little to do
+        others = [day for one in days if (day := one.where(lambda one: one.actors is None)).wanted]
+        jobs = [Job(tuple(one.ask for one in day.wanted), LakeSlices(day.part_of(self.events))) for day in others]
+        spreading = Spreading(self.engine, sight_of("events", self.events), progress)
+        for day, found in zip(others, spreading.run(jobs), strict=True):
+            for one, (frame, notes) in zip(day.wanted, found.tables, strict=True):
+                day.put(one, frame, notes)
+
+    def _measure_here(self, day: "_Due", progress: Progress) -> None:
+        sight, events = sight_of("events", self.events), day.part_of(self.events)
+        folds = [one.ask.fold(sight) for one in day.wanted]
+        for actors in dict.fromkeys(one.actors for one in day.wanted):
+            mine = [fold for one, fold in zip(day.wanted, folds, strict=True) if one.actors == actors]
             feed_together(mine, events if actors is None else events.of(actors), progress)
-        for one, fold in zip(wanted, folds, strict=True):
-            told = {"notes": list(fold.notes().sentences())}
-            one.table.put(name, fold.frame(), came_from=one.came_from, since=since, until=until, about=told)
+        for one, fold in zip(day.wanted, folds, strict=True):
+            day.put(one, fold.frame(), fold.notes())
+
+
+@dataclass(frozen=True)
+class _Due:
+    """A period, and the tables that are missing of it."""
+
+    period: Period
+    name: str
+    wanted: tuple[_Wanted, ...]
+
+    def where(self, which: Callable[[_Wanted], bool]) -> "_Due":
+        """Some of the tables."""
+        return replace(self, wanted=tuple(one for one in self.wanted if which(one)))
+
+    def part_of(self, events: LakeEvents) -> LakeEvents:
+        """The events of the period."""
+        return events.between(to_micros(self.period.since), to_micros(self.period.until))
+
+    def put(self, one: _Wanted, frame: pl.DataFrame, notes: Notes) -> None:
+        """Let a table rest."""
+        since, until = to_micros(self.period.since), to_micros(self.period.until)
+        told = {"notes": list(notes.sentences())}
+        one.table.put(self.name, frame, came_from=one.came_from, since=since, until=until, about=told)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from gamewarden.config import FILE_NAME, Config, SourceSettings, load_config
 from gamewarden.contracts import Feature, Model, Source, StreamKind, canonical_json, digest
 from gamewarden.core.files import hold_alone, make_directory, unwritable
 from gamewarden.core.time_ranges import TimeRange
+from gamewarden.engine import Engine
 from gamewarden.errors import ConfigError, ModelError, ReadError
 from gamewarden.features.activity import Activity
 from gamewarden.notices import now
@@ -52,6 +53,7 @@ class Workspace:
     root: Path
     config: Config
     settings: Path | None = None  # whose settings it follows, where they are not its own
+    engine: Engine | None = None  # who measures events; None: this process
 
     @classmethod
     def at(cls, root: Path, config: Path | None = None) -> "Workspace":
@@ -210,7 +212,7 @@ class Workspace:
         """The lake as it is now, by period."""
         when = at or now()
         zone = self.config.read.time_zone or "UTC"
-        return LakeDays(Lake(self.lake), Rest(self.results), when, zone, self.kept(when))
+        return LakeDays(Lake(self.lake), Rest(self.results), when, zone, self.kept(when), self.engine)
 
     @property
     def forgotten(self) -> Forgotten:

@@ -214,6 +214,7 @@ class Run:
             config=self.workspace.config,
             before=self.workspace.days(self.at).measured_before,
             objections=Gate(self.workspace).objections,
+            engine=self.workspace.engine,
         )
         done = maintaining.maintain(task)
         return f"{counted(done.new, 'period')} looked at" if done.new else "nothing new"
