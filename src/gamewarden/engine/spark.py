@@ -86,6 +86,7 @@ def _session(master: str) -> "SparkSession":
     builder = SparkSession.builder.appName("gamewarden")
     if not master.startswith(_CONNECT):
         builder = builder.master(master).config("spark.driver.maxResultSize", "0")  # answers are as large as they are
+        builder = builder.config("spark.ui.showConsoleProgress", "false")  # the command shows its own
     else:
         builder = builder.remote(master)
     for name, value in _at_home().items() if master.startswith("local") else ():
