@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,15 +63,29 @@ def family() -> list[int]:
     return found
 
 
-def cpu() -> float:
-    """CPU-seconds of the family so far, those that ended and were waited for included."""
-    total = 0
+def cpu() -> Counter[str]:
+    """CPU-seconds of the family so far by kind of process, those that ended and were waited for included."""
+    total: Counter[str] = Counter()
     for one in family():
         try:
-            total += sum(map(int, Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split()[11:15]))
+            ticks = Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split()[11:15]
         except OSError:
             continue
-    return total / _TICK
+        total[_kind(one)] += sum(map(int, ticks)) / _TICK
+    return total
+
+
+def _kind(process: int) -> str:
+    """Whether it is this process, a worker in Python, or one of Spark's Java machines."""
+    if process == os.getpid():
+        return "driver"
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:
+        return "gone"
+    if "CoarseGrainedExecutorBackend" in words:
+        return "executor"
+    return "java" if "java" in words.split("\0")[0] else "worker"
 
 
 @contextmanager
@@ -95,16 +110,14 @@ def highest(kinds: dict[str, int]) -> Iterator[None]:
 
 def _memory(process: int) -> tuple[str, int]:
     try:
-        words = Path(f"/proc/{process}/cmdline").read_text()
-        size = int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
+        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     except (OSError, IndexError):
         return "gone", 0
-    kind = "executor" if "CoarseGrainedExecutorBackend" in words else "worker" if "python" in words else "other"
-    return kind, size
+    return _kind(process), pages * os.sysconf("SC_PAGE_SIZE") >> 20
 
 
-def measured_by(where: str, lake: Lake, tiny: Lake) -> tuple[Measured, float, dict[str, int]]:
-    """FEATURES, the CPU-seconds they took, and the highest memory."""
+def measured_by(where: str, lake: Lake, tiny: Lake) -> tuple[Measured, Counter[str], dict[str, int]]:
+    """FEATURES, the CPU-seconds they took by kind of process, and the highest memory."""
     kinds: dict[str, int] = {}
     way = _Way(where)
     try:
@@ -160,16 +173,18 @@ def main() -> None:
 
 def compare(ways: list[str], lake: Lake, tiny: Lake) -> tuple[dict[str, float], int]:
     """Print a line for each way; how many bars were not met."""
-    here, alone, _ = measured_by("one", lake, tiny)
+    here, spent_here, _ = measured_by("one", lake, tiny)
+    alone = spent_here.total()
     print(f"{'one process':28} {alone:8.2f} CPU-s  {here.frame.height:,} rows", flush=True)
     figures, failed = {"one_process_cpu_s": alone, "rows": here.frame.height}, 0
     for where in ways:
-        away, spent, memory = measured_by(where, lake, tiny)
+        away, kinds, memory = measured_by(where, lake, tiny)
+        spent = kinds.total()
         assert_frame_equal(away.frame, here.frame, check_exact=True)
         most = memory.get("executor", 0) + memory.get("worker", 0)
         met = spent <= MOST_OF_ONE * alone and most <= MOST_MEMORY
         failed += not met
-        sizes = ", ".join(f"{kind} {size:,} MiB" for kind, size in sorted(memory.items()) if kind != "gone")
+        sizes = ", ".join(f"{kind} {kinds[kind]:.2f} CPU-s {memory.get(kind, 0):,} MiB" for kind in sorted(kinds))
         print(f"{where:28} {spent:8.2f} CPU-s  {spent / alone:5.2f} of one process  {sizes}  {'' if met else 'MISSED'}")
         figures |= {f"{where} ratio": spent / alone, f"{where} MiB": most}
     return figures, failed

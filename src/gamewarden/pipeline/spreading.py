@@ -42,8 +42,8 @@ from gamewarden.store.lake_slices import actor_borders, slice_of
 from gamewarden.streams import EventView
 from gamewarden.tables import FEATURES
 
-_EVENTS_A_TASK = 2_000_000  # about
-_MOST_WAVES = 8  # tasks for each slot of an engine
+_EVENTS_A_TASK = 5_000_000  # about: where a range of names ends inside a row group, two tasks read that group
+_MOST_WAVES = 4  # tasks for each slot of an engine, so that the last one is not waited for alone
 _EVER = 1 << 62
 
 Slice = dict[str, Any]  # of a source, as JSON values
