@@ -26,7 +26,7 @@ from gamewarden import engine, readers
 from gamewarden.contracts import EventStream
 from gamewarden.features.folding import Measured, folded
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.pipeline.spreading import spread
+from gamewarden.spreading.events import spread
 from gamewarden.store.lake import Lake
 from gamewarden.store.source import LakeSource
 

@@ -6,7 +6,7 @@ import time
 import uuid
 from pathlib import Path
 
-from gamewarden.pipeline import tasks
+from gamewarden.spreading import tasks
 
 
 def die(_words: str) -> bytes:

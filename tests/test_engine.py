@@ -18,7 +18,7 @@ from gamewarden.errors import ConfigError, EngineError, ReadError
 from gamewarden.features.folding import folded
 from gamewarden.features.kinds import kinds_by_period
 from gamewarden.features.slots import kinds_of
-from gamewarden.pipeline.spreading import SpreadEvents, spread
+from gamewarden.spreading.events import SpreadEvents, spread
 from gamewarden.store.lake_slices import actor_borders
 from gamewarden.store.source import LakeSource
 from recipes import name_of, variants

@@ -8,7 +8,7 @@ from gamewarden import engine, features
 from gamewarden.core.extras import installed
 from gamewarden.errors import EngineError
 from gamewarden.features.folding import folded
-from gamewarden.pipeline.spreading import spread
+from gamewarden.spreading.events import spread
 from gamewarden.store.source import LakeSource
 
 pytestmark = pytest.mark.skipif(not installed("distributed"), reason="Dask is not installed")

@@ -16,8 +16,8 @@ from gamewarden import engine, features
 from gamewarden.core.extras import installed
 from gamewarden.errors import EngineError, ReadError
 from gamewarden.features.folding import folded
-from gamewarden.pipeline import spreading
-from gamewarden.pipeline.spreading import spread
+from gamewarden.spreading import jobs
+from gamewarden.spreading.events import spread
 from gamewarden.store.source import LakeSource
 from recipes import name_of
 
@@ -63,7 +63,7 @@ def test_what_a_cluster_measures_is_what_one_reading_measures(recipe, lake, clus
 
 def test_an_executor_killed_while_it_measures_changes_no_bit(lake, cluster, marks, monkeypatch):
     recipe = features.load("self-similarity")().learn(lake.events())
-    monkeypatch.setattr(spreading, "ENTRY", "engine_dying:marked")
+    monkeypatch.setattr(jobs, "ENTRY", "engine_dying:marked")
     killed: list[int] = []
     killer = threading.Thread(target=lambda: killed.append(_kill_executor(marks)))
     killer.start()

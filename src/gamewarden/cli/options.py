@@ -460,7 +460,7 @@ def _measured_on(source: "Source", reading: "SourceOptions", reader: str | None)
     engine = engine_at(reading.on)
     if engine is None:
         return source
-    from gamewarden.pipeline.spreading import spread
+    from gamewarden.spreading.events import spread
 
     return spread(source, engine, reading, reader)
 

@@ -34,11 +34,11 @@ from gamewarden.pipeline.measuring import (
     shown_before,
 )
 from gamewarden.pipeline.models import event_model
-from gamewarden.pipeline.spreading import spread_events
 from gamewarden.presentation.maintenance_story import story
 from gamewarden.presentation.maintenance_table import remarks, table_of
 from gamewarden.readers.logs.operator_tables import OwnTable, read_labels
 from gamewarden.readers.logs.plausible import Plausible
+from gamewarden.spreading.events import spread_events
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
 from gamewarden.store.lake import Lake

@@ -17,8 +17,9 @@ from gamewarden.engine import Engine
 from gamewarden.features.folding import feed_together
 from gamewarden.features.looking_back import LooksBack
 from gamewarden.pipeline.measuring import MeasuredBefore
-from gamewarden.pipeline.spreading import Job, LakeSlices, Spreading
-from gamewarden.pipeline.tasks import Ask
+from gamewarden.spreading.jobs import Job, Spreading
+from gamewarden.spreading.slices import LakeSlices
+from gamewarden.spreading.tasks import Ask
 from gamewarden.store.lake import Lake
 from gamewarden.store.lake_events import LakeEvents
 from gamewarden.store.partitions import Partition, Partitions

@@ -1,6 +1,6 @@
 """A measurement as a task: recipes, a slice of a source and what the whole source shows as JSON in, tables out.
 
-The same folds run here that run in one process, over a part of the rows; `pipeline/spreading.py` says which parts and
+The same folds run here that run in one process, over a part of the rows; `spreading/jobs.py` says which parts and
 puts the tables together. A task reads its slice itself, and nothing of ours is pickled on its way.
 """
 
