@@ -46,7 +46,7 @@ class Nats:
     def __init__(self, port):
         self.port = port
         self.address = f"nats://127.0.0.1:{port}/accounts"
-        self._do(lambda stream: stream.add_stream(name="accounts", subjects=["accounts.>"]))
+        self._do(lambda stream: stream.add_stream(name="accounts", subjects=["accounts.>"]))  # or it is there
 
     def send(self, *messages):
         async def publish(stream):
@@ -79,8 +79,8 @@ def listens(port):
 
 
 @contextmanager
-def nats_server(place):
-    port = free_port()
+def nats_server(place, port=None):
+    port = port or free_port()
     words = [NATS, "-js", "-a", "127.0.0.1", "-p", str(port), "-sd", str(place)]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
@@ -156,6 +156,23 @@ def test_an_empty_stream_of_nats_is_waited_for_by_nobody(tmp_path):
         assert feed.so_far() == []
         broker.send(said(1))
         wait_for(feed, ["player1"])
+
+
+def test_a_server_of_nats_that_was_away_is_heard_again(tmp_path):
+    if NATS is None:
+        pytest.skip("nats-server is not here")
+    port = free_port()
+    with nats_server(tmp_path / "nats", port) as broker:
+        broker.send(said(1))
+        feed = account_topic(broker.address)
+        assert names(feed.so_far()) == ["player1"]
+    try:
+        assert feed.since() == []
+        with nats_server(tmp_path / "nats", port) as broker:
+            broker.send(said(2))
+            wait_for(feed, ["player2"])
+    finally:
+        feed.close()
 
 
 def test_a_stream_that_is_not_there_is_one_line(tmp_path):

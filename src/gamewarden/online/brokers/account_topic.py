@@ -22,6 +22,7 @@ from gamewarden.readers.captures.account_sources import MOST_ROWS, AccountFeed
 _ADDRESS = re.compile(r"(kafka|nats)://([^/@?#]+)/([A-Za-z0-9][A-Za-z0-9._-]{0,248})")
 _LIBRARIES = {"kafka": "confluent_kafka", "nats": "nats"}
 _ANSWER = 10.0  # seconds without a word after which a broker counts as away
+_HEARTBEAT = 2.0  # seconds; after two that are missed the stream is asked for anew
 _AT_ONCE = 10_000  # messages
 _Result = TypeVar("_Result")
 
@@ -216,12 +217,14 @@ class NatsAccounts:
             servers=[f"nats://{server}" for server in self._place.servers],
             name="gamewarden accounts",
             connect_timeout=int(_ANSWER),
-            allow_reconnect=True,
-            max_reconnect_attempts=-1,
+            max_reconnect_attempts=1,  # one that is not there is said soon
             error_cb=_ignored,
         )
+        self._client.options["max_reconnect_attempts"] = -1  # one that goes away is waited for
         stream = self._client.jetstream(timeout=_ANSWER)
-        asked = await stream.subscribe(">", stream=self._place.name, ordered_consumer=True, cb=self._take)
+        asked = await stream.subscribe(
+            ">", stream=self._place.name, ordered_consumer=True, idle_heartbeat=_HEARTBEAT, cb=self._take
+        )
         if not (await asked.consumer_info()).num_pending and not self._came:
             self._caught_up.set()
 
