@@ -17,6 +17,7 @@ from gamewarden.cli.show import Presentation
 from gamewarden.config import PACKET_CLIENTS, moment_of
 from gamewarden.core.database_urls import PASSWORD_FROM, Address, address_of, is_database
 from gamewarden.core.durations import parse_span, parse_zone
+from gamewarden.core.listening import Listener
 from gamewarden.errors import ConfigError, Remark
 
 if TYPE_CHECKING:
@@ -147,6 +148,19 @@ class WrittenMoment(click.ParamType[datetime]):
             self.fail(f"{value!r} is not ISO 8601; write for example 2026-03-01 or 2026-03-01T12:00", param, ctx)
 
 
+class ListenerAddress(click.ParamType[Listener]):
+    """Where to listen, such as 9400 or 127.0.0.1:9400."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Listener:  # noqa: ANN401  click's signature
+        """The host, this machine alone where none is named, and the port."""
+        try:
+            return value if isinstance(value, Listener) else Listener.of(value)
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+
+
 class Page(click.ParamType[Path]):
     """A place for an HTML page."""
 
@@ -214,6 +228,12 @@ kept_in = click.option(
 )
 fresh = click.option("--fresh", is_flag=True, help="Compute anew what rests in the workspace.")
 detector = click.option("--detector", metavar="NAME", help="Ask this detector; by default the one that sees most.")
+metrics = click.option(
+    "--metrics",
+    type=ListenerAddress(),
+    metavar="[HOST:]PORT",
+    help="Tell Prometheus what is counted, at /metrics; on 127.0.0.1 where no host is named.",
+)
 plot = click.option("--plot", type=FILE, metavar="FILE", help="Draw it as a PNG.")
 
 
