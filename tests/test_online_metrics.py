@@ -6,7 +6,9 @@ import subprocess
 import sys
 import time
 import urllib.error
+from collections.abc import Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -139,6 +141,30 @@ def test_whoever_reads_a_broker_sets_what_only_it_knows():
     assert {meter.name: values for meter, values in meters.read()}[BEHIND.name] == {}
     with pytest.raises(KeyError, match="has the labels"):
         meters.set(BEHIND.name, 1)
+
+
+def test_a_worker_on_partitions_tells_how_far_behind_it_is():
+    @dataclass
+    class Done:
+        partitions: int = 3
+        messages: int = 40
+        rows: int = 4_000
+        bad_messages: int = 2
+        handed_over: int = 1
+        lost: int = 0
+        lag: int | None = 17
+        counts: Mapping[str, int] = field(default_factory=lambda: {"decisions": 5, "players": 9})
+
+    meters = WatchMeters()
+    meters.progress(Done())
+    told = {meter.name.removeprefix("gamewarden_watch_"): values for meter, values in meters.meters.read()}
+
+    assert told["lag_messages"] == {("all",): 17}
+    assert told["left_out"] == {("cannot be read",): 2}
+    assert (told["partitions"], told["rows"], told["decisions"]) == ({(): 3}, {(): 4_000}, {(): 5})
+    assert told["players"] == {("live",): 9}
+    meters.progress(Done(lag=None))
+    assert {meter.name: values for meter, values in meters.meters.read()}[BEHIND.name] == {}
 
 
 def test_the_page_is_the_only_one_and_nobody_else_reaches_it():

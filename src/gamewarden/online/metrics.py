@@ -7,6 +7,7 @@ broker sets what only it knows, by the names that stand here.
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -21,7 +22,9 @@ SOURCE = Meter(f"{_WATCH}source", "counter", "What the reader of packets has cou
 LEFT_OUT = Meter(f"{_WATCH}left_out", "counter", "Messages that could not be used, by reason.", ("reason",))
 OTHER = Meter(f"{_WATCH}other", "gauge", "Whatever else was counted, by its name.", ("what",))
 LAG = Meter(f"{_WATCH}lag_seconds", "gauge", "Seconds from the time of the latest packet or event to now.")
-BEHIND = Meter(f"{_WATCH}lag_messages", "gauge", "Messages of a partition that were not read yet.", ("partition",))
+BEHIND = Meter(
+    f"{_WATCH}lag_messages", "gauge", "Messages that were not read yet, of a partition or of all.", ("partition",)
+)
 PARTITIONS = Meter(f"{_WATCH}partitions", "gauge", "Partitions that this worker has.")
 STATE_BYTES = Meter(f"{_WATCH}state_bytes", "gauge", "Bytes of the state on disk.")
 SNAPSHOT_AGE = Meter(f"{_WATCH}snapshot_age_seconds", "gauge", "Seconds since the state was saved.")
@@ -42,6 +45,10 @@ _COUNTS = {
     "dropped": "Silent newcomers that made room for others.",
     "late": "Events that came too late.",
     "ahead": "Events with a time too far ahead.",
+    "messages": "Messages of a broker that were taken in.",
+    "rows": "Rows in them.",
+    "handed_over": "Partitions that were handed over to another worker.",
+    "lost": "Partitions that another worker took before they could be handed over.",
     "provisional": "SCORES of open days.",
     "final": "SCORES of days that are over.",
 }
@@ -65,6 +72,19 @@ WATCH = (
 )
 
 
+class WorkerProgress(Protocol):
+    """What a worker on a broker's partitions knows of itself."""
+
+    partitions: int
+    messages: int
+    rows: int
+    bad_messages: int
+    handed_over: int
+    lost: int
+    lag: int | None
+    counts: Mapping[str, int]
+
+
 class WatchMeters:
     """The numbers of one watch."""
 
@@ -85,6 +105,14 @@ class WatchMeters:
                 self.meters.set(PLAYERS.name, count, {"state": _STATES[name]})
             else:
                 self.meters.set(OTHER.name, count, {"what": name})
+
+    def progress(self, done: WorkerProgress) -> None:
+        """What a worker on a broker's partitions has done so far."""
+        own = {name: getattr(done, name) for name in ("messages", "rows", "handed_over", "lost")}
+        self.take({**done.counts, **own})
+        self.meters.set(PARTITIONS.name, done.partitions)
+        self.meters.set(BEHIND.name, done.lag, {"partition": "all"})
+        self.meters.set(LEFT_OUT.name, done.bad_messages, {"reason": "cannot be read"})
 
     def _look(self) -> None:
         """Set what changes while nothing happens."""
