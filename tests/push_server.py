@@ -3,9 +3,10 @@
 import sys
 from pathlib import Path
 
+from gamewarden.core.listening import bound
 from gamewarden.desk.desk import Desk
 from gamewarden.store.inbox import Rotation
-from gamewarden.web.serving import bound, serve
+from gamewarden.web.serving import serve
 from gamewarden.workspace.place import Workspace
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from gamewarden.cli import root
+from gamewarden.online.metrics import WATCH
+from gamewarden.workspace.metrics import RUN
 
 ANALYZE, HADOLINT = shutil.which("systemd-analyze"), shutil.which("hadolint")
 DEPLOY = Path(__file__).parent.parent / "deploy"
@@ -172,3 +174,97 @@ def test_the_linter_of_container_files_finds_nothing():
     ended = subprocess.run([HADOLINT, CONTAINER], capture_output=True, text=True, check=False)
 
     assert (ended.returncode, ended.stdout) == (0, "")
+
+
+WORKER, DASHBOARD, SCRAPED = (
+    DEPLOY / name for name in ("gamewarden-watch@.service", "grafana-dashboard.json", "prometheus.yml")
+)
+
+
+def exported():
+    """Every name that Prometheus can get from a watch or a run; of counters with what its format puts behind."""
+    meters = (*WATCH, *RUN)
+    return {f"{meter.name}_total" if meter.kind == "counter" else meter.name: meter for meter in meters}
+
+
+def expressions():
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    return [target["expr"] for panel in panels for target in panel["targets"]]
+
+
+def test_the_dashboard_shows_only_metrics_that_there_are():
+    shown = {name for text in expressions() for name in re.findall(r"\bgamewarden_\w+", text)}
+
+    assert shown <= set(exported()), shown - set(exported())
+    assert len(shown) > 15
+
+
+def test_the_dashboard_asks_of_a_metric_only_labels_that_it_has():
+    for text in expressions():
+        (name, asked), *more = re.findall(r"\b(gamewarden_\w+)\{([^}]*)\}", text)
+        labels = set(re.findall(r"(\w+)=~?\"", asked))
+        assert not more
+        assert labels <= {"job", *exported()[name].labels}, text
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    for target in (target for panel in panels for target in panel["targets"]):
+        name = re.search(r"\bgamewarden_\w+", target["expr"])[0]
+        assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= {"instance", *exported()[name].labels}
+
+
+def test_rates_are_asked_of_counters_and_nothing_else():
+    for text in expressions():
+        rated = re.search(r"\b(?:rate|increase)\((gamewarden_\w+)", text)
+        name = re.search(r"\bgamewarden_\w+", text)[0]
+        assert (rated is not None) == (exported()[name].kind == "counter"), text
+
+
+def test_no_two_panels_of_the_dashboard_lie_on_each_other():
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    places = [
+        (x, y)
+        for at in (panel["gridPos"] for panel in panels)
+        for x in range(at["x"], at["x"] + at["w"])
+        for y in range(at["y"], at["y"] + at["h"])
+    ]
+
+    assert len(places) == len(set(places))
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    assert all(x < 24 for x, _ in places)
+
+
+def test_prometheus_asks_where_the_workers_tell():
+    yaml = pytest.importorskip("yaml")
+    text = SCRAPED.read_text()
+    jobs = [one["job_name"] for one in yaml.safe_load(text)["scrape_configs"]]
+    command = settings(WORKER)["ExecStart"][0]
+    told = re.search(r"--metrics (\S+?)%i", command)[1]
+
+    assert set(re.findall(r'"([\d.]+):\d+"', text)) == {"127.0.0.1"}
+    for number in range(1, 5):
+        assert f'"{told}{number}"' in text
+    assert '"127.0.0.1:8787"' in text  # the desk's port
+    assert jobs == ["gamewarden-watch", "gamewarden-run", "gamewarden-desk"]
+
+
+def test_a_worker_is_as_confined_as_the_rest_and_names_options_that_there_are():
+    worker, other = settings(WORKER), settings(DEPLOY / "gamewarden-desk.service")
+    command, *words = worker["ExecStart"][0].split()[1:]
+    known = {flag for param in root.commands[command].params for flag in param.opts}
+
+    assert {word for word in words if word.startswith("--")} <= known
+    for name, value in other.items():
+        if name.startswith(("Protect", "Private", "Restrict", "System", "Capability", "Ambient", "NoNew", "ReadWrite")):
+            assert worker[name] == value, name
+    assert worker["User"] == ["gamewarden"]
+    assert worker["Restart"] == ["always"]
+
+
+@pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not here")
+def test_systemd_takes_the_unit_of_a_worker(tmp_path):
+    text = WORKER.read_text().replace("/opt/gamewarden/bin/gamewarden", sys.executable)
+    (tmp_path / WORKER.name.replace("@", "@1")).write_text(text)
+
+    code, said = _analyzed("verify", "--recursive-errors=no", "./gamewarden-watch@1.service", cwd=tmp_path)
+    mine = [line for line in said.splitlines() if "gamewarden" in line]
+
+    assert (code, mine) == (0, []), said

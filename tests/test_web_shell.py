@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gamewarden.core.listening import is_local
 from gamewarden.web import assets, languages, pages
-from gamewarden.web.serving import is_local
 
 WEB = Path(assets.__file__).parent
 TEMPLATES = sorted((WEB / "templates").rglob("*.html"))

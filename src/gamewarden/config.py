@@ -294,7 +294,11 @@ class SourceSettings:
     kind: str = _setting("", "What it is read as: events, packets, messages or table; empty: as its reader finds.")
     reader: str = _setting("", "The reader that opens it, such as ragnarok or log; empty: the first that knows it.")
     server_ports: tuple[int, ...] = _setting((), "The server's ports in captures.")
-    accounts: str = _setting("", "The table that says who used which address when; empty for none.")
+    accounts: str = _setting(
+        "",
+        "The table that says who used which address when, messages (clients say it themselves), or the address of a "
+        "topic; empty for none.",
+    )
     include_empty: bool = _setting(default=False, says="Whether packets without payload count.")
     max_bad_share: float | None = _setting(
         None, "The share of bad rows above which a file is refused; left out, that of [read]."

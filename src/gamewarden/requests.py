@@ -34,6 +34,8 @@ if TYPE_CHECKING:  # most of what is asked for needs neither
     from gamewarden.pipeline.evaluating import Protocol
     from gamewarden.pipeline.fitting import TableFitOptions
 
+OWN_MESSAGES = "messages"  # in the place of a table of accounts: clients say themselves who they are
+_TOPICS = ("kafka://", "nats://")
 _COLUMNS = ("actor", "group", "label", "drop", "keep", "siblings")  # what `fit` is told of an operator's own table
 
 # How an option that is written as text becomes what its field holds, by the field's metadata "as".
@@ -58,11 +60,10 @@ def reading_of(
 def reading_of_source(source: SourceSettings, config: Config, base: Path) -> SourceOptions:
     """How a source of warden.toml is read; `base` is the directory that its places are relative to."""
     options = reading_of(config, _mapping_at(source.map, base), source.time_zone or None, source.max_bad_share)
-    accounts = file_at(source.accounts, base) if source.accounts else None
     secret = base / source.password_file if source.password_file else None
     return SourceOptions(
         replace(options.logs, keep_truncated=source.keep_truncated),
-        CaptureOptions(source.server_ports, accounts, source.include_empty),
+        captures_of(source.server_ports, source.accounts or None, include_empty=source.include_empty, base=base),
         MessageOptions(
             tuple(file_at(table, base) for table in source.packet_db),
             source.packet_version,
@@ -71,6 +72,25 @@ def reading_of_source(source: SourceSettings, config: Config, base: Path) -> Sou
         ),
         DatabaseOptions(source.password_from, secret, source.encoding, source.offline),
     )
+
+
+def captures_of(
+    server_ports: tuple[int, ...], accounts: str | Path | None, *, include_empty: bool, base: Path | None = None
+) -> CaptureOptions:
+    """How captures are read; `accounts` is a table's place, `messages` of the clients, or the address of a topic."""
+    if accounts == OWN_MESSAGES:
+        return CaptureOptions(server_ports, None, include_empty, connect_messages=True)
+    if isinstance(accounts, str) and is_no_table(accounts):
+        from gamewarden.online.brokers.account_topic import account_topic
+
+        return CaptureOptions(server_ports, account_topic(accounts), include_empty)
+    place = file_at(accounts, base) if isinstance(accounts, str) else accounts
+    return CaptureOptions(server_ports, place, include_empty)
+
+
+def is_no_table(accounts: str) -> bool:
+    """Whether accounts come from the clients' own messages or from a topic, and not from a file."""
+    return accounts == OWN_MESSAGES or accounts.startswith(_TOPICS)
 
 
 def _mapping_at(name: str, base: Path) -> str | None:

@@ -14,9 +14,10 @@ import click
 from gamewarden.cli.home import at_rest, from_workspace
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation
-from gamewarden.config import moment_of
+from gamewarden.config import PACKET_CLIENTS, moment_of
 from gamewarden.core.database_urls import PASSWORD_FROM, Address, address_of, is_database
 from gamewarden.core.durations import parse_span, parse_zone
+from gamewarden.core.listening import Listener
 from gamewarden.errors import ConfigError, Remark
 
 if TYPE_CHECKING:
@@ -63,6 +64,16 @@ def _database(url: str) -> Address:
 
 
 SOURCE = SourcePath(path_type=Path)
+
+
+class AccountsPlace(SourcePath):
+    """Where it stands who is behind an address: a table, `messages` of the clients themselves, or a topic."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401  click's signature
+        """A path, unless it is a word or an address of its own."""
+        from gamewarden.requests import is_no_table
+
+        return value if isinstance(value, str) and is_no_table(value) else super().convert(value, param, ctx)
 
 
 class Span(click.ParamType[int]):
@@ -138,6 +149,19 @@ class WrittenMoment(click.ParamType[datetime]):
             self.fail(f"{value!r} is not ISO 8601; write for example 2026-03-01 or 2026-03-01T12:00", param, ctx)
 
 
+class ListenerAddress(click.ParamType[Listener]):
+    """Where to listen, such as 9400 or 127.0.0.1:9400."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Listener:  # noqa: ANN401  click's signature
+        """The host, this machine alone where none is named, and the port."""
+        try:
+            return value if isinstance(value, Listener) else Listener.of(value)
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+
+
 class Page(click.ParamType[Path]):
     """A place for an HTML page."""
 
@@ -210,6 +234,12 @@ kept_in = click.option(
 )
 fresh = click.option("--fresh", is_flag=True, help="Compute anew what rests in the workspace.")
 detector = click.option("--detector", metavar="NAME", help="Ask this detector; by default the one that sees most.")
+metrics = click.option(
+    "--metrics",
+    type=ListenerAddress(),
+    metavar="[HOST:]PORT",
+    help="Tell Prometheus what is counted, at /metrics; on 127.0.0.1 where no host is named.",
+)
 plot = click.option("--plot", type=FILE, metavar="FILE", help="Draw it as a PNG.")
 
 
@@ -365,7 +395,11 @@ ports = click.option(
     "--server-port", "server_ports", type=int, multiple=True, metavar="N", help="Port of the game; may be given again."
 )
 _ACCOUNTS = click.option(
-    "--accounts", type=SOURCE, metavar="FILE", help="Who is behind an address: address,port,from,until,account."
+    "--accounts",
+    type=AccountsPlace(path_type=Path),
+    metavar="FILE|messages|TOPIC",
+    help="Who is behind an address: a table address,port,from,until,account, the client's own connect message, "
+    "or a topic such as kafka://host/accounts.",
 )
 _EMPTY = click.option("--include-empty", is_flag=True, help="Count packets without payload too.")
 
@@ -385,19 +419,59 @@ def packets(function: Callable[..., None]) -> Callable[..., None]:
         include_empty: bool,
         **given: Any,  # noqa: ANN401  the command's own
     ) -> None:
-        from gamewarden.readers.options import CaptureOptions
-        from gamewarden.readers.places import file_at
+        from gamewarden.requests import captures_of
 
-        who = file_at(accounts) if isinstance(accounts, str) else accounts
-        captures = CaptureOptions(server_ports, who, include_empty)
+        captures = captures_of(server_ports, accounts, include_empty=include_empty)
         function(reading=replace(reading, captures=captures), **given)
+
+    return command
+
+
+def message_tables(function: Callable[..., None]) -> Callable[..., None]:
+    """Adds which messages a client can send, to a command that has `reading`."""
+
+    @click.option(
+        "--packet-db",
+        type=FILE,
+        multiple=True,
+        metavar="FILE",
+        help="Message table; given again, the later counts over the earlier.  [default: the thesis']",
+    )
+    @click.option(
+        "--packet-version",
+        type=int,
+        metavar="N",
+        help="Up to which version of the message table; of a server's headers, the client's date: YYYYMMDD.",
+    )
+    @click.option(
+        "--packet-client",
+        type=click.Choice(PACKET_CLIENTS),
+        help="Of a server's headers, the kind of client.  [default: as the server has it by date]",
+    )
+    @wraps(function)
+    def command(
+        *,
+        reading: "SourceOptions",
+        packet_db: tuple[Path, ...],
+        packet_version: int | None,
+        packet_client: str | None,
+        **given: Any,  # noqa: ANN401  the command's own
+    ) -> None:
+        if packet_version is not None and not packet_db:
+            raise ConfigError(
+                f"--packet-version {packet_version}: says nothing without a message table; name it with --packet-db"
+            )
+        told = replace(
+            reading.messages, packet_db=packet_db, packet_version=packet_version, packet_client=packet_client
+        )
+        function(reading=replace(reading, messages=told), **given)
 
     return command
 
 
 def packet_reading(function: Callable[..., None]) -> Callable[..., None]:
     """Adds all that says how packets are read; the command gets `reading`."""
-    inner = packets(function)
+    inner = packets(message_tables(function))
 
     @click.option("--map", "mapping", metavar="FILE", help="Names of the columns of a packet log.")
     @click.option(

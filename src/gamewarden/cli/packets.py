@@ -15,6 +15,7 @@ from gamewarden.cli.show import hand_over, say, status_line
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Bounds, PacketStream
+    from gamewarden.core.listening import Listener
     from gamewarden.features.traffic.fold import Tally
     from gamewarden.features.traffic.recipe import TrafficTest
     from gamewarden.online.watch import Score, Status, Write
@@ -43,6 +44,7 @@ def _profile_options() -> list[click.Parameter]:
     help="Append the model's SCORES here.  [default: beside --out, as NAME.scores.jsonl]",
 )
 @click.option("--counts", type=options.FILE, metavar="FILE", help="Keep what was counted here, as JSON.")
+@options.metrics
 @click.option("--one-sided", is_flag=True, help="The tap shows no answers: judge sources without proof.")
 @options.prevalence
 @options.packet_reading
@@ -54,6 +56,7 @@ def watch(
     models: Path | None,
     scores: Path | None,
     counts: Path | None,
+    metrics: "Listener | None",
     one_sided: bool,
     prevalence: "Prevalence",
     reading: "SourceOptions",
@@ -75,9 +78,13 @@ def watch(
     say(*test.warnings)
     bounds = pipeline.bounds_of(current(), one_sided=one_sided)
     packets = options.opened(source, reading).packets(bounds)
-    with status_line() as status, _counted(counts, packets, status) as told:
+    with (
+        status_line() as status,
+        _counted(counts, packets, status) as counted,
+        _metered(metrics, state, packets, counted) as (watched, told, counting),
+    ):
         tally = _watch(
-            packets,
+            watched,
             test,
             bounds,
             live=isinstance(source, Path) and not source.is_file(),
@@ -85,6 +92,7 @@ def watch(
             out=out,
             status=told,
             scoring=scoring,
+            counting=counting,
         )
     say(*packets.notes, _summary(tally))
     if scoring is not None:
@@ -140,6 +148,29 @@ def _counted(
         counts.write(tally)
 
 
+@contextmanager
+def _metered(
+    listener: "Listener | None", state: Path | None, packets: "PacketStream", status: "Callable[[Status], object]"
+) -> "Iterator[tuple[PacketStream, Callable[[Status], object], dict[str, Any]]]":
+    """Packets, status and who counts along; all is as it was where there is no page for that."""
+    if listener is None:
+        yield packets, status, {}
+        return
+    from gamewarden.core.metrics_page import metrics_page
+    from gamewarden.online.metrics import WatchedPackets, WatchMeters
+
+    meters = WatchMeters(state)
+    watched = WatchedPackets(packets, meters)
+
+    def both(said: "Status") -> None:
+        watched.told(said)
+        status(said)
+
+    with metrics_page(meters.meters, listener) as address:
+        say(f"metrics are at {address}")
+        yield watched, both, {"count": watched.count}
+
+
 def _profile(models: Path | None, given: dict[str, Any], reading: "SourceOptions") -> "TrafficTest":
     from gamewarden import pipeline
     from gamewarden.features.traffic.recipe import TrafficTest
@@ -163,6 +194,7 @@ def _watch(
     out: Path | None,
     status: "Callable[[Status], object]",
     scoring: _Scoring | None,
+    counting: dict[str, Any],
 ) -> "Tally":
     from gamewarden.online.stopping import Stop
     from gamewarden.online.watch import watch as watch_packets
@@ -170,11 +202,20 @@ def _watch(
 
     with Stop().on_interrupt() as stop:
         if state is not None and out is not None and not live:
-            second: dict[str, Any] = {} if scoring is None else {"scores": scoring.path, "score": scoring.score}
+            second = counting if scoring is None else {"scores": scoring.path, "score": scoring.score, **counting}
             return watch_to_file(packets, test, out, state=state, status=status, stop=stop, bounds=bounds, **second)
         with _written(out, anew=state is None) as write, _second(scoring, anew=state is None) as beside:
             return watch_packets(
-                packets, test, write, state=state, replayed=not live, status=status, stop=stop, bounds=bounds, **beside
+                packets,
+                test,
+                write,
+                state=state,
+                replayed=not live,
+                status=status,
+                stop=stop,
+                bounds=bounds,
+                **beside,
+                **counting,
             )
 
 

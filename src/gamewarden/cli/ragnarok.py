@@ -11,8 +11,6 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, tell
-from gamewarden.config import PACKET_CLIENTS
-from gamewarden.errors import ConfigError
 
 if TYPE_CHECKING:
     from gamewarden.readers.options import SourceOptions
@@ -23,43 +21,11 @@ _SOURCES = click.argument("sources", nargs=-1, required=True, type=options.SOURC
 def decoding(function: Callable[..., None]) -> Callable[..., None]:
     """Adds what says how client messages are decoded, to a command that has `reading`."""
 
-    @click.option(
-        "--packet-db",
-        type=options.FILE,
-        multiple=True,
-        metavar="FILE",
-        help="Message table; given again, the later counts over the earlier.  [default: the thesis']",
-    )
-    @click.option(
-        "--packet-version",
-        type=int,
-        metavar="N",
-        help="Up to which version of the message table; of a server's headers, the client's date: YYYYMMDD.",
-    )
-    @click.option(
-        "--packet-client",
-        type=click.Choice(PACKET_CLIENTS),
-        help="Of a server's headers, the kind of client.  [default: as the server has it by date]",
-    )
+    @options.message_tables
     @click.option("--strict", is_flag=True, help="End a stream at the first message that cannot be read.")
     @wraps(function)
-    def command(
-        *,
-        reading: "SourceOptions",
-        packet_db: tuple[Path, ...],
-        packet_version: int | None,
-        packet_client: str | None,
-        strict: bool,
-        **given: Any,  # noqa: ANN401  the command's own
-    ) -> None:
-        if packet_version is not None and not packet_db:
-            raise ConfigError(
-                f"--packet-version {packet_version}: says nothing without a message table; name it with --packet-db"
-            )
-        from gamewarden.readers.options import MessageOptions
-
-        messages = MessageOptions(packet_db, packet_version, packet_client, strict)
-        function(reading=replace(reading, messages=messages), **given)
+    def command(*, reading: "SourceOptions", strict: bool, **given: Any) -> None:  # noqa: ANN401  the command's own
+        function(reading=replace(reading, messages=replace(reading.messages, strict=strict)), **given)
 
     return command
 

@@ -50,8 +50,9 @@ def open_desk(
     opened: bool = False,
 ) -> None:
     """Serve the desk of a workspace until somebody stops it; without a port at the usual one, or else at a free one."""
+    from gamewarden.core.listening import address_of, bound, is_local
     from gamewarden.desk.desk import Desk
-    from gamewarden.web.serving import address_of, bound, is_local, serve
+    from gamewarden.web.serving import serve
 
     listening = bound(host, PORT, 0) if port is None else bound(host, port)
     desk = Desk(workspace)

@@ -79,7 +79,8 @@ def _steps(place: Path) -> Iterator[list[str]]:
     yield ["compact", lake]
     yield ["measure", "traffic", packets]
     yield ["measure", "traffic", capture, "--server-port", "5121"]
-    yield ["measure", "traffic", capture, "--server-port", "5121", "--accounts", f"{streams}/accounts.csv"]
+    for accounts in (f"{streams}/accounts.csv", "messages"):
+        yield ["measure", "traffic", capture, "--server-port", "5121", "--accounts", accounts]
     yield ["measure", "session", f"{streams}/players"]
     yield ["measure", "session", capture, "--server-port", "5121"]
     yield ["watch", packets]

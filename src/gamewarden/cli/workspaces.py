@@ -1,6 +1,8 @@
 """Commands of a workspace: `init`, `run`, `status`, `forget`."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
@@ -19,7 +21,9 @@ from gamewarden.errors import ReadError
 if TYPE_CHECKING:
     import polars as pl
 
+    from gamewarden.core.listening import Listener
     from gamewarden.readers.options import SourceOptions
+    from gamewarden.workspace.metrics import RunMeters
     from gamewarden.workspace.place import Workspace
     from gamewarden.workspace.running import Step
 
@@ -73,8 +77,11 @@ def init(*, directory: Path, preset: str | None, source: options.Where | None, r
 @click.option("--every", type=options.Span(), metavar="SPAN", help="Keep running, and look again this often.")
 @options.fresh
 @options.measured_by
+@options.metrics
 @click.pass_context
-def run(ctx: click.Context, *, once: bool, every: int | None, fresh: bool, on: str | None) -> None:
+def run(
+    ctx: click.Context, *, once: bool, every: int | None, fresh: bool, on: str | None, metrics: "Listener | None"
+) -> None:
     """Take in what is new, measure, score, judge, decide and maintain.
 
     Each step does only what is missing, so it may be stopped and started at any time. What fails is told and does not
@@ -83,16 +90,41 @@ def run(ctx: click.Context, *, once: bool, every: int | None, fresh: bool, on: s
     if once and every is not None:
         raise click.UsageError("--once ends after one run and --every never does; give one of them")
     workspace = replace(here(), engine=options.engine_at(on or ""))
-    if every is None:
-        ctx.exit(1 if _run(workspace, fresh=fresh) else 0)
-    _keep_running(workspace, every, fresh=fresh)
+    with _metered(workspace, metrics) as meters:
+        if every is None:
+            ctx.exit(1 if _run(workspace, meters, fresh=fresh) else 0)
+        _keep_running(workspace, meters, every, fresh=fresh)
 
 
-def _run(workspace: "Workspace", *, fresh: bool = False) -> int:
+@contextmanager
+def _metered(workspace: "Workspace", listener: "Listener | None") -> "Iterator[RunMeters | None]":
+    """The numbers of the runs, on a page where one is wanted."""
+    if listener is None:
+        yield None
+        return
+    from gamewarden.core.metrics_page import metrics_page
+    from gamewarden.workspace.metrics import RunMeters
+
+    meters = RunMeters(workspace)
+    with metrics_page(meters.meters, listener) as address:
+        say(f"metrics are at {address}")
+        yield meters
+
+
+def _run(workspace: "Workspace", meters: "RunMeters | None", *, fresh: bool = False) -> int:
     from gamewarden.notices import now
     from gamewarden.workspace.running import Run
 
-    return Run(workspace, now(), _tell, progress, fresh=fresh).run()
+    if meters is None:
+        return Run(workspace, now(), _tell, progress, fresh=fresh).run()
+
+    def tell_both(step: "Step") -> None:
+        meters.tell(step)
+        _tell(step)
+
+    with meters.run() as failures:
+        failures.append(Run(workspace, now(), tell_both, progress, fresh=fresh).run())
+    return sum(failures)
 
 
 def _tell(step: "Step") -> None:
@@ -103,7 +135,7 @@ def _tell(step: "Step") -> None:
         tell(f"{line}  ({step.seconds:.1f} s)")
 
 
-def _keep_running(workspace: "Workspace", every: int, *, fresh: bool) -> None:
+def _keep_running(workspace: "Workspace", meters: "RunMeters | None", every: int, *, fresh: bool) -> None:
     """Run, wait, and again, until somebody asks to stop; then the step in hand is finished first."""
     import signal
     from threading import Event
@@ -115,7 +147,7 @@ def _keep_running(workspace: "Workspace", every: int, *, fresh: bool) -> None:
         signal.signal(number, lambda *_: asked.set())
     while not asked.is_set():
         try:
-            _run(workspace, fresh=fresh)
+            _run(workspace, meters, fresh=fresh)
         except GamewardenError as error:
             complain(f"gamewarden: {error}; trying again later")
         fresh = False

@@ -1,13 +1,12 @@
 """Whether the desk can do its work, and the numbers by which its operator watches it."""
 
-import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
+from gamewarden.core.meters import memory
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.judged_days import everybody_on, seals
 from gamewarden.desk.review import queue
@@ -125,11 +124,3 @@ def _lags(desk: Desk) -> dict[str, float]:
         return {name: lag.total_seconds() for name, lag in lags(desk.workspace, desk.now()).items() if lag is not None}
     except GamewardenError:
         return {}
-
-
-def memory() -> int | None:
-    """Bytes of memory that this process has, where the system tells."""
-    try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return None

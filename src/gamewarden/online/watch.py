@@ -30,6 +30,7 @@ class Status:
     packets_per_second: float
     decisions_per_second: float
     left_out: int = 0  # packets of sources that have not proven to be there, or for which there was no place
+    snapshot_seconds: float | None = None  # that the last snapshot took
 
     @property
     def bot_share(self) -> float | None:
@@ -65,6 +66,10 @@ def no_status(_status: Status) -> None:
     """Nobody is watching the watch."""
 
 
+def no_count(_tally: Tally) -> None:
+    """Nobody counts along."""
+
+
 def _nowhere(_lines: str) -> None:
     """Nobody wants them."""
 
@@ -77,6 +82,7 @@ def watch(
     state: Path | None = None,
     replayed: bool = True,
     status: Callable[[Status], object] = no_status,
+    count: Callable[[Tally], object] = no_count,
     pace: Pace = USUAL,
     stop: Stop | None = None,
     bounds: Bounds = UNBOUNDED,
@@ -90,6 +96,7 @@ def watch(
     With `state` the watch goes on where that file was saved last. A source that is `replayed` from its beginning, such
     as a file, has the packets taken in before skipped; one that is not, such as a pipe, goes on with what comes. What
     was written after the last snapshot is written again: `watch_to_file` is the one that never doubles a decision.
+    `count` gets what was counted after every micro-batch, `status` every second while packets come.
     When `stop` is asked the watch ends as if the packets had ended. `bounds` say how many players are kept at a time
     and when a silent one is forgotten.
 
@@ -110,7 +117,7 @@ def watch(
     coming = (stop or Stop()).until(coming, live=not replayed)
     told = _telling(status, packets)
     hand_over = _handing_over(write, score, write_scores)
-    return _run(coming, fold, forgetting, write=hand_over, snapshot=snapshot, status=told, pace=pace)
+    return _run(coming, fold, forgetting, write=hand_over, snapshot=snapshot, status=told, count=count, pace=pace)
 
 
 def _handing_over(write: Write, score: Score | None, write_scores: Write) -> Callable[[pl.DataFrame], None]:
@@ -131,6 +138,7 @@ def watch_to_file(
     *,
     state: Path,
     status: Callable[[Status], object] = no_status,
+    count: Callable[[Tally], object] = no_count,
     pace: Pace = USUAL,
     stop: Stop | None = None,
     bounds: Bounds = UNBOUNDED,
@@ -160,7 +168,7 @@ def watch_to_file(
         coming = (stop or Stop()).until(coming, live=False)
         told = _telling(status, packets)
         hand_over = _handing_over(journal.write, score, journal.write_scores)
-        return _run(coming, fold, forgetting, write=hand_over, snapshot=snapshot, status=told, pace=pace)
+        return _run(coming, fold, forgetting, write=hand_over, snapshot=snapshot, status=told, count=count, pace=pace)
 
 
 def _telling(status: Callable[[Status], object], packets: PacketStream) -> Callable[[Status], object]:
@@ -176,14 +184,17 @@ def _run(
     write: Callable[[pl.DataFrame], None],
     snapshot: Callable[[], None],
     status: Callable[[Status], object],
+    count: Callable[[Tally], object],
     pace: Pace,
 ) -> Tally:
     meter = _Meter(fold.tally)
+    snapshot = meter.timed(snapshot)
     saved, saved_at = fold.tally.packets, time.monotonic()
     for batch in _micro(batches):
         for piece in forgetting.pieces(batch):
             if windows := fold.push(piece):
                 write(windows.frame())
+        count(fold.tally)
         now = time.monotonic()
         if fold.tally.packets - saved >= pace.snapshot_packets or now - saved_at >= pace.snapshot_seconds:
             snapshot()
@@ -201,13 +212,24 @@ class _Meter:
     def __init__(self, tally: Tally) -> None:
         self.at = time.monotonic()
         self._tally = tally
+        self._snapshot_seconds: float | None = None
+
+    def timed(self, snapshot: Callable[[], None]) -> Callable[[], None]:
+        """The same, and how long it takes is told with the next status."""
+
+        def taken() -> None:
+            begun = time.monotonic()
+            snapshot()
+            self._snapshot_seconds = time.monotonic() - begun
+
+        return taken
 
     def read(self, tally: Tally) -> Status:
         now = time.monotonic()
         seconds = max(now - self.at, 1e-9)
         packets, decisions = tally.packets - self._tally.packets, tally.decisions - self._tally.decisions
         self.at, self._tally = now, tally
-        return Status(tally, packets / seconds, decisions / seconds)
+        return Status(tally, packets / seconds, decisions / seconds, snapshot_seconds=self._snapshot_seconds)
 
 
 def _micro(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -31,6 +31,7 @@ from gamewarden.streams import of_actors, within
 from gamewarden.tables import FrameRows
 
 if TYPE_CHECKING:
+    from gamewarden.readers.captures.introductions import Listen
     from gamewarden.readers.ragnarok.message_table import MessageTable
 
 
@@ -109,11 +110,17 @@ class OneFile:
             self.path,
             captures.server_ports,
             captures.accounts,
+            listen=self._listen() if captures.connect_messages else None,
             include_empty=captures.include_empty,
             mapping=logs.mapping,
             time_zone=logs.time_zone,
             bounds=bounds,
         )
+
+    def _listen(self) -> "Listen":
+        from gamewarden.readers.ragnarok.introductions import connect_messages
+
+        return connect_messages(self.message_table)
 
     def messages(self, *, strict: bool = False) -> MessageStream:
         """What clients said in it, as a packetstream or a capture has it.

@@ -1,12 +1,16 @@
 """How sources are read in this run, by the kind of thing that is read."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gamewarden.core.time_ranges import TimeRange
 from gamewarden.readers.databases.options import DatabaseOptions
 from gamewarden.readers.logs.plausible import ANY_TIME, Plausible
 from gamewarden.readers.logs.tables import MAX_BAD_SHARE
 from gamewarden.readers.places import File
+
+if TYPE_CHECKING:
+    from gamewarden.readers.captures.account_sources import AccountFeed
 
 
 @dataclass(frozen=True)
@@ -25,8 +29,9 @@ class CaptureOptions:
     """Of captures; whether packets without payload count is asked of packet logs too."""
 
     server_ports: tuple[int, ...] = ()
-    accounts: File | None = None  # who used which address when
+    accounts: "File | AccountFeed | None" = None  # who used which address when
     include_empty: bool = False
+    connect_messages: bool = False  # clients say themselves who they are, as a message table explains
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
+from gamewarden.core.meters import MEMORY
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.health import Gauges, gauges
+from gamewarden.workspace.metrics import LAST_RUN, SOURCE_LAG
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})  # anybody may write any other word
@@ -25,17 +27,14 @@ _PUSHED = {
 _STANDS = {
     "backlog_bytes": "Bytes that wait for the next run.",
     "free_bytes": "Bytes of the disk that are free.",
-    "last_run": "When the last run behind the desk ended, in seconds since 1970.",
-    "last_run_seconds": "How long it took.",
-    "last_run_failures": "How many of its steps failed.",
-    "running": "Whether a run goes on.",
+    **LAST_RUN,
     "days_judged": "Days that were judged.",
     "watched": "Accounts at the watch point on the newest day.",
     "acted": "Accounts at the act point on the newest day.",
     "queue": "Accounts that wait for a rater.",
-    "lag_seconds": "How old the newest event of a source is.",
+    "lag_seconds": SOURCE_LAG,
     "ledger_head": "The number of the audit's last line.",
-    "memory_bytes": "Memory of the server.",
+    "memory_bytes": MEMORY.says,
 }
 _LABELS = {"backlog_bytes": "kind", "lag_seconds": "source"}
 

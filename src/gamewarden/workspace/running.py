@@ -37,6 +37,8 @@ class Step:
     says: str
     seconds: float
     failed: bool = False
+    rows: int = 0  # new ones that were taken in
+    verdicts: int = 0
 
 
 Watching = Callable[[str], AbstractContextManager[Progress]]  # a progress bar under a title
@@ -61,6 +63,8 @@ class Run:
     watching: Watching = nobody
     fresh: bool = False
     failed: int = field(default=0, init=False)
+    _rows: int = field(default=0, init=False)  # of the step in hand
+    _verdicts: int = field(default=0, init=False)
 
     def run(self) -> int:
         """Do all steps; how many failed.
@@ -90,6 +94,7 @@ class Run:
 
     def _do(self, step: str, what: str, work: Callable[[Progress], str]) -> None:
         begun, failed = monotonic(), False
+        self._rows = self._verdicts = 0
         try:
             with self.watching(f"{step} {what}".strip()) as progress:
                 says = work(progress)
@@ -97,7 +102,7 @@ class Run:
             says, failed = str(error), True
             self.failed += 1
         if says:
-            self.tell(Step(step, what, says, monotonic() - begun, failed))
+            self.tell(Step(step, what, says, monotonic() - begun, failed, self._rows, self._verdicts))
 
     def _can_judge(self) -> bool:
         """Whether there is a model; without one there is nothing to measure for."""
@@ -113,6 +118,7 @@ class Run:
 
     def _take_in(self, source: SourceSettings, progress: Progress) -> str:
         taken = take_in(self.workspace, source, self.at, progress)
+        self._rows = taken.rows
         if taken.failed:
             raise _FailedError(str(taken))
         return str(taken)
@@ -168,6 +174,7 @@ class Run:
         if not seals:
             return "nothing new"
         verdicts, kept = sum(one.verdicts for one in seals), sum(one.kept for one in seals)
+        self._verdicts = verdicts
         return f"{counted(len(seals), 'day')}: {verdicts:,} verdicts, {kept:,} of them to watch or to act on"
 
     def _list(self, progress: Progress) -> str:

@@ -1,7 +1,8 @@
 """Names for the client ends of a capture: address:port as people write it, or the account behind it at that time."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import IPv6Address, ip_address
+from typing import Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,9 @@ _ALWAYS = (-(2**62), 2**62)
 _M64 = 2**64 - 1
 
 Address = tuple[int, int]  # IP version, number
+Codes: TypeAlias = npt.NDArray[np.int32]  # of actors, as places in a dictionary
+End: TypeAlias = tuple[Address, int | None]  # a port, or all of them
+Span: TypeAlias = tuple[int, int, str]  # since, until, account
 
 
 def end_text(address: Address, port: int) -> str:
@@ -34,24 +38,32 @@ class Accounts:
     A row without a port speaks for all ports of its address that have no row of their own at that time.
     """
 
-    def __init__(self, frame: pl.DataFrame) -> None:
+    @classmethod
+    def of_table(cls, frame: pl.DataFrame) -> Self:
         """Take columns address, port, from, until (microseconds or null) and account.
 
         Raises:
             ReadError: an address or port is none, or two accounts share an end at one time.
         """
-        spans: dict[tuple[Address, int | None], list[tuple[int, int, str]]] = {}
-        for address, port, since, until, account in frame.select(
-            "address", "port", "from", "until", "account"
-        ).iter_rows():
-            key = (_parsed(address), _checked_port(port))
-            spans.setdefault(key, []).append(
-                (_ALWAYS[0] if since is None else since, _ALWAYS[1] if until is None else until, account)
-            )
+        return cls({key: _without_overlap(key, sorted(rows)) for key, rows in _by_end(frame).items()})
+
+    @classmethod
+    def told_one_by_one(cls, frame: pl.DataFrame) -> Self:
+        """The same columns, rows in the order they were told in: a later one counts from its `from` on.
+
+        One without an account says that nobody is known there any more.
+
+        Raises:
+            ReadError: an address or port is none.
+        """
+        return cls({key: _later_counts(rows) for key, rows in _by_end(frame).items()})
+
+    def __init__(self, spans: Mapping[End, Sequence[Span]]) -> None:
+        """Take the spans of each end, in their order and without overlap."""
         self._numbers = {key: number for number, key in enumerate(spans)}
-        self.names = list(dict.fromkeys(frame["account"]))
+        ordered = list(spans.values())
+        self.names = list(dict.fromkeys(row[2] for rows in ordered for row in rows))
         codes = {name: code for code, name in enumerate(self.names)}
-        ordered = [_without_overlap(key, sorted(rows)) for key, rows in spans.items()]
         self.starts = np.cumsum([0, *map(len, ordered)]).astype(np.int64)
         flat = [row for rows in ordered for row in rows]
         self.since = np.array([row[0] for row in flat], np.int64)
@@ -77,10 +89,32 @@ def _checked_port(port: int | None) -> int | None:
     return port
 
 
-def _without_overlap(
-    key: tuple[Address, int | None], rows: Iterable[tuple[int, int, str]]
-) -> list[tuple[int, int, str]]:
-    merged: list[tuple[int, int, str]] = []
+def _by_end(frame: pl.DataFrame) -> dict[End, list[Span]]:
+    """The rows of each end, in their order."""
+    spans: dict[End, list[Span]] = {}
+    for address, port, since, until, account in frame.select("address", "port", "from", "until", "account").iter_rows():
+        key = (_parsed(address), _checked_port(port))
+        spans.setdefault(key, []).append(
+            (_ALWAYS[0] if since is None else since, _ALWAYS[1] if until is None else until, account)
+        )
+    return spans
+
+
+def _later_counts(rows: Iterable[Span]) -> list[Span]:
+    """One span after the other: each row ends what was said before it of the time from its beginning on."""
+    told: list[Span] = []
+    for since, until, account in rows:
+        while told and told[-1][0] >= since:
+            told.pop()
+        if told and told[-1][1] > since:
+            told[-1] = (told[-1][0], since, told[-1][2])
+        if account is not None and until > since:
+            told.append((since, until, account))
+    return told
+
+
+def _without_overlap(key: End, rows: Iterable[Span]) -> list[Span]:
+    merged: list[Span] = []
     for since, until, account in rows:
         if merged and since < merged[-1][1]:
             if merged[-1][2] != account:
@@ -106,28 +140,57 @@ class ClientEnds:
     def forget(self) -> None:
         """Begin anew: the ends of the flows have other numbers from now on, and so have the actors."""
         self._known = 0
-        self._dictionary = pa.array(self._accounts.names if self._accounts else [], pa.string())
+        self._dictionary = pa.array([], pa.string())
+        self._name_codes: dict[str, int] = {}
+        self._end_codes = np.empty(0, np.int32)
         self._spans = np.empty((0, 2), np.int64)
+        self._take_names()
 
-    def actors(self, flows: Flows, ends: npt.NDArray[np.int32], at: Ints) -> pa.DictionaryArray:
+    def adopt(self, flows: Flows, accounts: Accounts) -> None:
+        """Let another table say who stands behind an address from now on."""
+        self._accounts = accounts
+        self._take_names()
+        self._spans = _spans_of(accounts, _ends(flows, 0, self._known))
+
+    def actors(self, flows: Flows, ends: Codes, at: Ints) -> pa.DictionaryArray:
         """The actor of each row."""
-        self._learn(flows)
-        codes = ends if self._accounts is None else self._by_account(self._accounts, ends, at)
+        self.learn(flows)
+        return self.named(ends if self._accounts is None else self._by_account(self._accounts, ends, at))
+
+    def named(self, codes: Codes) -> pa.DictionaryArray:
+        """The actors that these codes stand for."""
         return pa.DictionaryArray.from_arrays(pa.array(codes), self._dictionary, safe=False)
 
-    def _learn(self, flows: Flows) -> None:
+    def learn(self, flows: Flows) -> Codes:
+        """The code of each end under its address, those too that came since the last time."""
         used = int(flows.used[ENDS_USED])
-        if used == self._known:
-            return
-        ends = [_end(*row) for row in flows.ends[self._known : used].tolist()]
-        texts = pa.array([end_text(address, port) for address, port in ends], pa.string())
-        self._dictionary = pa.concat_arrays([self._dictionary, texts])
-        if self._accounts is not None:
-            spans = [self._accounts.numbers(address, port) for address, port in ends]
-            self._spans = np.concatenate([self._spans, np.array(spans, np.int64)])
-        self._known = used
+        if used > self._known:
+            ends = _ends(flows, self._known, used)
+            first = len(self._dictionary)
+            self._grow([end_text(address, port) for address, port in ends])
+            self._end_codes = np.concatenate([self._end_codes, np.arange(first, first + len(ends), dtype=np.int32)])
+            if self._accounts is not None:
+                self._spans = np.concatenate([self._spans, _spans_of(self._accounts, ends)])
+            self._known = used
+        return self._end_codes
 
-    def _by_account(self, accounts: Accounts, ends: npt.NDArray[np.int32], at: Ints) -> npt.NDArray[np.int32]:
+    def codes_of(self, names: Sequence[str]) -> Codes:
+        """The code of each account."""
+        new = [name for name in dict.fromkeys(names) if name not in self._name_codes]
+        first = len(self._dictionary)
+        self._name_codes.update({name: code for code, name in enumerate(new, first)})
+        self._grow(new)
+        return np.array([self._name_codes[name] for name in names], np.int32)
+
+    def _grow(self, texts: list[str]) -> None:
+        if texts:
+            self._dictionary = pa.concat_arrays([self._dictionary, pa.array(texts, pa.string())])
+
+    def _take_names(self) -> None:
+        if self._accounts is not None:
+            self._codes = self.codes_of(self._accounts.names)[self._accounts.code]
+
+    def _by_account(self, accounts: Accounts, ends: Codes, at: Ints) -> Codes:
         codes = np.empty(len(ends), np.int32)
         self.unmatched += _find_accounts(
             ends,
@@ -136,11 +199,19 @@ class ClientEnds:
             accounts.starts,
             accounts.since,
             accounts.until,
-            accounts.code,
-            len(accounts.names),
+            self._codes,
+            self._end_codes,
             codes,
         )
         return codes
+
+
+def _ends(flows: Flows, first: int, after: int) -> list[tuple[Address, int]]:
+    return [_end(*row) for row in flows.ends[first:after].tolist()]
+
+
+def _spans_of(accounts: Accounts, ends: Sequence[tuple[Address, int]]) -> Ints:
+    return np.array([accounts.numbers(address, port) for address, port in ends], np.int64).reshape(-1, 2)
 
 
 def _end(high: int, low: int, port_and_version: int) -> tuple[Address, int]:
@@ -151,7 +222,7 @@ def _end(high: int, low: int, port_and_version: int) -> tuple[Address, int]:
 
 
 @kernel
-def _span_code(key: int, at: int, starts: Ints, since: Ints, until: Ints, code: npt.NDArray[np.int32]) -> int:
+def _span_code(key: int, at: int, starts: Ints, since: Ints, until: Ints, code: Codes) -> int:
     if key < 0:
         return -1
     low, high = starts[key], starts[key + 1]
@@ -168,15 +239,15 @@ def _span_code(key: int, at: int, starts: Ints, since: Ints, until: Ints, code: 
 
 @kernel
 def _find_accounts(
-    ends: npt.NDArray[np.int32],
+    ends: Codes,
     at: Ints,
     spans: Ints,
     starts: Ints,
     since: Ints,
     until: Ints,
-    code: npt.NDArray[np.int32],
-    names: int,
-    out: npt.NDArray[np.int32],
+    code: Codes,
+    addresses: Codes,
+    out: Codes,
 ) -> int:
     unmatched = 0
     for row in range(len(ends)):
@@ -186,6 +257,6 @@ def _find_accounts(
             found = _span_code(spans[end, 1], at[row], starts, since, until, code)
         if found < 0:
             unmatched += 1
-            found = names + end
+            found = np.int64(addresses[end])
         out[row] = found
     return unmatched

@@ -144,6 +144,13 @@ def with_more_room(flows: Flows) -> Flows:
     return flows._replace(spans=stream_gaps.with_more_spans(flows.spans))
 
 
+def ends_that_stay(flows: Flows) -> Ints:
+    """The numbers of the client ends that a bounded table keeps when silent flows go; those get 0, 1, 2 … then."""
+    halves = flows.halves[: int(flows.used[FLOWS_USED])]
+    clients = halves[(halves[:, FLAGS] & SEEN) != 0, CLIENT]
+    return np.unique(clients[clients > 0]).astype(np.int64) - 1
+
+
 def without_silent(flows: Flows) -> Flows:
     """A bounded table without the flows that were not seen since the last time, and without what only they needed."""
     used = int(flows.used[FLOWS_USED])

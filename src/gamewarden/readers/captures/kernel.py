@@ -28,6 +28,13 @@ LAST_SECOND = 253_402_300_799  # the year 9999 ends
 FIRST_SECOND = -62_135_596_800
 
 _SYN, _ACK = 0x02, 0x10
+# Words of a packet in which first bytes came: its row, the number with which its stream began, where in the stream its
+# bytes stand, how many bytes the server has sent by then (NOT_COUNTED where its beginning was not captured), and where
+# in the pool the bytes are.
+FIRST_ROW, STREAM, OFFSET, ANSWERED, FIRST_BEGIN, FIRST_SIZE = range(6)
+FIRST_WORDS = 6
+NOT_COUNTED = 1 << 40
+_FIRST_PACKETS = 1 << 12  # in one batch, at most
 _POWERS = np.array([10**n for n in range(20)], np.uint64)
 
 
@@ -39,10 +46,11 @@ class Rules(NamedTuple):
     include_empty: bool
     only_up: bool
     segments: bool  # the client's TCP segments with their bytes, copies and all, instead of packets
+    first_bytes: int = 0  # of each client's stream, handed on beside the packets
 
 
 class Rows(NamedTuple):
-    """The columns being filled; those after `size` are for segments alone, and empty without them."""
+    """The columns being filled; those after `size` are for segments or first bytes, and empty without them."""
 
     end: npt.NDArray[np.int32]  # number of the client's end
     at: Ints
@@ -53,6 +61,9 @@ class Rows(NamedTuple):
     flags: Bytes
     begin: Ints  # where in the pool its bytes begin
     pool: Bytes
+    first: Ints  # rows of `FIRST_WORDS`: packets in which first bytes of a stream came
+    first_used: Ints  # how many of them there are, and how many bytes their pool has
+    first_pool: Bytes
 
 
 class ScanBuffers(NamedTuple):
@@ -75,6 +86,10 @@ class ScanBuffers(NamedTuple):
     begin: Pointer
     pool: Pointer
     most_begin: int  # from here on the pool might not have room for one more segment
+    first_bytes: int
+    first: Pointer
+    first_used: Pointer
+    first_pool: Pointer
     flows: FlowPointers
     waiting: FlowPointers  # of a bounded table: flows that have proven nothing
     guard: GuardPointers
@@ -90,9 +105,10 @@ class Key(NamedTuple):
     ports: np.int64
 
 
-def new_rows(capacity: int, pool: int = 0) -> Rows:
-    """Empty columns; with a pool of so many bytes they have room for segments."""
+def new_rows(capacity: int, pool: int = 0, first_bytes: int = 0) -> Rows:
+    """Empty columns; with a pool of so many bytes they have room for segments, or with some for first bytes."""
     own = capacity if pool else 0
+    early = _FIRST_PACKETS if first_bytes else 0
     return Rows(
         np.empty(capacity, np.int32),
         np.empty(capacity, np.int64),
@@ -103,6 +119,9 @@ def new_rows(capacity: int, pool: int = 0) -> Rows:
         np.empty(own, np.uint8),
         np.empty(own, np.int64),
         np.empty(pool, np.uint8),
+        np.empty((early, FIRST_WORDS), np.int64),
+        np.zeros(2, np.int64),
+        np.empty(early * first_bytes, np.uint8),
     )
 
 
@@ -126,6 +145,10 @@ def _desk(data: Bytes, rules: Rules, flows: Flows, tally: Ints, rows: Rows) -> S
         pointer_to(rows.begin),
         pointer_to(rows.pool),
         len(rows.pool) - MOST_CAPTURED,
+        rules.first_bytes,
+        pointer_to(rows.first),
+        pointer_to(rows.first_used),
+        pointer_to(rows.first_pool),
         flow_pointers(flows),
         waiting_pointers(flows),
         guard_pointers(flows),
@@ -220,9 +243,47 @@ def _take_segment(desk: ScanBuffers, packet: Packet, at: int, count: int) -> int
 
 
 @part
+def _answered(flows: FlowPointers, flags: int, row: int, side: int) -> int:
+    """How many bytes the other side has sent so far."""
+    if (flags & (table.SEQ_KNOWN << side)) == 0:
+        return 0
+    if (flags & (table.ISN_KNOWN << side)) == 0:
+        return NOT_COUNTED
+    first = np.int64(flows.halves[row * table.ROW_HALVES + table.ISN + side]) + 1
+    return (np.int64(flows.halves[row * table.ROW_HALVES + table.NEXT + side]) - first) & 0xFFFFFFFF
+
+
+@apart
+def _take_first_bytes(desk: ScanBuffers, packet: Packet, row: int, side: int, count: int) -> None:
+    """Hand on what a client's packet, about to be delivered, has of the first bytes of its stream."""
+    flags = np.int64(desk.flows.halves[row * table.ROW_HALVES + table.FLAGS])
+    if (flags & (table.ISN_KNOWN << side)) == 0:
+        return
+    began = np.int64(desk.flows.halves[row * table.ROW_HALVES + table.ISN + side])
+    seq = net32(desk.data, packet.place + 4) + ((packet.flags & _SYN) != 0)
+    offset = (seq - began - 1) & 0xFFFFFFFF
+    if offset >= desk.first_bytes:
+        return
+    payload = packet.place + (np.int64(desk.data[packet.place + 12]) >> 4) * 4
+    size: int = max(min(packet.end - payload, packet.payload, desk.first_bytes - offset), 0)
+    place = desk.first_used[0] * FIRST_WORDS
+    begin = desk.first_used[1]
+    for at in range(size):
+        desk.first_pool[begin + at] = desk.data[payload + at]
+    desk.first[place + FIRST_ROW] = count
+    desk.first[place + STREAM] = began
+    desk.first[place + OFFSET] = offset
+    desk.first[place + ANSWERED] = _answered(desk.flows, flags, row, 1 - side)
+    desk.first[place + FIRST_BEGIN] = begin
+    desk.first[place + FIRST_SIZE] = size
+    desk.first_used[0] += 1
+    desk.first_used[1] = begin + size
+
+
+@part
 def _full(desk: ScanBuffers, capacity: int, count: int) -> bool:
     """Whether the next packet might not find room among the rows."""
-    if count >= capacity:
+    if count >= capacity or (desk.first_bytes > 0 and desk.first_used[0] == _FIRST_PACKETS):
         return True
     return desk.segments and count > 0 and desk.begin[count - 1] + desk.size[count - 1] > desk.most_begin
 
@@ -263,6 +324,8 @@ def _take(desk: ScanBuffers, start: int, end: int, wire_end: int, link: int, at:
     if row < 0:
         return _take_unproven(desk, packet, key, side, to_server, told_by_port, at, count)
     wanted, up, size = _told(desk, desk.flows, packet, row, side, to_server, told_by_port)
+    if wanted and up and desk.first_bytes > 0 and packet.is_tcp:
+        _take_first_bytes(desk, packet, row, side, count)
     return _put(desk, row, at, up, size, count) if wanted else count
 
 
@@ -329,6 +392,8 @@ def _take_unproven(
         place = row * 2 * HELD + 2 * (number % HELD)
         count = _put(desk, known, guard.held[place], True, guard.held[place + 1], count)
         tally[counts.UNPROVEN] -= 1
+    if up and desk.first_bytes > 0 and packet.is_tcp:
+        _take_first_bytes(desk, packet, known, side, count)
     return _put(desk, known, at, up, size, count)
 
 

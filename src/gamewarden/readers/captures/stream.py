@@ -25,10 +25,19 @@ from gamewarden.contracts import PACKET_COLUMNS, Bounds
 from gamewarden.errors import ConfigError
 from gamewarden.readers.byte_sources import ByteSource, Origin, Window
 from gamewarden.readers.captures import counts, kernel
+from gamewarden.readers.captures.account_sources import AccountSource, Looking
 from gamewarden.readers.captures.blocks import BadBlockError
 from gamewarden.readers.captures.client_ends import Accounts, ClientEnds
-from gamewarden.readers.captures.flows import FLOWS_USED, Ints, new_flows, with_more_room, without_silent
+from gamewarden.readers.captures.flows import (
+    FLOWS_USED,
+    Ints,
+    ends_that_stay,
+    new_flows,
+    with_more_room,
+    without_silent,
+)
 from gamewarden.readers.captures.framing import Framing, framing_of
+from gamewarden.readers.captures.introductions import FIRST_BYTES, Introductions, Listen
 from gamewarden.readers.captures.link_types import refusal
 from gamewarden.readers.captures.packet_schema import SCHEMA
 from gamewarden.readers.captures.stream_gaps import FORGOTTEN
@@ -47,13 +56,22 @@ class CaptureReport:
     refused: str | None = None  # which link types are not read, when packets had them
     unmatched: int = 0  # packets delivered under their address, since no account was known
     forgotten: int = 0  # connections that were silent for too long
+    unanswered: int = 0  # packets not delivered, since the server had not gone on with the account they named
+    disowned: int = 0  # accounts that were named, and with which no server went on
+    unheard: int = 0  # connections that were not listened to any more, since too many had named nobody
+    looked: int = 0  # times that a changed table of accounts was taken
 
     @property
     def counts(self) -> dict[str, int]:
         """All counts that are not zero, in words."""
         counted = {words: int(self.tally[index]) for index, words in counts.SAYS.items()}
+        counted[counts.SAYS[counts.DELIVERED]] -= self.unanswered
         counted["delivered by address, without an account"] = self.unmatched
         counted["silent connections forgotten"] = self.forgotten
+        counted["not delivered until the server had answered who they are"] = self.unanswered
+        counted["connections that named an account the server did not go on with"] = self.disowned
+        counted["connections given up before they named an account"] = self.unheard
+        counted["changes of the account table taken"] = self.looked
         return {words: count for words, count in counted.items() if count}
 
     @property
@@ -64,7 +82,7 @@ class CaptureReport:
     @property
     def withheld(self) -> int:
         """Packets of sources that have not proven to be there, or for which there was no place."""
-        return int(self.tally[counts.UNPROVEN] + self.tally[counts.NO_PLACE])
+        return int(self.tally[counts.UNPROVEN] + self.tally[counts.NO_PLACE]) + self.unanswered
 
     def lines(self) -> list[str]:
         """The counts on one line; tunnels, link types that are not read, a problem and advice on lines of their own."""
@@ -106,17 +124,22 @@ class CaptureStream:
         self,
         origin: Origin,
         server_ports: Sequence[int] = (),
-        accounts: Accounts | None = None,
+        accounts: AccountSource | None = None,
         *,
+        listen: Listen | None = None,
         include_empty: bool = False,
         only_up: bool = False,
         bounds: Bounds | None = None,
     ) -> None:
+        """Take a source; `accounts` say who stands behind an address, or clients themselves to whoever can `listen`."""
         self.report = CaptureReport()
         self._origin = origin
-        self._accounts = accounts
+        self._source = accounts
+        self._accounts = None if accounts is None else accounts.now()
+        self._listen = listen
         self._bounds = bounds
-        self._rules = _rules(server_ports, include_empty=include_empty, only_up=only_up)
+        rules = _rules(server_ports, include_empty=include_empty, only_up=only_up)
+        self._rules = rules if listen is None else rules._replace(first_bytes=FIRST_BYTES)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -140,6 +163,11 @@ class CaptureStream:
             reading = CaptureReading(
                 source, self._origin.name, self._rules, self._accounts, self.report, bounds=self._bounds
             )
+            if self._listen is not None:
+                one_sided = self._bounds is not None and self._bounds.one_sided
+                reading.introductions = Introductions(self._listen, believe=one_sided)
+            if self._source is not None and source.live:
+                reading.looking = Looking(self._source)
             for batch in reading.batches():
                 yield batch.select(columns)
 
@@ -184,14 +212,16 @@ class CaptureReading:
         self._flows = new_flows(secrets.randbits(62), bounds=bounds)
         self._ends = ClientEnds(accounts)
         self._pool = pool
-        self._rows = kernel.new_rows(_BATCH_ROWS, pool)
+        self._rows = kernel.new_rows(_BATCH_ROWS, pool, rules.first_bytes)
         self._count = 0
+        self.introductions: Introductions | None = None  # by which clients name themselves
+        self.looking: Looking | None = None  # for accounts that become known while packets come
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The packets, a batch when it is full or when the source makes us wait."""
         for rows, count in self.fills():
-            if count:
-                yield self._batch(rows, count)
+            if count and (batch := self._batch(rows, count)).num_rows:
+                yield batch
 
     def fills(self) -> Iterator[tuple[kernel.Rows, int]]:
         """The rows, and how many, when they are full or when the source makes us wait."""
@@ -218,11 +248,13 @@ class CaptureReading:
 
     def _taken(self) -> tuple[kernel.Rows, int]:
         filled = self._rows, self._count
-        self._rows, self._count = kernel.new_rows(_BATCH_ROWS, self._pool), 0
+        self._rows, self._count = kernel.new_rows(_BATCH_ROWS, self._pool, self._rules.first_bytes), 0
         return filled
 
     def _forget_silent(self) -> None:
         before = int(self._flows.used[FLOWS_USED])
+        if self.introductions is not None:
+            self.introductions.renumber(ends_that_stay(self._flows))
         self._flows = without_silent(self._flows)
         self._report.forgotten += before - int(self._flows.used[FLOWS_USED])
         self._ends.forget()
@@ -269,15 +301,35 @@ class CaptureReading:
                 f"{self._name}: the capture is cut off in the record at byte {self._window.position}, "
                 f"of which {left} bytes are there; all before it is kept"
             )
+        self._count_accounts()
+
+    def _count_accounts(self) -> None:
+        report, introduced = self._report, self.introductions
         report.unmatched = self._ends.unmatched
+        if introduced is not None:
+            report.unmatched, report.unanswered = introduced.by_address, introduced.waited
+            report.disowned, report.unheard = introduced.refused, introduced.crowded_out
 
     def _batch(self, rows: kernel.Rows, count: int) -> pa.RecordBatch:
-        at = rows.at[:count]
+        self._look_again()
+        at, up, size = rows.at[:count], rows.up[:count], rows.size[:count]
+        if self.introductions is None:
+            actors = self.clients(rows.end[:count], at)
+        else:
+            codes = self.introductions.codes(rows, count, self._ends.learn(self._flows), self._ends.codes_of)
+            told = codes >= 0
+            actors, at, up, size = self._ends.named(codes[told]), at[told], up[told], size[told]
         columns = [
-            self.clients(rows.end[:count], at),
-            pa.Array.from_buffers(SCHEMA.field("at").type, count, [None, pa.py_buffer(at)]),
-            pa.array(rows.up[:count].view(np.bool_)),
-            pa.array(rows.size[:count]),
+            actors,
+            pa.Array.from_buffers(SCHEMA.field("at").type, len(at), [None, pa.py_buffer(at)]),
+            pa.array(up.view(np.bool_)),
+            pa.array(size),
         ]
-        self._report.unmatched = self._ends.unmatched
+        self._count_accounts()
         return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+    def _look_again(self) -> None:
+        """Take what has become known of accounts, when there is something."""
+        if self.looking is not None and (news := self.looking.news()) is not None:
+            self._ends.adopt(self._flows, news)
+            self._report.looked += 1
