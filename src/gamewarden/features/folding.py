@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 import polars as pl
 import pyarrow as pa
@@ -33,6 +33,27 @@ class Measured:
 
     frame: pl.DataFrame
     notes: Notes
+
+
+class Glimpse(NamedTuple):
+    """FEATURES of some actors as they stand now, and whose rows came out of order, so that they are not in them."""
+
+    frame: pl.DataFrame
+    disordered: pa.Array
+
+
+@runtime_checkable
+class Peeks(Protocol):
+    """A fold that can be asked in the middle of its rows; what it says at the end is the same, asked or not."""
+
+    def peek(self, names: pa.Array, /) -> Glimpse:
+        """What measuring the rows so far would say of whoever has these names, of whom rows have come.
+
+        A row that was finished when `mark` was called last, and can no longer change, is not said again.
+        """
+
+    def mark(self) -> None:
+        """What is finished by now was said."""
 
 
 def folded(feature: Feature, stream: Stream, progress: Progress = no_progress) -> Measured:
