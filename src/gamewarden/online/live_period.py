@@ -265,7 +265,7 @@ class LivePeriod:
         if anew:
             owed = _names(pl.concat([changed.select("actor"), self._owed[entity].rows().select("actor")]))
             late = fold.out_of_order(owed) if isinstance(fold, Peeks) else owed
-            frames.append(self._measured(self.plan.features[key], late))
+            frames += [self._measured(self.plan.features[key], late)] if len(late) else []
         return pl.concat(frames).sort("actor", "since")
 
     def _measured(self, feature: Feature, names: pa.Array) -> pl.DataFrame:
