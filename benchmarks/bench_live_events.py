@@ -45,8 +45,8 @@ def fitted(world: World, events: FrameEvents) -> list[Model]:
 
 def copied(events: pl.DataFrame, copies: int) -> pa.RecordBatch:
     """The same day under several names, in the order of time."""
-    names = [pl.concat_str(pl.col(one), pl.lit(f"~{{}}")) for one in ("actor", "character", "session")]
-    parts = [events.with_columns(name.str.replace("{}", str(copy), literal=True) for name in names) for copy in range(copies)]
+    who = ("actor", "character", "session")
+    parts = [events.with_columns(pl.col(*who) + f"~{copy}") for copy in range(copies)]
     table = pl.concat(parts).sort("at", maintain_order=True).to_arrow(compat_level=pl.CompatLevel.oldest())
     text = [column.cast(pa.string()) if pa.types.is_large_string(column.type) else column for column in table.columns]
     return pa.table(text, names=table.column_names).combine_chunks().to_batches()[0]
@@ -65,7 +65,9 @@ def batch_run(judges: Judges, day: pa.RecordBatch, size: int) -> float:
     return time.process_time() - begun
 
 
-def live_run(judges: Judges, day: pa.RecordBatch, directory: Path, given: argparse.Namespace) -> tuple[float, LiveEvents]:
+def live_run(
+    judges: Judges, day: pa.RecordBatch, directory: Path, given: argparse.Namespace
+) -> tuple[float, LiveEvents]:
     """CPU-seconds of a day as it comes."""
     work = LiveEvents(directory, judges, Pace(tick=parse_span(given.tick), partitions=1))
     begun, saved, said = time.process_time(), 0, 0
@@ -102,7 +104,9 @@ def main() -> None:
     print(f"batch: {alone:6.1f} CPU-seconds, {rows / alone:>10,.0f} events a CPU-second")
     print(f"live:  {live:6.1f} CPU-seconds, {rows / live:>10,.0f} events a CPU-second, {live / alone:.2f} of the batch")
     print(f"lines: {counts['provisional']:,} provisional, {counts['final']:,} final")
-    print(f"most memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB, the day in memory included")
+    print(
+        f"most memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB, the day in memory included"
+    )
 
 
 if __name__ == "__main__":

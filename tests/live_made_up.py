@@ -1,29 +1,30 @@
 """A made-up game that is watched live: its log, its models, and a worker that dies whenever it is told to."""
 
 import json
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import polars as pl
 
 from gamewarden import pipeline, readers
 from gamewarden.contracts import Model
-from gamewarden.errors import ModelError
-from gamewarden.core.clock import Clock
 from gamewarden.core.durations import HOUR, MINUTE
+from gamewarden.errors import ModelError
 from gamewarden.features.actions.recipe import Actions
 from gamewarden.features.paths.recipe import Paths
 from gamewarden.features.pulses.recipe import Pulses
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.online.live_events import LiveEvents, Pace
+from gamewarden.online.live_events import LiveEvents, Pace, opening
 from gamewarden.online.live_judges import Judge, Judges, cut_of
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.pipeline.scoring import hear
-from gamewarden.verdicts.prevalence import SUPPOSED
 from gamewarden.tables import EVENTS, SCORES, TIME, write_table
+from gamewarden.verdicts.prevalence import SUPPOSED
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 KINDS = np.array(["combat.kill", "loot.pickup", "chat", "move", "npc.sell", "skill.use"])
@@ -35,7 +36,12 @@ def game_log(days: int = 3, bots: int = 12, humans: int = 14, seed: int = 3) -> 
     """EVENTS of people who come and go one after the other around the clock, and of bots who do the same evenly."""
     dice = np.random.default_rng(seed)
     parts = [_played(dice, who, day, bots, bots + humans) for day in range(days) for who in range(bots + humans)]
-    return pl.concat(parts).sort("at", maintain_order=True).with_row_index("seq").with_columns(pl.col("seq").cast(pl.Int64))
+    return (
+        pl.concat(parts)
+        .sort("at", maintain_order=True)
+        .with_row_index("seq")
+        .with_columns(pl.col("seq").cast(pl.Int64))
+    )
 
 
 def _played(dice: np.random.Generator, who: int, day: int, bots: int, everybody: int) -> pl.DataFrame:
@@ -44,7 +50,9 @@ def _played(dice: np.random.Generator, who: int, day: int, bots: int, everybody:
     gaps = np.full(500, 10.0) + dice.normal(0, 0.2, 500) if bot and who % 2 else gaps  # a macro, as good as steady
     seconds = np.concatenate([[0], np.cumsum(gaps), [gaps.sum() + 5]])
     weights = np.array([0.5, 0.3, 0.02, 0.1, 0.05, 0.03] if bot else [0.25, 0.2, 0.15, 0.2, 0.1, 0.1])
-    actions = np.tile(KINDS[[0, 0, 1, 0, 1, 3]], 100)[:500] if bot and who % 2 else dice.choice(KINDS, len(gaps), p=weights)
+    actions = (
+        np.tile(KINDS[[0, 0, 1, 0, 1, 3]], 100)[:500] if bot and who % 2 else dice.choice(KINDS, len(gaps), p=weights)
+    )
     kinds = ["session.login", *actions, "session.logout"]
     begin = START + timedelta(days=day, minutes=int(who * 1380 / everybody), seconds=int(dice.integers(0, 600)))
     name = f"{'bot' if bot else 'ëinwohner'}{who:02}"
@@ -109,7 +117,10 @@ def scores_in(lines: str) -> pl.DataFrame:
     """The final SCORES among lines."""
     rows = [json.loads(line) for line in lines.splitlines()]
     final = [row for row in rows if row["final"]]
-    times = [pl.col(name).str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", time_zone="UTC", time_unit="us") for name in ("since", "until")]
+    times = [
+        pl.col(name).str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", time_zone="UTC", time_unit="us")
+        for name in ("since", "until")
+    ]
     plain = {name: pl.String if dtype == TIME else dtype for name, dtype in SCORES.columns.items()}
     frame = pl.DataFrame([{name: row[name] for name in plain} for row in final], schema=plain)
     return frame.with_columns(times).sort("actor", "since", "detector")
@@ -117,9 +128,101 @@ def scores_in(lines: str) -> pl.DataFrame:
 
 def batches(log: pl.DataFrame, sizes: list[int]):
     """A log in batches of these sizes, one after the other, the last of them again and again."""
-    table = log.select([name for name in EVENTS.columns if name in log.columns]).to_arrow(compat_level=pl.CompatLevel.oldest())
+    table = log.select([name for name in EVENTS.columns if name in log.columns]).to_arrow(
+        compat_level=pl.CompatLevel.oldest()
+    )
     whole, begin, turn = table.combine_chunks().to_batches()[0] if log.height else None, 0, 0
     while whole is not None and begin < whole.num_rows:
         size = sizes[min(turn, len(sizes) - 1)]
         yield whole.slice(begin, size)
         begin, turn = begin + size, turn + 1
+
+
+@dataclass
+class Partition:
+    """A worker of one partition: rows by offset, a file of decisions, and saves; it can be killed at any time."""
+
+    directory: Path
+    judges: Judges
+    pace: Pace
+    rows: list[Any]  # batches, in the order of offsets
+    wall: Any = time.time
+    decisions: str = ""
+    next: int = 0
+    work: LiveEvents | None = field(default=None)
+
+    def open(self) -> None:
+        """Go on as the directory was saved last: decisions since then are taken back, their rows come again."""
+        self.work, note = opening(self.judges, self.pace, self.wall)(self.directory)
+        self.next = int(note.get("offset", 0))
+        self.decisions = self.decisions.encode()[: int(note.get("length", 0))].decode()
+
+    @property
+    def is_over(self) -> bool:
+        return self.next >= len(self.rows)
+
+    def step(self) -> None:
+        self.decisions += self.work.take(self.rows[self.next])
+        self.next += 1
+
+    def idle(self) -> None:
+        self.decisions += self.work.idle()
+
+    def save(self) -> None:
+        self.work.save({"offset": self.next, "length": len(self.decisions.encode())})
+
+    def kill(self) -> None:
+        """Nothing is said to the work: what it has in memory is gone."""
+        self.work.close()
+        self.work = None
+
+
+def of_partitions(log: pl.DataFrame, count: int) -> list[pl.DataFrame]:
+    """The log as a broker keyed by player has it."""
+    names = log["actor"].unique().to_list()
+    home = pl.Series([crc32(name.encode()) % count for name in names])
+    keyed = log.join(pl.DataFrame({"actor": names, "home": home}), on="actor", maintain_order="left")
+    return [keyed.filter(home=number).drop("home") for number in range(count)]
+
+
+def disordered(log: pl.DataFrame, share: float, most: timedelta, seed: int = 5) -> pl.DataFrame:
+    """The log as it comes where some rows are late, by so much at the most."""
+    dice = np.random.default_rng(seed)
+    delay = np.where(dice.random(log.height) < share, dice.uniform(0, most.total_seconds(), log.height), 0.0)
+    came = pl.Series("came", log["at"].to_physical().to_numpy() + (delay * 1e6).astype(np.int64))
+    return log.with_columns(came).sort("came", maintain_order=True).drop("came")
+
+
+def run(partitions: list[Partition], dice: np.random.Generator, kills: float = 0.0) -> str:
+    """All partitions to their ends, in any order, with saves and kills in between; what was decided at last."""
+    for one in partitions:
+        one.open()
+    turns = 0
+    while not all(one.is_over for one in partitions):
+        one = partitions[int(dice.integers(len(partitions)))]
+        if not one.is_over:
+            one.step()
+        turns += _something_happens(one, dice, kills)
+    settle(partitions)
+    return "".join(one.decisions for one in partitions)
+
+
+def _something_happens(one: Partition, dice: np.random.Generator, kills: float) -> int:
+    what = dice.random()
+    if what < kills:
+        one.kill()
+        one.open()
+    elif what < kills + 0.3:
+        one.save()
+    elif what < kills + 0.4:
+        one.idle()
+    return 1
+
+
+def settle(partitions: list[Partition]) -> None:
+    """Nothing comes any more: workers ask, and save, until there is nothing left to say."""
+    for _ in range(4):
+        for one in partitions:
+            one.save()
+            one.idle()
+            one.save()

@@ -6,6 +6,7 @@ the file counts is known to the state that was saved with it; what was written a
 
 import os
 import struct
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -40,6 +41,7 @@ class KeptRows:
         try:
             make_directory(path.parent)
             self._file = path.open("ab", buffering=0)
+            weakref.finalize(self, self._file.close)
             sync_name(path)
             there = os.fstat(self._file.fileno()).st_size
             if there >= length:

@@ -148,7 +148,7 @@ class LiveEvents:
         return [*self._open, *self._closing.waiting]
 
     def _strike(self, now: int) -> str:
-        """Provisional SCORES of whoever has changed; then the periods that are over are closed."""
+        """Provisional SCORES of whoever has changed; then what is over is closed, and said where that can be."""
         tick = now // self._pace.tick * self._pace.tick
         said = [self._provisional(period, tick) for period in self._open if period.has_changed and period.since <= now]
         self._counts["ticks"] += 1
@@ -161,7 +161,7 @@ class LiveEvents:
                 Remark,
                 stacklevel=2,
             )
-        return "".join(said)
+        return "".join((*said, self._settle()))
 
     def _provisional(self, period: LivePeriod, tick: int) -> str:
         census = period.kinds()
