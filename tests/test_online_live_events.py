@@ -209,6 +209,24 @@ def test_a_log_of_other_kinds_gets_no_final_and_a_remark(judges, log, tmp_path):
     assert {line["detector"] for line in lines(said)} <= {"paths"}
 
 
+@pytest.mark.filterwarnings("ignore::gamewarden.errors.Remark")  # which says so
+def test_that_most_rows_lie_far_is_found_by_all_partitions_together(judges, models, tmp_path):
+    day = game_log(days=1)
+    busier = [day.with_columns(pl.col("at") + pl.duration(milliseconds=50 * n)) for n in range(12)]
+    log = pl.concat(busier).sort("at", maintain_order=True).with_columns(seq=pl.int_range(pl.len(), dtype=pl.Int64))
+    pace = Pace(tick=6 * HOUR, late=30 * MINUTE, partitions=5)
+    parts = of_partitions(pl.concat([log, later(log)], how="diagonal"), 5)
+    workers = [
+        Partition(tmp_path / str(n), judges, pace, list(batches(part, [20_000]))) for n, part in enumerate(parts)
+    ]
+
+    said = scores_in(run(workers, np.random.default_rng(1))).filter(pl.col("actor") != "zz")
+
+    expected = batch_scores(log, models)
+    assert "account-day" not in expected["detector"]
+    assert_frame_equal(said, expected, check_exact=True)
+
+
 def test_a_time_in_the_future_closes_no_day(judges, log, expected, tmp_path):
     odd = log.gather(range(100, 20_000, 200)).with_columns(
         actor=pl.lit("odd"),
@@ -389,3 +407,16 @@ def test_days_end_as_in_the_batch_run_where_clocks_change(log, models, tmp_path,
 
     assert_frame_equal(scores_in(said), batch_scores(moved, [elsewhere]), check_exact=True)
     assert work.counts["late"] == 0
+
+
+@pytest.mark.filterwarnings("ignore::gamewarden.errors.Remark")
+def test_characters_are_judged_as_in_the_batch_run(log, models, tmp_path):
+    days = next(model for model in models if model.card.detector == "account-day")
+    characters = replace(days, feature=Recipe(days.feature.name, {**days.feature.options, "by": "character"}))
+    some = disordered(log, 0.05, timedelta(minutes=20)).with_columns(
+        character=pl.when(pl.col("actor") == "bot03").then(None).otherwise(pl.col("character"))
+    )
+    said, _ = live(Judges((Judge(characters, feature_of(characters.feature)),)), some, tmp_path / "0")
+
+    assert_frame_equal(scores_in(said), batch_scores(some, [characters]), check_exact=True)
+    assert "bot04-0" in scores_in(said)["actor"]

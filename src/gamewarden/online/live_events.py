@@ -74,6 +74,7 @@ class LiveEvents:
         self._is_idle = False
         self._unsaved = False  # whether rows were taken in, or something said, since the state was saved
         self._late_told = 0
+        self._known_to_others: object = None  # as it was saved last
         self.columns = tuple(dict.fromkeys(name for plan in self._plans.values() for name in plan.columns))
         self._load()
 
@@ -103,12 +104,10 @@ class LiveEvents:
 
     def idle(self) -> str:
         """Asked while nothing comes: finals that the others have made possible meanwhile."""
-        before = self._known_to_others()
         if not self._unsaved:
             self._follow()
         said = self._settle()
-        if not self._unsaved and self._known_to_others() != before:
-            self.save(self.note)  # nothing was taken in or said since, so that the note is still true
+        self._let_others_know()
         return said
 
     def finish(self) -> str:
@@ -130,7 +129,7 @@ class LiveEvents:
         self.note = dict(note)
         self._closing.forget(self._others.saved())
         self._state().write(self._directory / FILE)
-        self._unsaved = False
+        self._unsaved, self._known_to_others = False, self._news()
         remove_others(self._directory, self._needed)
 
     def close(self) -> None:
@@ -138,7 +137,12 @@ class LiveEvents:
         for period in self._needed:
             period.kept.close()
 
-    def _known_to_others(self) -> object:
+    def _let_others_know(self) -> None:
+        """Save what they wait for, where nothing was taken in or said since, so that the note is still true."""
+        if not self._unsaved and self._news() != self._known_to_others:
+            self.save(self.note)
+
+    def _news(self) -> object:
         """What others wait for."""
         fars = {name: one.far is not None for name, one in self._closing.closed.items()}
         return self._open.reached, self._is_idle, fars
@@ -188,7 +192,7 @@ class LiveEvents:
     def _follow(self) -> None:
         """Where nothing comes, pass what the others have passed, as far as it is over by the clock on the wall.
 
-        What was passed counts once it is saved, so that no crash takes it back.
+        What was passed is saved before anything is said of it, so that no crash takes it back.
         """
         others = self._others.saved()
         if not others:
@@ -197,6 +201,7 @@ class LiveEvents:
         passed = min(busy) if busy else max(other.reached for other in others)
         self._is_idle = True
         self._close_until(min(passed, int(self._wall() * _SECOND)))
+        self._let_others_know()
 
     def _state(self) -> Saved:
         rest = {
@@ -236,4 +241,5 @@ class LiveEvents:
                 "read the stream again"
             ) from error
         self._is_idle, self._late_told = saved.idle, self._open.late
+        self._known_to_others = self._news() if saved.rest else None
         remove_others(self._directory, self._needed)
