@@ -4,12 +4,13 @@ from abc import ABC, abstractmethod
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gamewarden.features.disorder import LateRows
+from gamewarden.features.disorder import LateRows, chosen
 from gamewarden.features.period_kernel import COUNTERS, DISORDERED, DONE_USED, State, clear_all
-from gamewarden.features.slots import Slots, frozen, grown
+from gamewarden.features.slots import Slots, frozen, grown, slots_of, twin_of
 
 _STRIDE = 1 << 14  # rows a call of the kernel, each of which may finish a period
 
@@ -59,6 +60,10 @@ class PeriodFold(ABC, Generic[Rows]):
     def _close_all(self, slots: NDArray[np.int64]) -> None:
         """Have the kernel close what is open of some actors."""
 
+    @abstractmethod
+    def frame(self) -> pl.DataFrame:
+        """FEATURES of the periods that are finished."""
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Those of EVENTS that are needed."""
@@ -87,6 +92,29 @@ class PeriodFold(ABC, Generic[Rows]):
             self._feed(self._rows_of(rows))
         self._close(self._disordered)
         return False
+
+    def peek(self, names: pa.Array) -> pl.DataFrame:
+        """The periods of some actors so far; the kernel's memory is there twice while they are closed."""
+        slots, state = slots_of(self._slots.actors, names), self._state
+        slots = slots[state.actors["disordered"][slots] == 0]
+        wanted = np.zeros(len(state.actors), np.bool_)
+        wanted[slots] = True
+        twin = twin_of(
+            self,
+            _state=state._replace(**{name: getattr(state, name).copy() for name in state._fields}),
+            _done=[done[chosen(done["slot"], wanted)] for done in self._done],
+        )
+        twin._close(slots)  # noqa: SLF001  its own twin
+        return twin.frame()
+
+    def out_of_order(self, names: pa.Array) -> pa.Array:
+        """Those among them whose rows are put aside."""
+        slots = slots_of(self._slots.actors, names)
+        late = self._state.actors["disordered"][slots] != 0
+        return self._slots.actors.texts().take(pa.array(slots[late]))
+
+    def mark(self) -> None:
+        """A period can change as long as rows come."""
 
     def _columns(self, rows: Rows) -> list[NDArray[Any]]:
         """Rows as they are put aside."""

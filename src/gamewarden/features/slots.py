@@ -1,7 +1,8 @@
 """Who acts, as numbers: a source read as often as needed, with each row's actor numbered the same in every pass."""
 
 from collections.abc import Sequence
-from typing import Any
+from copy import copy
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from gamewarden.features.folding import whole
 from gamewarden.features.text_columns import Names
 from gamewarden.streams import behind_views
 
+Thing = TypeVar("Thing")
 BUDGET = 1 << 27  # bytes that rows which are to be sorted may take
 
 
@@ -59,6 +61,19 @@ class Slots:
             slot = self.actors.numbers(self.whole(columns, "actor"))
         self.read += rows
         return slot
+
+
+def twin_of(thing: Thing, **parts: Any) -> Thing:  # noqa: ANN401  whatever it is made of
+    """A copy that shares everything but these parts."""
+    twin = copy(thing)
+    vars(twin).update(parts)
+    return twin
+
+
+def slots_of(actors: Names, names: pa.Array) -> NDArray[np.int64]:
+    """The slots of those who have these names, each once, in their order."""
+    slots = np.unique(actors.numbers(names)).astype(np.int64)
+    return slots[slots >= 0]
 
 
 def kinds_of(events: Stream, door: str, progress: Progress = no_progress) -> dict[str, int]:

@@ -47,6 +47,7 @@ from gamewarden.streams import Unquestioned, WatchedEvents, WatchedLog, WatchedM
 from gamewarden.tables import SESSIONS, TIME, Table, check, write_table
 from gamewarden.verdicts.likeness import Likeness
 from gamewarden.verdicts.meeting import Limits, least_of_row
+from gamewarden.verdicts.sighting import alike, sighted
 
 if TYPE_CHECKING:
     from gamewarden.presentation.checkup import Checkup
@@ -323,7 +324,8 @@ def measured(feature: Feature, stream: Stream, limits: Limits | None = None) -> 
     if feature.input != "events":
         return told
     events = given_to(stream)
-    return only_alike(_sighted(told, feature, events), feature, events, limits or Limits())
+    seen = sighted(told, feature, events.coverage, events.shows)
+    return only_alike(seen, feature, events, limits or Limits())
 
 
 @dataclass(frozen=True)
@@ -336,22 +338,8 @@ class MeasuredBefore:
 
 def shown_before(feature: Feature, events: EventStream, before: MeasuredBefore) -> pl.DataFrame:
     """The FEATURES that `measured` would give of these events, without reading them."""
-    told = _sighted(Table(before.rows), feature, events)
-    if not _told_alike(told, feature):
-        return told.frame
-    learned = cast("Vocabulary", feature.learned)
-    return Likeness.of(learned, before.kinds, Limits()).applied(told).frame
-
-
-def _sighted(told: Table, feature: Feature, events: EventStream) -> Table:
-    """FEATURES with the share that the source covers of each row's time, or of its day, and what it can show."""
-    coverage = events.coverage
-    if coverage is None:
-        return replace(told, shows=events.shows)
-    day = (pl.col("until") - pl.duration(microseconds=1)).dt.truncate("1d")
-    days = told.frame.select(day.alias("since"), day.dt.offset_by("1d").alias("until"))
-    covered = coverage.of(days if feature.part_of_day else told.frame)
-    return replace(told, frame=told.frame.with_columns(covered), shows=events.shows)
+    told = sighted(Table(before.rows), feature, events.coverage, events.shows)
+    return alike(told, feature, lambda: before.kinds, Limits()).frame
 
 
 def least_measured(model: Model, limits: Limits) -> float:
@@ -371,21 +359,9 @@ def days_like(recipe: Recipe) -> SelfSimilarity:
 
 
 def only_alike(told: Table, feature: Feature, events: EventStream, limits: Limits) -> Table:
-    """FEATURES in which nothing is said of what a source did not show in a period.
-
-    A kind that was common in training and never occurs in a period is null there, not 0. A period most of whose events
-    are of other kinds, or in which too much is missing, is not measured at all. What the source can show is then told
-    by the other periods; where there are none, by what did occur, whatever a mapping promises.
-    """
-    if not _told_alike(told, feature):
-        return told
-    return likeness_of(cast("Vocabulary", feature.learned), events, limits).applied(told)
-
-
-def _told_alike(told: Table, feature: Feature) -> bool:
-    """Whether it is known which kinds there should be, and how common."""
-    learned = feature.learned
-    return not (told.shows is None or learned is None or learned.kinds is None or learned.shares is None)
+    """FEATURES in which nothing is said of what a source did not show in a period."""
+    learned = cast("Vocabulary", feature.learned)
+    return alike(told, feature, lambda: kinds_by_period(events.whole, learned.clock), limits)
 
 
 def likeness_of(learned: Vocabulary, events: EventStream, limits: Limits) -> "Likeness":

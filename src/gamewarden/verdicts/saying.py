@@ -40,16 +40,25 @@ class Said:
 
 def say(model: Model, feature: Feature, shown: Table, limits: Limits) -> Said:
     """What a model says of the rows it is shown; one that cannot judge their source says nothing."""
-    name, met = model.card.id, meeting_of(model, feature, shown)
+    said = say_of_part(model, feature, shown, limits)
+    if said.refusal is not None:
+        return said
+    far = Far.of(said.scores)
+    if refusal := far.refusal(model.card.id, limits):
+        return Said(model, said.scores.clear(), refusal=refusal)
+    least = least_of_row(model.card.training, limits, part_of_day=feature.part_of_day)
+    return Said(
+        model, said.scores, caveats_of(model, meeting_of(model, feature, shown), Partly.of(said.scores, least), far)
+    )
+
+
+def say_of_part(model: Model, feature: Feature, shown: Table, limits: Limits) -> Said:
+    """The same of some rows of a source, before it is known how many of all its rows lie far from what was learned."""
+    met = meeting_of(model, feature, shown)
     if met is not None and (refusal := met.refusal(limits)):
         return Said(model, model.score(shown.frame.clear()), refusal=refusal)
-    told = model.score(shown.frame)
     least = least_of_row(model.card.training, limits, part_of_day=feature.part_of_day)
-    scores = whole_enough(told, least)
-    far = Far.of(scores)
-    if refusal := far.refusal(name, limits):
-        return Said(model, scores.clear(), refusal=refusal)
-    return Said(model, scores, caveats_of(model, met, Partly.of(told, least), far))
+    return Said(model, whole_enough(model.score(shown.frame), least))
 
 
 def caveats_of(model: Model, met: Meeting | None, partly: Partly, far: Far) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from gamewarden.features.actions import kernel
 from gamewarden.features.actions.recipe import PACE, SHORTEST, frame_of
 from gamewarden.features.disorder import Columns, LateRows
 from gamewarden.features.folding import Lines
-from gamewarden.features.slots import BUDGET, Slots, added, frozen, grown
+from gamewarden.features.slots import BUDGET, Slots, added, frozen, grown, slots_of
 from gamewarden.features.text_columns import Names
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class ActionFold:
         self._stream = Stream(recipe, self._table)
         self._late = LateRows(_LATE, budget // _BYTES_A_ROW)
         self._disordered: NDArray[np.int64] | None = None  # the slots, known after the first pass
+        self._told = 0  # chunks that whoever peeks has been told of
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -83,14 +84,35 @@ class ActionFold:
 
     def chunks(self) -> Chunks:
         """The finished chunks."""
+        return self._stream.chunks(self._speaking())
+
+    def _speaking(self) -> "Actions":
         learned = self._recipe.vocabulary is not None or not self._table.kinds_seen()
-        return self._stream.chunks(self._recipe if learned else self._table.speaking())
+        return self._recipe if learned else self._table.speaking()
 
     def frame(self) -> pl.DataFrame:
         """FEATURES: one row per chunk; an action that the source cannot show is null."""
+        return self._frame_of(self.chunks())
+
+    def _frame_of(self, chunks: Chunks) -> pl.DataFrame:
         shown = None if self._recipe.vocabulary is None else self._sight.shows()
         unseen = () if shown is None else tuple(kind for kind in self._recipe.action_kinds() if kind not in shown)
-        return frame_of(self._recipe, self.chunks(), unseen)
+        return frame_of(self._recipe, chunks, unseen)
+
+    def peek(self, names: pa.Array) -> pl.DataFrame:
+        """The chunks that were finished since the last mark, whosever they are; they do not change any more."""
+        del names
+        return self._frame_of(self._stream.chunks_from(self._speaking(), self._told)).sort("actor", "since")
+
+    def out_of_order(self, names: pa.Array) -> pa.Array:
+        """Those among them whose rows are put aside."""
+        actors = self._table.slots.actors
+        slots = slots_of(actors, names)
+        return actors.texts().take(pa.array(slots[self._stream.disordered()[slots]]))
+
+    def mark(self) -> None:
+        """The chunks that are finished were said."""
+        self._told = self._stream.finished
 
     def notes(self) -> Lines:
         """Nothing."""
@@ -199,16 +221,33 @@ class Stream:
         """Forget the actors of these slots."""
         kernel.clear_all(self._state, slots)
 
+    @property
+    def finished(self) -> int:
+        """How many chunks are finished."""
+        return sum(len(block[0]) for block in self._blocks) + int(self._state.counters[kernel.DONE_USED])
+
     def chunks(self, recipe: "Actions") -> Chunks:
         """All finished chunks with the columns of a recipe, whose vocabulary is known unless there was no action."""
+        done = self._all_done()
+        return self._chunks(recipe, done, _order(self._table.slots.actors.texts(), done))
+
+    def chunks_from(self, recipe: "Actions", first: int) -> Chunks:
+        """The finished chunks from this one on as they came, without those of actors who came out of order."""
+        done = self._all_done()
+        return self._chunks(recipe, done, first + np.flatnonzero(~self.disordered()[done["slot"][first:]]))
+
+    def _all_done(self) -> NDArray[Any]:
         self._store_block()
-        done = np.concatenate([block[0] for block in self._blocks])
-        actors = self._table.slots.actors.texts()
-        order = _order(actors, done)
-        kinds = recipe.action_kinds()
-        columns = self._columns(recipe, self._table.places(kinds), order)
+        return np.concatenate([block[0] for block in self._blocks])
+
+    def _chunks(self, recipe: "Actions", done: NDArray[Any], order: NDArray[np.int64]) -> Chunks:
+        columns = self._columns(recipe, self._table.places(recipe.action_kinds()), order)
         return Chunks(
-            actors, done["slot"][order].astype(np.int64), done["since"][order], done["events"][order], columns
+            self._table.slots.actors.texts(),
+            done["slot"][order].astype(np.int64),
+            done["since"][order],
+            done["events"][order],
+            columns,
         )
 
     def _columns(self, recipe: "Actions", kinds: NDArray[np.int64], order: NDArray[np.int64]) -> dict[str, pa.Array]:
@@ -272,6 +311,8 @@ class Stream:
         """Put what is finished aside, so that its room can be used again."""
         state = self._state
         used = int(state.counters[kernel.DONE_USED])
+        if not used and self._blocks:
+            return
         self._blocks.append((state.done[:used].copy(), state.done_counts[:used].copy(), state.done_own[:used].copy()))
         state.counters[kernel.DONE_USED] = 0
 

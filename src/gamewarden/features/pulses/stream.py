@@ -8,11 +8,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gamewarden.contracts import Sight
-from gamewarden.features.disorder import Columns, LateRows
+from gamewarden.features.disorder import Columns, LateRows, chosen
 from gamewarden.features.folding import Lines
 from gamewarden.features.pulses import kernel
 from gamewarden.features.pulses.rows import Pieces, frame_of
-from gamewarden.features.slots import BUDGET, Slots, frozen, grown
+from gamewarden.features.slots import BUDGET, Slots, frozen, grown, slots_of, twin_of
 from gamewarden.features.text_columns import Names
 
 if TYPE_CHECKING:
@@ -86,6 +86,19 @@ class PulseFold:
         """Nothing."""
         return Lines()
 
+    def peek(self, names: pa.Array) -> pl.DataFrame:
+        """The periods of some actors so far; the kernel's memory is there twice while they are closed."""
+        slots = slots_of(self._slots.actors, names)
+        return twin_of(self, _stream=self._stream.aside(slots[~self._stream.disordered()[slots]])).frame()
+
+    def out_of_order(self, names: pa.Array) -> pa.Array:
+        """Those among them whose rows are put aside."""
+        slots = slots_of(self._slots.actors, names)
+        return self._slots.actors.texts().take(pa.array(slots[self._stream.disordered()[slots]]))
+
+    def mark(self) -> None:
+        """A period can change as long as rows come."""
+
     def _rows(self, columns: dict[str, pa.Array], slot: NDArray[np.int32]) -> kernel.Rows:
         kind = self._kinds.numbers(self._slots.whole(columns, "kind"))
         return kernel.Rows(frozen(self._slots.whole(columns, "at").view(pa.int64()).to_numpy()), slot, kind)
@@ -143,6 +156,15 @@ class Stream:
         kernel.close_all(self._rules(np.zeros(0, np.int64)), copy, open_slots)
         done = np.concatenate([np.empty(0, kernel.PIECE), *self._done, copy.done])
         return done[~self.disordered()[done["slot"]]] if len(done) else done
+
+    def aside(self, slots: NDArray[np.int64]) -> "Stream":
+        """A copy in which these players alone have anything."""
+        players = self._state.players.copy()
+        wanted = np.zeros(len(players), np.bool_)
+        wanted[slots] = True
+        players["open"][~wanted] = 0
+        done = [part[chosen(part["slot"], wanted)] for part in self._done]
+        return twin_of(self, _state=self._state._replace(players=players), _done=done)
 
     def kinds_seen(self) -> int:
         """How many kinds occurred."""

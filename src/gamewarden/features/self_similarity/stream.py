@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from gamewarden.contracts import Sight
 from gamewarden.core.clock import Clock
-from gamewarden.features.disorder import Columns, LateRows
+from gamewarden.features.disorder import Columns, LateRows, chosen
 from gamewarden.features.self_similarity import kernel
 from gamewarden.features.self_similarity.recipe import EMPTY, ROLES, Usage, frame_of
 from gamewarden.features.self_similarity.spans import NO_SESSION, session_kind
-from gamewarden.features.slots import BUDGET, Slots, frozen, grown
+from gamewarden.features.slots import BUDGET, Slots, frozen, grown, slots_of, twin_of
 from gamewarden.features.text_columns import Names
 
 if TYPE_CHECKING:
@@ -111,6 +111,19 @@ class SimilarityFold:
         """What became of the rows."""
         disordered = 0 if self._disordered is None else len(self._disordered)
         return replace(self._stream.usage(disordered), told=self._shown() is not None)
+
+    def peek(self, names: pa.Array) -> pl.DataFrame:
+        """The periods of some actors so far; the kernel's memory is there twice while they are closed."""
+        slots = slots_of(self._table.actors, names)
+        return twin_of(self, _stream=self._stream.aside(slots[~self._stream.disordered()[slots]])).frame()
+
+    def out_of_order(self, names: pa.Array) -> pa.Array:
+        """Those among them whose rows are put aside."""
+        slots = slots_of(self._table.actors, names)
+        return self._table.actors.texts().take(pa.array(slots[self._stream.disordered()[slots]]))
+
+    def mark(self) -> None:
+        """A period can change as long as rows come."""
 
     def _shown(self) -> Mapping[str, int] | None:
         """The kinds that the source can show, where a vocabulary says which kinds there are."""
@@ -258,6 +271,19 @@ class Stream:
     def reset(self, slots: NDArray[np.int64]) -> None:
         """Forget the players of these slots."""
         kernel.clear_all(self._state, slots)
+
+    def aside(self, slots: NDArray[np.int64]) -> "Stream":
+        """A copy in which these players alone have anything, all of it closed."""
+        state = self._state
+        wanted = np.zeros(len(state.players), np.bool_)
+        wanted[slots] = True
+        twin = twin_of(
+            self,
+            _state=state._replace(**{name: getattr(state, name).copy() for name in state._fields}),
+            _done=[rows[chosen(rows["slot"], wanted)] for rows in self._done],
+        )
+        twin.finish(slots)
+        return twin
 
     def done(self) -> NDArray[Any]:
         """All rows that are finished."""
