@@ -28,6 +28,9 @@ class Reach(NamedTuple):
 class Owner(Protocol):
     """Who works on partitions, and is told which."""
 
+    def at_rest(self) -> Sequence[int]:
+        """The partitions of which there are states, whoever works on them."""
+
     def gain(self, partitions: Sequence[int]) -> None:
         """These are ours from now on."""
 
@@ -48,6 +51,10 @@ class Broker(Protocol):
     @property
     def identity(self) -> str:
         """What tells this topic from another of the same name, as far as the broker says."""
+
+    @property
+    def trouble(self) -> str | None:
+        """What goes wrong on the way to the broker, where it is tried again."""
 
     def poll(self, owner: Owner, seconds: float) -> Sequence[Message]:
         """Messages of the partitions that were started, each partition's in order; the owner is told of changes.

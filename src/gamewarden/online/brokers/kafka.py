@@ -49,7 +49,9 @@ _PASSING = (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._TIM
 
 def _settings(locator: Locator) -> dict[str, Any]:
     """How to reach the brokers: the operator's properties, and secrets from the environment."""
-    settings: dict[str, Any] = {"bootstrap.servers": ",".join(locator.servers), **_properties()}
+    servers = ",".join(locator.servers)
+    # What the library has to say comes by its errors: on standard error it would stand between our own lines.
+    settings: dict[str, Any] = {"log_level": 0, "bootstrap.servers": servers, **_properties()}
     for name, variable in (("sasl.username", USER), ("sasl.password", PASSWORD)):
         if variable in os.environ:
             settings[name] = os.environ[variable]

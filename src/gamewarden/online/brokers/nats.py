@@ -54,6 +54,7 @@ class _Connection:
         self.name = str(locator)
         self.stream, self.subject = locator.name, locator.subject
         self.reconnected = False
+        self.trouble: str | None = None
         self._loop = asyncio.new_event_loop()
         try:
             self.client: Client = self.run(self._connected(locator))
@@ -69,12 +70,15 @@ class _Connection:
             connect_timeout=int(_ANSWER),
             max_reconnect_attempts=60,
             reconnected_cb=self._note,
-            error_cb=_ignore,
+            error_cb=self._note_trouble,
             **_secrets(),
         )
 
     async def _note(self) -> None:
-        self.reconnected = True
+        self.reconnected, self.trouble = True, None
+
+    async def _note_trouble(self, error: Exception) -> None:
+        self.trouble = _text(error)
 
     def run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
         """Do something, and wait for it."""
@@ -100,10 +104,6 @@ class _Connection:
         with suppress(*_WRONG):  # it is gone already
             self.run(asyncio.wait_for(self.client.close(), _ANSWER))
         self._loop.close()
-
-
-async def _ignore(_error: Exception) -> None:
-    """What goes wrong shows where something is asked for; the library would print it."""
 
 
 def _secrets() -> dict[str, Any]:
@@ -175,6 +175,11 @@ class NatsStream:
         return self._source
 
     @property
+    def trouble(self) -> str | None:
+        """What the connection complained of."""
+        return self._connection.trouble
+
+    @property
     def identity(self) -> str:
         """The stream, and when it was made."""
         return f"nats {self._connection.stream} {self._info.created}"
@@ -200,7 +205,8 @@ class NatsStream:
     def _look_around(self, owner: Owner) -> None:
         info = self._connection.run(self._connection.info(f"{self._connection.subject}.*"))
         ends = (name.rpartition(".")[2] for name in info.state.subjects or ())
-        numbers = {int(end) for end in ends if end.isdecimal()}
+        # A subject without a message is not told of; its state stays on the way all the same.
+        numbers = {int(end) for end in ends if end.isdecimal()} | set(owner.at_rest())
         ours = sorted(number for number in numbers - self._known if number % self._workers == self._worker - 1)
         self._known |= numbers
         self._info, self._looked_at = info, time.monotonic()

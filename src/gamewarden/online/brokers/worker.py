@@ -104,6 +104,7 @@ class Worker:
         self._coming: dict[int, _Coming] = {}
         self._open: dict[int, _Open] = {}
         self._reasons: set[str] = set()
+        self._trouble: str | None = None
         self.progress = Progress()
 
     def run(self, stop: Stop) -> Progress:
@@ -127,6 +128,12 @@ class Worker:
                 sink.close()
         self._status(self.progress)
         return self.progress
+
+    def at_rest(self) -> Sequence[int]:
+        """Those that have a directory."""
+        if not self._state.is_dir():
+            return []
+        return [int(one.name) for one in self._state.iterdir() if one.name.isdecimal() and one.is_dir()]
 
     def gain(self, partitions: Sequence[int]) -> None:
         """They are opened as soon as nobody else has them."""
@@ -163,8 +170,8 @@ class Worker:
             if coming.held is None and (lock := locked(self._directory(partition))) is not None:
                 coming.held = self._opened(lock)
             if coming.held is not None and self._started(partition, coming.held):
-                del self._coming[partition]
                 self._open[partition] = self._in_hand(coming.held, partition)
+                del self._coming[partition]
             elif partition in self._coming:
                 self._wait_or_give_up(partition, coming)
 
@@ -256,6 +263,13 @@ class Worker:
             self._status_at = now
             self._count()
             self._status(self.progress)
+            self._say_trouble()
+
+    def _say_trouble(self) -> None:
+        """Once, as long as it stays the same."""
+        trouble, self._trouble = self._trouble, self._broker.trouble
+        if self._trouble is not None and self._trouble != trouble:
+            self._tell(f"{self._broker.source}: {self._trouble}; it is tried again")
 
     def _save(self, partition: int, here: _Open) -> None:
         """What is saved can leave: no crash takes it back."""
