@@ -9,7 +9,7 @@ import kafka_cluster
 from commands import run
 from workers_killed import Workers, by_key, decided, directly, flowing, hunt, publishing, said, waited, written
 
-KILLS = 20
+KILLS = 15
 
 
 @pytest.fixture(scope="module")
@@ -69,11 +69,12 @@ def test_each_decision_is_made_and_sent_once_whoever_is_killed(cluster, quick, t
             workers.start()
         hunt(workers, KILLS, 7, lambda _victim: (), publisher.wait)
         address, name = cluster.address, "hunted-decisions"
-        waited(lambda: written(tmp_path / "state") >= len(expected), what="the last decision")
-        waited(lambda: len(of_topic(address, name)) >= len(expected), what="the last message")
+        waited(lambda: written(tmp_path / "state") >= len(expected), seconds=120, what="the last decision")
+        waited(lambda: len(of_topic(address, name)) >= len(expected), seconds=120, what="the last message")
         for one in list(workers.alive):
             workers.stop(one)
 
+    assert workers.killed_at_work >= KILLS // 2
     sent = of_topic(address, name)
     assert decided(tmp_path / "state") == expected
     assert by_key(json.loads(one.value()) for one in sent) == expected

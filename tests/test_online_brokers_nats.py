@@ -11,7 +11,7 @@ import nats_served
 from commands import run
 from workers_killed import Workers, by_key, decided, directly, flowing, hunt, publishing, said, waited, written
 
-KILLS = 20
+KILLS = 15
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +77,14 @@ def test_each_decision_is_made_and_sent_once_whoever_is_killed(server, tmp_path,
         for number in (1, 2, 3):
             workers.start("--worker", f"{number}/3")
         hunt(workers, KILLS, 7, number_of, publisher.wait)
-        waited(lambda: written(tmp_path / "state") >= len(expected), what="the last decision")
-        waited(lambda: len(of_stream(server, "hunted-decisions")) >= len(expected), what="the last message")
+        waited(lambda: written(tmp_path / "state") >= len(expected), seconds=120, what="the last decision")
+        waited(
+            lambda: len(of_stream(server, "hunted-decisions")) >= len(expected), seconds=120, what="the last message"
+        )
         for one in list(workers.alive):
             workers.stop(one)
 
+    assert workers.killed_at_work >= KILLS // 2
     sent = of_stream(server, "hunted-decisions")
     assert decided(tmp_path / "state") == expected
     assert by_key(json.loads(one.data) for one in sent) == expected

@@ -81,6 +81,7 @@ class Workers:
         self.log = log
         self.alive = []
         self.killed = 0
+        self.killed_at_work = 0
         self._started = 0
 
     def __enter__(self):
@@ -105,10 +106,16 @@ class Workers:
 
     def kill(self, worker):
         """Without a word."""
+        self.killed_at_work += worker in self.at_work()
         worker.kill()
         worker.wait()
         self.alive.remove(worker)
         self.killed += 1
+
+    def at_work(self):
+        """Those that have a partition."""
+        holders = " ".join(path.read_text() for path in self.state.glob("*/*/lock"))
+        return [one for one in self.alive if f"process {one.pid} " in holders]
 
     def stop(self, worker):
         """As a supervisor does."""
@@ -143,7 +150,8 @@ def hunt(workers, kills, seed, replacement, busy):
     dice = random.Random(seed)  # noqa: S311 - repeatable, not a secret
     while workers.killed < kills:
         workers.all_well()
-        victim = dice.choice(workers.alive)
+        working = waited(workers.at_work, 120, "a worker at work")
+        victim = dice.choice(working if dice.random() < 0.8 else workers.alive)
         fate = dice.random()
         if fate < 0.8:
             workers.kill(victim)
@@ -155,5 +163,5 @@ def hunt(workers, kills, seed, replacement, busy):
             victim.send_signal(signal.SIGCONT)
             continue
         workers.start(*replacement(victim))
-        time.sleep(dice.uniform(0.0, 4.0))
+        time.sleep(dice.uniform(0.0, 2.0))
     busy()
