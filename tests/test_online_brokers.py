@@ -28,6 +28,7 @@ from gamewarden.online.brokers.worker import Pace, Worker
 from gamewarden.online.packet_work import packets_of
 from gamewarden.online.stopping import Stop
 from gamewarden.tables import EVENTS, EVENTS_ARROW, FramePackets
+from watch_killed import share_scores
 from workers_killed import by_key, directly, flowing
 
 PACKETS = ("actor", "at", "up", "size")
@@ -299,6 +300,16 @@ def test_small_messages_are_taken_in_together_and_a_row_that_cannot_be_measured_
     assert "partition 0, offset 450: left out: traffic: a packet has a payload" in said[0]
 
 
+def test_scores_stand_beside_their_decisions_under_keys_of_their_own(values, tmp_path):
+    worked(values, tmp_path, work=packets_of(TrafficTest(), Bounds(), share_scores))
+
+    rows = [json.loads(line) for line in (tmp_path / "0" / DECISIONS).read_text(encoding="utf-8").splitlines()]
+    made, scored = ([row for row in rows if row["table"] == name] for name in ("TRAFFIC", "SCORES"))
+    assert [(row["actor"], row["since"]) for row in made] == [(row["actor"], row["since"]) for row in scored]
+    assert [row["key"].replace("traffic:", "traffic-model:") for row in made] == [row["key"] for row in scored]
+    assert len({row["key"] for row in rows}) == len(rows) > 100
+
+
 @pytest.mark.parametrize("until", [1, 2, 7, 13, 24])
 def test_what_was_not_saved_is_taken_in_again(frame, values, tmp_path, until):
     stop = Stop()
@@ -459,6 +470,7 @@ def test_a_web_server_needs_a_secret_in_the_environment(monkeypatch):
         (["watch", "kafka://127.0.0.1:1/t"], "needs --state DIR"),
         (["watch", "packets.csv", "--worker", "1/2"], "--worker is for kafka:// and nats://"),
         (["watch", "nats://127.0.0.1:1/t", "--worker", "3/2"], "is no worker"),
+        (["watch", "nats://127.0.0.1:1/t", "--state", "s", "--scores", "f"], "among the decisions"),
         (["publish", "packets.csv", "elsewhere"], "is no topic"),
     ],
 )

@@ -62,7 +62,9 @@ broker_options = options.together(
     click.option("--worker", type=WorkerNumber(), metavar="I/N", help="NATS: which worker of how many this is."),
     click.option("--to", metavar="PLACE", help="Broker: send decisions to kafka://…, nats://… or https://…"),
     click.option("--allow-private", is_flag=True, help="Let --to be a web server with an address that is not public."),
-    click.option("--save-every", type=options.Span(), metavar="SPAN", help="Broker: save and send so often. [10s]"),
+    click.option(
+        "--save-every", type=options.Span(), metavar="SPAN", help="Broker: save and send on so often.  [default: 10s]"
+    ),
 )
 
 

@@ -89,6 +89,8 @@ def watch(
     bounds = pipeline.bounds_of(current(), one_sided=one_sided)
     asked = Asked(state, out, counts, worker, to, allow_private, save_every)
     if isinstance(source, Locator):
+        if scores is not None:
+            raise click.UsageError("--scores: over a broker SCORES stand among the decisions; leave it out")
         watch_broker(source, asked, _work_on_packets(test, bounds, models, prevalence))
         return
     asked.refuse_without_broker()

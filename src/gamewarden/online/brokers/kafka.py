@@ -44,7 +44,13 @@ _OURS = (
 )
 _FROM, _THROUGH = "gamewarden-from", "gamewarden-through"
 _GONE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)  # noqa: SLF001  the library's own name for it
-_PASSING = (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._PARTITION_EOF)  # noqa: SLF001  likewise
+_PASSING = (
+    KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001  likewise, and the next ones
+    KafkaError._TRANSPORT,  # noqa: SLF001
+    KafkaError._TIMED_OUT,  # noqa: SLF001
+    KafkaError._PARTITION_EOF,  # noqa: SLF001
+    KafkaError._MAX_POLL_EXCEEDED,  # noqa: SLF001  we were frozen: the group takes the partitions, and lets us in again
+)
 
 
 def _settings(locator: Locator) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, RetentionPolicy, StreamConfig, StreamInfo
-from nats.js.errors import APIError, NotFoundError
+from nats.js.errors import APIError, NotFoundError, ServiceUnavailableError
 
 from gamewarden.errors import ConfigError, ReadError, WriteError
 from gamewarden.online.brokers.broker import Message, Owner, Reach, expired
@@ -190,6 +190,8 @@ class NatsStream:
             if time.monotonic() - self._looked_at >= _LOOK_AROUND:
                 self._look_around(owner)
             return self._connection.run(self._received(seconds))
+        except ServiceUnavailableError as error:  # while a cluster elects who leads
+            return self._unless_closed(error)
         except APIError as error:
             raise ReadError(f"{self._source}: {_text(error)}") from error
         except _WRONG as error:
