@@ -37,7 +37,7 @@ from gamewarden.online.stopping import Stop
 from gamewarden.online.watch import watch
 from gamewarden.streams import PlainPackets
 
-PLAYERS, PACKETS, PARTITIONS, ROUNDS = 20_000, 3_000_000, 16, 3
+PLAYERS, PACKETS, PARTITIONS, ROUNDS = 20_000, 8_000_000, 48, 3
 MESSAGE = 10_000
 HALF = 0.5  # of the rate without a broker
 
@@ -136,7 +136,7 @@ def rates(sources: dict[str, Callable[[int], str]], folder: Path) -> dict[str, f
 def compare() -> bool:
     """Print the rates, and whether the promise is kept."""
     batch = packets()
-    batches = [batch.slice(begin, 100_000) for begin in range(0, PACKETS, 100_000)]
+    batches = [batch.slice(begin, 1_000_000) for begin in range(0, PACKETS, 1_000_000)]  # so that messages are full
     with tempfile.TemporaryDirectory() as name, kafka_cluster.served() as cluster:
         folder = Path(name)
         with nats_served.served(folder / "nats") as address:

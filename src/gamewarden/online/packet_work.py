@@ -74,17 +74,17 @@ class PacketWork:
             raise MeasureError(f"traffic: a packet has a payload below 0 or above {most:,} bytes; from 0 on can be")
 
     def _said(self, windows: pl.DataFrame) -> str:
-        decisions = json_lines(_keyed(windows, windows, TRAFFIC.name, "traffic"))
+        decisions = json_lines(windows.select(pl.lit(TRAFFIC.name).alias("table"), _key("traffic"), pl.all()))
         if self._score is None:
             return decisions
-        return decisions + json_lines(_keyed(self._score(windows), windows, SCORES.name, "traffic-model"))
+        key = windows.select(_key("traffic-model")).to_series()
+        return decisions + json_lines(self._score(windows).select(pl.lit(SCORES.name).alias("table"), key, pl.all()))
 
 
-def _keyed(rows: pl.DataFrame, windows: pl.DataFrame, table: str, detector: str) -> pl.DataFrame:
-    """The rows with the key that names each wherever it goes: detector, begin and number of the window, actor."""
-    since = windows["since"].dt.epoch("us").cast(pl.String)
-    key = pl.select(pl.format("{}:{}:{}:{}", pl.lit(detector), since, windows["window"], windows["actor"])).to_series()
-    return rows.select(pl.lit(table).alias("table"), key.alias("key"), pl.all())
+def _key(detector: str) -> pl.Expr:
+    """What names a row wherever it goes: detector, begin and number of the window, actor."""
+    parts = pl.lit(detector), pl.col("since").dt.epoch("us"), pl.col("window"), pl.col("actor")
+    return pl.concat_str(*parts, separator=":").alias("key")
 
 
 def packets_of(test: TrafficTest, bounds: Bounds, score: Score | None = None) -> OpenWork:

@@ -30,7 +30,7 @@ from gamewarden.online.brokers.relays import Cursor, Line, Origin, key_of
 
 PROPERTIES = "GAMEWARDEN_KAFKA_CONFIG"  # a file of librdkafka's properties, name=value a line
 USER, PASSWORD = "GAMEWARDEN_KAFKA_USERNAME", "GAMEWARDEN_KAFKA_PASSWORD"
-_AT_ONCE = 64  # messages
+_AT_ONCE = 256  # messages
 _ANSWER = 5.0  # seconds
 _DELIVERY = 60.0  # seconds until what was sent has to be there
 _OURS = (
