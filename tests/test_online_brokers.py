@@ -321,6 +321,15 @@ def test_what_was_not_saved_is_taken_in_again(frame, values, tmp_path, until):
     assert rows_of(tmp_path / "0" / DECISIONS) == directly(frame)
 
 
+def test_a_message_that_comes_again_is_not_taken_in_again(frame, values, tmp_path):
+    def back(broker, _owner):
+        broker.next = 3
+
+    worked(values, tmp_path, plan=[gained, *[None] * 10, back, *[None] * len(values)])
+
+    assert rows_of(tmp_path / "0" / DECISIONS) == directly(frame)
+
+
 def test_nothing_is_written_of_a_partition_that_was_lost(frame, values, tmp_path):
     seen = []
 
