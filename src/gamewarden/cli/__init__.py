@@ -8,6 +8,7 @@ from gamewarden import __version__
 from gamewarden.cli import (
     appeals,
     audit,
+    brokers,
     challenges,
     completion,
     evaluating,
@@ -43,7 +44,7 @@ SECTIONS: dict[str, tuple[click.Command, ...]] = {
     "Start here": (worlds.demo, worlds.world),
     "A workspace": (workspaces.init, workspaces.run, workspaces.status, serving.serve, workspaces.forget),
     "Game logs": (servers.doctor, mappings.map_, logs.lint, logs.read, lake.compact, lake.delta, logs.measure),
-    "Packets": (packets.watch, ragnarok.packets),
+    "Packets": (packets.watch, brokers.publish, ragnarok.packets),
     "Finding bots": (
         models.fit,
         models.score,

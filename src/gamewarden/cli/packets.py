@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gamewarden.cli import options
+from gamewarden.cli.brokers import WATCHED, Asked, broker_options, watch_broker
 from gamewarden.cli.registry import LateOptions
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import hand_over, say, status_line
+from gamewarden.online.brokers.locators import Locator
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Bounds, PacketStream
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from gamewarden.features.traffic.fold import Tally
     from gamewarden.features.traffic.recipe import TrafficTest
     from gamewarden.online.watch import Score, Status, Write
+    from gamewarden.online.work import OpenWork
     from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
 
@@ -33,9 +36,11 @@ def _profile_options() -> list[click.Parameter]:
 
 
 @click.command(cls=LateOptions, late=_profile_options)
-@click.argument("source", type=options.SOURCE, metavar="SOURCE|-")
-@click.option("--state", type=options.FILE, metavar="FILE", help="Keep every player's state here, and go on from it.")
-@click.option("--out", type=options.FILE, metavar="FILE", help="Write decisions here, not to standard output.")
+@click.argument("source", type=WATCHED, metavar="SOURCE|-")
+@click.option(
+    "--state", type=options.FILE, metavar="FILE|DIR", help="Keep every player's state here, and go on from it."
+)
+@click.option("--out", type=options.FILE, metavar="FILE|DIR", help="Write decisions here, not to standard output.")
 @click.option("--models", type=options.FILE, metavar="DIR", help="Use the traffic model in force, not Table II.")
 @click.option(
     "--scores",
@@ -47,11 +52,12 @@ def _profile_options() -> list[click.Parameter]:
 @click.option("--events", is_flag=True, help="SOURCE has events: SCORES of --models at every tick, at last final.")
 @options.metrics
 @click.option("--one-sided", is_flag=True, help="The tap shows no answers: judge sources without proof.")
+@broker_options
 @options.prevalence
 @options.packet_reading
 def watch(
     *,
-    source: options.Where,
+    source: options.Where | Locator,
     state: Path | None,
     out: Path | None,
     models: Path | None,
@@ -60,6 +66,10 @@ def watch(
     events: bool,
     metrics: "Listener | None",
     one_sided: bool,
+    worker: tuple[int, int] | None,
+    to: str | None,
+    allow_private: bool,
+    save_every: int | None,
     prevalence: "Prevalence",
     reading: "SourceOptions",
     **given: Any,  # noqa: ANN401  the options of the traffic test
@@ -75,19 +85,35 @@ def watch(
 
     With --events SOURCE is a log of events, or JSON lines on standard input, and --state a directory: SCORES of
     whoever has changed come at every tick ([watch] tick), and those of a day that is over are final.
+    SOURCE may be a topic of a broker too, kafka://host:9092/topic or nats://host:4222/stream: any number of workers
+    with one --state DIR share its partitions, and each decision leaves once, whoever is killed. SCORES then stand
+    among the decisions.
     """
-    if events:
+    asked = Asked(state, out, counts, worker, to, allow_private, save_every)
+    if isinstance(source, Locator):
+        if scores is not None:
+            raise click.UsageError("--scores: over a broker SCORES stand among the decisions; leave it out")
+        if events:
+            watch_broker(source, asked, _work_on_events(models, prevalence), metrics)
+            return
+    elif events:
         from gamewarden.cli.live import watch_events
 
+        asked.refuse_without_broker()
         more = {"scores": scores, "counts": counts, "metrics": metrics, "one_sided": one_sided, **given}
         watch_events(source, reading, models=models, prevalence=prevalence, state=state, out=out, **more)
         return
     from gamewarden import pipeline
 
     test = _profile(models, given, reading)
-    scoring = _scoring(models, scores, out, prevalence)
     say(*test.warnings)
     bounds = pipeline.bounds_of(current(), one_sided=one_sided)
+    if isinstance(source, Locator):
+        work = _work_on_packets(test, bounds, models, prevalence)
+        watch_broker(source, asked, lambda _partitions: work, metrics)
+        return
+    asked.refuse_without_broker()
+    scoring = _scoring(models, scores, out, prevalence)
     packets = options.opened(source, reading).packets(bounds)
     with (
         status_line() as status,
@@ -132,6 +158,29 @@ def _scoring(models: Path | None, scores: Path | None, out: Path | None, prevale
 
     (model,) = pipeline.load_models(models, "traffic")
     return _Scoring(path, lambda windows: scored(model, windows, prevalence))
+
+
+def _work_on_events(models: Path | None, prevalence: "Prevalence") -> "Callable[[int | None], OpenWork]":
+    """What a broker's workers do with a partition of events, of so many."""
+    from gamewarden.cli.live import open_live_events
+
+    if models is None:
+        raise click.UsageError("--events needs --models: who shall judge them?")
+    return lambda partitions: open_live_events(models, prevalence, partitions=partitions)
+
+
+def _work_on_packets(
+    test: "TrafficTest", bounds: "Bounds", models: Path | None, prevalence: "Prevalence"
+) -> "OpenWork":
+    """What a broker's workers do with a partition of packets."""
+    from gamewarden import pipeline
+    from gamewarden.online.packet_work import packets_of
+    from gamewarden.verdicts.prevalence import scored
+
+    if models is None:
+        return packets_of(test, bounds)
+    (model,) = pipeline.load_models(models, "traffic")
+    return packets_of(test, bounds, lambda windows: scored(model, windows, prevalence))
 
 
 @contextmanager

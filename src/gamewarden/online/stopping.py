@@ -39,10 +39,12 @@ class Stop:
             yield item
 
     @contextmanager
-    def on_interrupt(self) -> Iterator[Self]:
-        """Let Ctrl-C ask, for as long as this lasts."""
-        before: Any = signal.signal(signal.SIGINT, self.ask)
+    def on_interrupt(self, *also: signal.Signals) -> Iterator[Self]:
+        """Let Ctrl-C ask, and other signals where they are named, for as long as this lasts."""
+        signals = (signal.SIGINT, *also)
+        before: list[Any] = [signal.signal(one, self.ask) for one in signals]
         try:
             yield self
         finally:
-            signal.signal(signal.SIGINT, before)
+            for one, handler in zip(signals, before, strict=True):
+                signal.signal(one, handler)

@@ -82,18 +82,26 @@ class WebhookAdapter:
         headers = signed(self.secret, action.id, int(time.time()), body)
         resolve = self.resolve or (lambda host, port: resolved(host, port, self.timeout))
         addresses = addresses_of(self.place, resolve, private=self.allow_private)
-        return self._judged(first_answer(self.name, Request(self.place, body, headers, until), addresses))
+        answer = first_answer(self.name, Request(self.place, body, headers, until), addresses)
+        return {"status": judged(self.name, self.place, answer)}
 
-    def _judged(self, answer: Answer) -> Mapping[str, Any]:
-        status = answer.status
-        if http.client.OK <= status < http.client.MULTIPLE_CHOICES:
-            return {"status": status}
-        said = f"{self.name}: {visible(self.place.host)} answers {status} {visible(cut(answer.text, _SAID))}".rstrip()
-        if http.client.MULTIPLE_CHOICES <= status < http.client.BAD_REQUEST:
-            raise RefusedError(f"{said}; redirects are not followed: write the right url")
-        if http.client.BAD_REQUEST <= status < http.client.INTERNAL_SERVER_ERROR and status not in _PASSING:
-            raise RefusedError(f"{said}; look at the server, then settle the action")
-        raise TryLaterError(said, seconds_of(answer.retry_after))
+
+def judged(who: str, place: Place, answer: Answer) -> int:
+    """The status of an answer that is none of refusal.
+
+    Raises:
+        RefusedError: the other side does not want it.
+        TryLaterError: it asks for patience.
+    """
+    status = answer.status
+    if http.client.OK <= status < http.client.MULTIPLE_CHOICES:
+        return status
+    said = f"{who}: {visible(place.host)} answers {status} {visible(cut(answer.text, _SAID))}".rstrip()
+    if http.client.MULTIPLE_CHOICES <= status < http.client.BAD_REQUEST:
+        raise RefusedError(f"{said}; redirects are not followed: write the right url")
+    if http.client.BAD_REQUEST <= status < http.client.INTERNAL_SERVER_ERROR and status not in _PASSING:
+        raise RefusedError(f"{said}; look at the server, then settle the action")
+    raise TryLaterError(said, seconds_of(answer.retry_after))
 
 
 def plain_body(action: Action) -> bytes:
@@ -120,8 +128,17 @@ def secret_of(settings: AdapterSettings) -> bytes:
     Raises:
         ConfigError: it is not there, is too short, or is no base64.
     """
-    text = os.environ.get(settings.secret_from, "").strip()
     who = f"[[response.adapter]] {visible(settings.name)}: the secret in {visible(settings.secret_from)}"
+    return secret_in(os.environ.get(settings.secret_from, ""), who)
+
+
+def secret_in(text: str, who: str) -> bytes:
+    """The secret that a text is, or has in base64.
+
+    Raises:
+        ConfigError: it is too short, or is no base64.
+    """
+    text = text.strip()
     try:
         given = (
             base64.b64decode(text.removeprefix(_PREFIX), validate=True) if text.startswith(_PREFIX) else text.encode()
