@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import polars as pl
 import pyarrow as pa
@@ -35,22 +35,18 @@ class Measured:
     notes: Notes
 
 
-class Glimpse(NamedTuple):
-    """FEATURES of some actors as they stand now, and whose rows came out of order, so that they are not in them."""
-
-    frame: pl.DataFrame
-    disordered: pa.Array
-
-
 @runtime_checkable
 class Peeks(Protocol):
     """A fold that can be asked in the middle of its rows; what it says at the end is the same, asked or not."""
 
-    def peek(self, names: pa.Array, /) -> Glimpse:
-        """What measuring the rows so far would say of whoever has these names, of whom rows have come.
+    def peek(self, names: pa.Array, /) -> pl.DataFrame:
+        """What measuring the rows so far would say of whoever has these names, but for those out of order.
 
         A row that was finished when `mark` was called last, and can no longer change, is not said again.
         """
+
+    def out_of_order(self, names: pa.Array, /) -> pa.Array:
+        """Whose rows came out of order, of whoever has these names; their rows have to come once more."""
 
     def mark(self) -> None:
         """What is finished by now was said."""

@@ -9,7 +9,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gamewarden.features.disorder import LateRows, chosen
-from gamewarden.features.folding import Glimpse
 from gamewarden.features.period_kernel import COUNTERS, DISORDERED, DONE_USED, State, clear_all
 from gamewarden.features.slots import Slots, frozen, grown, slots_of, twin_of
 
@@ -94,19 +93,25 @@ class PeriodFold(ABC, Generic[Rows]):
         self._close(self._disordered)
         return False
 
-    def peek(self, names: pa.Array) -> Glimpse:
+    def peek(self, names: pa.Array) -> pl.DataFrame:
         """The periods of some actors so far; the kernel's memory is there twice while they are closed."""
         slots, state = slots_of(self._slots.actors, names), self._state
-        late = np.asarray(state.actors["disordered"][slots] != 0)
+        slots = slots[state.actors["disordered"][slots] == 0]
         wanted = np.zeros(len(state.actors), np.bool_)
-        wanted[slots[~late]] = True
+        wanted[slots] = True
         twin = twin_of(
             self,
             _state=state._replace(**{name: getattr(state, name).copy() for name in state._fields}),
             _done=[done[chosen(done["slot"], wanted)] for done in self._done],
         )
-        twin._close(slots[~late])  # noqa: SLF001  its own twin
-        return Glimpse(twin.frame(), self._slots.actors.texts().take(pa.array(slots[late])))
+        twin._close(slots)  # noqa: SLF001  its own twin
+        return twin.frame()
+
+    def out_of_order(self, names: pa.Array) -> pa.Array:
+        """Those among them whose rows are put aside."""
+        slots = slots_of(self._slots.actors, names)
+        late = self._state.actors["disordered"][slots] != 0
+        return self._slots.actors.texts().take(pa.array(slots[late]))
 
     def mark(self) -> None:
         """A period can change as long as rows come."""

@@ -72,10 +72,11 @@ def checked(features: pl.DataFrame, door: str) -> pl.DataFrame:
     kinds, gaps = columns_of(table, OFTEN), columns_of(table, INTERVAL)
     if not kinds or not gaps or MAX_FREQ not in table.columns:
         raise TableError(f"{door}: FEATURES lacks a_…, i_… or {MAX_FREQ}; measure actions with max_freq first")
-    within = pl.col(*kinds, *gaps).is_between(0.0, 1.0).fill_null(False).all()
-    for name, right in zip((*kinds, *gaps), table.select(within).row(0), strict=True):
-        # An action that the source cannot show is null in all of its chunks.
-        if not right and not (name in kinds and table[name].drop_nulls().is_between(0.0, 1.0).all()):
+    # An action that the source cannot show is null in all of its chunks.
+    done = pl.col(*kinds).is_between(0.0, 1.0).fill_null(value=True).all()
+    within = pl.col(*gaps).is_between(0.0, 1.0).fill_null(value=False).all()
+    for name, right in zip((*kinds, *gaps), table.select(done, within).row(0), strict=True):
+        if not right:
             raise TableError(
                 f"{door}: FEATURES.{name} must be a number from 0 to 1 in every row; measure actions again"
             )

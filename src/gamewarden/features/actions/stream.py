@@ -13,7 +13,7 @@ from gamewarden.core.durations import SECOND
 from gamewarden.features.actions import kernel
 from gamewarden.features.actions.recipe import PACE, SHORTEST, frame_of
 from gamewarden.features.disorder import Columns, LateRows
-from gamewarden.features.folding import Glimpse, Lines
+from gamewarden.features.folding import Lines
 from gamewarden.features.slots import BUDGET, Slots, added, frozen, grown, slots_of
 from gamewarden.features.text_columns import Names
 
@@ -99,12 +99,16 @@ class ActionFold:
         unseen = () if shown is None else tuple(kind for kind in self._recipe.action_kinds() if kind not in shown)
         return frame_of(self._recipe, chunks, unseen)
 
-    def peek(self, names: pa.Array) -> Glimpse:
-        """The chunks that were finished since the last mark; they are whole, and do not change any more."""
-        slots, actors = slots_of(self._table.slots.actors, names), self._table.slots.actors
-        late = self._stream.disordered()[slots]
-        chunks = self._stream.chunks_from(self._speaking(), self._told)
-        return Glimpse(self._frame_of(chunks).sort("actor", "since"), actors.texts().take(pa.array(slots[late])))
+    def peek(self, names: pa.Array) -> pl.DataFrame:
+        """The chunks that were finished since the last mark, whosever they are; they do not change any more."""
+        del names
+        return self._frame_of(self._stream.chunks_from(self._speaking(), self._told)).sort("actor", "since")
+
+    def out_of_order(self, names: pa.Array) -> pa.Array:
+        """Those among them whose rows are put aside."""
+        actors = self._table.slots.actors
+        slots = slots_of(actors, names)
+        return actors.texts().take(pa.array(slots[self._stream.disordered()[slots]]))
 
     def mark(self) -> None:
         """The chunks that are finished were said."""

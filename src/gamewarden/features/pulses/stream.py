@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gamewarden.contracts import Sight
 from gamewarden.features.disorder import Columns, LateRows, chosen
-from gamewarden.features.folding import Glimpse, Lines
+from gamewarden.features.folding import Lines
 from gamewarden.features.pulses import kernel
 from gamewarden.features.pulses.rows import Pieces, frame_of
 from gamewarden.features.slots import BUDGET, Slots, frozen, grown, slots_of, twin_of
@@ -86,12 +86,15 @@ class PulseFold:
         """Nothing."""
         return Lines()
 
-    def peek(self, names: pa.Array) -> Glimpse:
+    def peek(self, names: pa.Array) -> pl.DataFrame:
         """The periods of some actors so far; the kernel's memory is there twice while they are closed."""
         slots = slots_of(self._slots.actors, names)
-        late = self._stream.disordered()[slots]
-        twin = twin_of(self, _stream=self._stream.aside(slots[~late]))
-        return Glimpse(twin.frame(), self._slots.actors.texts().take(pa.array(slots[late])))
+        return twin_of(self, _stream=self._stream.aside(slots[~self._stream.disordered()[slots]])).frame()
+
+    def out_of_order(self, names: pa.Array) -> pa.Array:
+        """Those among them whose rows are put aside."""
+        slots = slots_of(self._slots.actors, names)
+        return self._slots.actors.texts().take(pa.array(slots[self._stream.disordered()[slots]]))
 
     def mark(self) -> None:
         """A period can change as long as rows come."""

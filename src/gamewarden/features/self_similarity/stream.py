@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from gamewarden.contracts import Sight
 from gamewarden.core.clock import Clock
 from gamewarden.features.disorder import Columns, LateRows, chosen
-from gamewarden.features.folding import Glimpse
 from gamewarden.features.self_similarity import kernel
 from gamewarden.features.self_similarity.recipe import EMPTY, ROLES, Usage, frame_of
 from gamewarden.features.self_similarity.spans import NO_SESSION, session_kind
@@ -113,12 +112,15 @@ class SimilarityFold:
         disordered = 0 if self._disordered is None else len(self._disordered)
         return replace(self._stream.usage(disordered), told=self._shown() is not None)
 
-    def peek(self, names: pa.Array) -> Glimpse:
+    def peek(self, names: pa.Array) -> pl.DataFrame:
         """The periods of some actors so far; the kernel's memory is there twice while they are closed."""
         slots = slots_of(self._table.actors, names)
-        late = self._stream.disordered()[slots]
-        twin = twin_of(self, _stream=self._stream.aside(slots[~late]))
-        return Glimpse(twin.frame(), self._table.actors.texts().take(pa.array(slots[late])))
+        return twin_of(self, _stream=self._stream.aside(slots[~self._stream.disordered()[slots]])).frame()
+
+    def out_of_order(self, names: pa.Array) -> pa.Array:
+        """Those among them whose rows are put aside."""
+        slots = slots_of(self._table.actors, names)
+        return self._table.actors.texts().take(pa.array(slots[self._stream.disordered()[slots]]))
 
     def mark(self) -> None:
         """A period can change as long as rows come."""
