@@ -52,8 +52,8 @@ class Journal:
 
     def __init__(self, out: Path, state: Path, scores: Path | None = None) -> None:
         self.state = state
-        self._out = _Grown(out, "decisions")
-        self._scores = None if scores is None else _Grown(scores, "scores")
+        self._out = Grown(out, "decisions")
+        self._scores = None if scores is None else Grown(scores, "scores")
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
@@ -66,7 +66,7 @@ class Journal:
         self._opened.close()
 
     @property
-    def _files(self) -> list["_Grown"]:
+    def _files(self) -> list["Grown"]:
         return [self._out] if self._scores is None else [self._out, self._scores]
 
     def resume(self, test: "TrafficTest", most: int = MOST_PLAYERS) -> tuple[Fold, dict[str, Any]]:
@@ -86,7 +86,7 @@ class Journal:
             note = self._with_scores(self._scores, fold, note)
         return fold, note
 
-    def _with_scores(self, scores: "_Grown", fold: Fold, note: dict[str, Any]) -> dict[str, Any]:
+    def _with_scores(self, scores: "Grown", fold: Fold, note: dict[str, Any]) -> dict[str, Any]:
         """Scores go on as the state knows them; one that knows none learns, before any is written, that they begin."""
         if "scores" in note:
             scores.cut(note["scores"], self.state)
@@ -114,7 +114,7 @@ class Journal:
         save_state(self.state, fold, origin, out=self._out.length, **scores, **note)
 
 
-class _Grown:
+class Grown:
     """A file that is only appended to, and of which a state knows how long it was."""
 
     def __init__(self, path: Path, holds: str) -> None:
