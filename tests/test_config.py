@@ -119,7 +119,15 @@ def test_no_setting_takes_a_count_that_cannot_be(section, name, value):
 @pytest.mark.parametrize("value", ["", "0s", "9" * 400 + "w", "11y", "-1d", "١d"])
 @pytest.mark.parametrize(
     ("section", "name"),
-    [("measure", "unit"), ("measure", "every"), ("maintain", "period"), ("watch", "keep"), ("notify", "gap")],
+    [
+        ("measure", "unit"),
+        ("measure", "every"),
+        ("maintain", "period"),
+        ("watch", "keep"),
+        ("watch", "tick"),
+        ("watch", "late"),
+        ("notify", "gap"),
+    ],
 )
 def test_no_setting_takes_a_time_that_cannot_be(section, name, value):
     with pytest.raises(ConfigError) as caught:

@@ -201,6 +201,8 @@ class Watch:
         262_144, "So many sources are kept that have not proven to be there (about 150 bytes each); the oldest goes."
     )
     keep: str = _setting("1d", "Who was silent for so long is forgotten and starts afresh, at the latest after twice.")
+    tick: str = _setting("5m", "How often events under way are scored, by their own time.")
+    late: str = _setting("10m", "So long after its end a day waits for its last events; then its scores are final.")
 
 
 @dataclass(frozen=True)
@@ -773,6 +775,8 @@ _SPANS = (
     "[rank] rolling",
     "[maintain] period",
     "[watch] keep",
+    "[watch] tick",
+    "[watch] late",
     "[notify] gap",
     "[response] tau",
     "[response] played_a_day",

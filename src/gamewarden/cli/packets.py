@@ -43,6 +43,7 @@ def _profile_options() -> list[click.Parameter]:
     help="Append the model's SCORES here.  [default: beside --out, as NAME.scores.jsonl]",
 )
 @click.option("--counts", type=options.FILE, metavar="FILE", help="Keep what was counted here, as JSON.")
+@click.option("--events", is_flag=True, help="SOURCE has events: SCORES of --models at every tick, at last final.")
 @click.option("--one-sided", is_flag=True, help="The tap shows no answers: judge sources without proof.")
 @options.prevalence
 @options.packet_reading
@@ -54,6 +55,7 @@ def watch(
     models: Path | None,
     scores: Path | None,
     counts: Path | None,
+    events: bool,
     one_sided: bool,
     prevalence: "Prevalence",
     reading: "SourceOptions",
@@ -67,7 +69,16 @@ def watch(
 
     With --models the probability and the false-positive rate of each window, as `score` gives them, are appended to a
     second file as SCORES, one JSON line each.
+
+    With --events SOURCE is a log of events, or JSON lines on standard input, and --state a directory: SCORES of
+    whoever has changed come at every tick ([watch] tick), and those of a day that is over are final.
     """
+    if events:
+        from gamewarden.cli.live import watch_events
+
+        more = {"scores": scores, "counts": counts, "one_sided": one_sided, **given}
+        watch_events(source, reading, models=models, prevalence=prevalence, state=state, out=out, **more)
+        return
     from gamewarden import pipeline
 
     test = _profile(models, given, reading)
