@@ -186,9 +186,10 @@ def of_partitions(log: pl.DataFrame, count: int) -> list[pl.DataFrame]:
 
 
 def disordered(log: pl.DataFrame, share: float, most: timedelta, seed: int = 5) -> pl.DataFrame:
-    """The log as it comes where some rows are late, by so much at the most."""
+    """The log as it comes where some rows of bots are late, by so much at the most; everybody else's are in order."""
     dice = np.random.default_rng(seed)
-    delay = np.where(dice.random(log.height) < share, dice.uniform(0, most.total_seconds(), log.height), 0.0)
+    bots = log["actor"].str.starts_with("bot").to_numpy()
+    delay = np.where(bots & (dice.random(log.height) < share), dice.uniform(0, most.total_seconds(), log.height), 0.0)
     came = pl.Series("came", log["at"].to_physical().to_numpy() + (delay * 1e6).astype(np.int64))
     return log.with_columns(came).sort("came", maintain_order=True).drop("came")
 

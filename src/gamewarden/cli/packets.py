@@ -85,6 +85,7 @@ def watch(
 
     With --events SOURCE is a log of events, or JSON lines on standard input, and --state a directory: SCORES of
     whoever has changed come at every tick ([watch] tick), and those of a day that is over are final.
+
     SOURCE may be a topic of a broker too, kafka://host:9092/topic or nats://host:4222/stream: any number of workers
     with one --state DIR share its partitions, and each decision leaves once, whoever is killed. SCORES then stand
     among the decisions.
