@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.tables import EVENTS
+from made_up import action_log
 
 # Clocks go back in Berlin on 28 October and forward, at midnight, in São Paulo on 4 November 2018.
 AUTUMN = datetime(2018, 10, 27, tzinfo=UTC)
@@ -54,3 +55,39 @@ def random_log(seed: int, begin: datetime = AUTUMN, *, days: int = 9, actors: in
 def _weights(draw: np.random.Generator) -> np.ndarray:
     weights = draw.uniform(0.2, 1, len(_KINDS))
     return weights / weights.sum()
+
+
+def played_log(*, days: int = 3, accounts: int = 24) -> pl.DataFrame:
+    """EVENTS of as many bots as people that detectors can tell apart, over a night in which Berlin's clocks change."""
+    draw = np.random.default_rng(11)
+    some = action_log(accounts, accounts, hours=2.0)
+    later = pl.duration(minutes=26 * (pl.col("actor").rank("dense") - 1), hours=1)
+    each = [some.with_columns(pl.col("at") + later + pl.duration(days=27 + number)) for number in range(days)]
+    log = pl.concat([*each, *(_ticking(one) for one in each)])
+    rows, names = log.height, sorted(log["actor"].unique())
+    bot = log["actor"].str.starts_with("bot").to_numpy()
+    others = [names[at] if at % 2 else None for at in draw.integers(0, len(names), rows)]
+    table = log.with_columns(
+        character=pl.col("actor") + "#1",
+        seq=pl.Series(draw.permutation(rows)),
+        zone=pl.Series(draw.choice(["море", "field"], rows)),
+        x=pl.Series(np.where(bot, np.arange(rows) % 11 * 9.0, draw.normal(0, 60, rows))),
+        y=pl.Series(np.where(bot, np.arange(rows) % 7 * 9.0, draw.normal(0, 60, rows))),
+        level=pl.Series(draw.integers(5, 60, rows)),
+        other=pl.when(kind="trade.give").then(pl.Series(others, dtype=pl.String)),
+        ip=pl.Series([f"10.0.0.{at % 9}" for at in range(rows)]),
+        amount=pl.Series(draw.integers(1, 100, rows)),
+    )
+    known = {name: dtype for name, dtype in EVENTS.columns.items() if name in table.columns}
+    return table.select(pl.col(name).cast(dtype) for name, dtype in known.items())
+
+
+def _ticking(log: pl.DataFrame) -> pl.DataFrame:
+    """What a script does besides, every half minute to the microsecond."""
+    ends = (
+        log.filter(pl.col("actor").str.starts_with("bot"))
+        .group_by("actor")
+        .agg(pl.col("at").min(), till=pl.col("at").max())
+    )
+    ticks = pl.datetime_ranges("at", "till", interval="30s", time_unit="us")
+    return ends.select("actor", at=ticks).explode("at").with_columns(kind=pl.lit("npc.sell")).select(log.columns)
