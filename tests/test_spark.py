@@ -8,6 +8,7 @@ import time
 import warnings
 from datetime import UTC, datetime
 from functools import partial
+from itertools import cycle
 
 import numpy as np
 import polars as pl
@@ -33,6 +34,7 @@ from upkeep_made_up import Log, make_game
 pytestmark = [
     pytest.mark.skipif(spark_cluster.why_not() is not None, reason=str(spark_cluster.why_not())),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets that PySpark leaves to the garbage collector
+    pytest.mark.filterwarnings("ignore:distutils Version classes are deprecated"),  # PySpark 3.5 uses them
 ]
 EVENT_FEATURES = [name for name in features.REGISTRY.own if features.load(name).input == "events"]
 EVENT_DETECTORS = [name for name in detectors.of_sources() if detectors.feature_of(name) in EVENT_FEATURES]
@@ -141,7 +143,7 @@ def test_spark_tells_periods_apart_as_our_clock_does(session):
         *("UTC", "Europe/Berlin", "America/Sao_Paulo", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia"),
         *("America/St_Johns", "Africa/Casablanca", "Asia/Gaza", "Antarctica/Troll", "America/Havana"),
     )
-    clocks = [Clock(every, zone) for zone in zones for every in (DAY, HOUR, 7 * DAY, 100_000_007)]
+    clocks = [Clock(every, zone) for zone, every in zip(zones, cycle((DAY, HOUR, 7 * DAY, 100_000_007)), strict=False)]
     draw = np.random.default_rng(5)
     ends = to_micros(datetime(1965, 1, 1, tzinfo=UTC)), to_micros(datetime(2031, 1, 1, tzinfo=UTC))
     at = np.concatenate([draw.integers(*ends, 4_000), np.arange(ends[0], ends[1], 6 * HOUR)[::5]])
@@ -229,19 +231,6 @@ def test_verdicts_of_the_fusion_are_those_of_one_machine(play, shelf):
     on_spark.release(found)
 
 
-def test_verdicts_of_other_periods_and_without_a_fusion_are_those_of_one_machine(play, shelf):
-    log, df = play
-    run = pipeline.RunOptions("America/Havana")
-    local = pipeline.judge(readers.open(log), shelf, run, config=Config(), every=2 * DAY)
-
-    found, _ = said(
-        lambda: on_spark.judge(df, shelf, config=Config(), every="2d", time_zone="America/Havana", keep=False)
-    )
-
-    assert local.fusion is None
-    same(found, local.verdicts, "actor", "since")
-
-
 @pytest.fixture(scope="module")
 def games(tmp_path_factory):
     made = {
@@ -270,6 +259,22 @@ def test_a_day_in_another_language_is_not_measured_there_either(games, frame):
     same(found, local.frame, "actor", "since", "detector")
     assert local.frame["probability"].null_count()
     on_spark.release(found)
+
+
+def test_verdicts_of_other_periods_and_without_a_fusion_are_those_of_one_machine(games, frame):
+    game = games["quiet"]
+    log = pl.read_parquet(game / "events.parquet")
+    run = pipeline.RunOptions("America/Havana")
+    local = pipeline.judge(readers.open(log), game / "models", run, config=Config(), every=2 * DAY)
+    df = frame(log, "quiet")
+
+    found, _ = said(
+        lambda: on_spark.judge(df, game / "models", config=Config(), every="2d", time_zone="America/Havana", keep=False)
+    )
+
+    assert local.fusion is None
+    assert len(local.models) == 2
+    same(found, local.verdicts, "actor", "since")
 
 
 def test_a_model_to_which_all_is_strange_is_left_out_with_the_same_words(games, frame):

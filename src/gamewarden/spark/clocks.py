@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions
 
-from gamewarden.core.clock import Clock
+from gamewarden.core.clock import Clock, Offsets
 from gamewarden.spark.frames import MICROS
 
 if TYPE_CHECKING:
@@ -20,11 +20,16 @@ def number_of(clock: Clock, span: Span) -> "Column":
     """The number of the period that holds `at`, of moments within a span."""
     pieces = clock.offsets(*span)
     first, last = (int(place) for place in pieces.since.searchsorted(span, side="right") - 1)
-    found = _shown(clock, int(pieces.offset[first]), int(pieces.least[first]))
-    for piece in range(first + 1, last + 1):
-        later = _shown(clock, int(pieces.offset[piece]), int(pieces.least[piece]))
-        found = f"CASE WHEN {MICROS} >= {int(pieces.since[piece])} THEN {later} ELSE {found} END"
-    return functions.expr(found)
+    return functions.expr(_of_pieces(clock, pieces, first, last + 1))
+
+
+def _of_pieces(clock: Clock, pieces: Offsets, first: int, end: int) -> str:
+    """Halves of halves, so that a century of clock changes is eight questions deep."""
+    if end - first == 1:
+        return _shown(clock, int(pieces.offset[first]), int(pieces.least[first]))
+    middle = (first + end) // 2
+    earlier, later = _of_pieces(clock, pieces, first, middle), _of_pieces(clock, pieces, middle, end)
+    return f"CASE WHEN {MICROS} < {int(pieces.since[middle])} THEN {earlier} ELSE {later} END"
 
 
 def _shown(clock: Clock, offset: int, least: int) -> str:
