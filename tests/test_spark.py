@@ -26,7 +26,7 @@ from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.errors import ConfigError, MeasureError, ModelError, Remark, TableError
 from gamewarden.features.census import CensusFold
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.tables import FrameEvents
+from gamewarden.tables import TIME, FrameEvents
 from gamewarden.verdicts.prevalence import Prevalence
 from logs_at_random import AUTUMN, CARNIVAL, played_log, random_log
 from upkeep_made_up import Log, make_game
@@ -136,7 +136,7 @@ def test_features_of_others_that_hold_a_table_or_ask_twice_work_too(logs, place,
     same(found, local.cast(wide), "actor", "since")
 
 
-def test_spark_tells_periods_apart_as_our_clock_does(session):
+def test_spark_tells_periods_apart_as_our_clock_does(session, place):
     from gamewarden.spark.clocks import number_of
 
     zones = (
@@ -147,7 +147,8 @@ def test_spark_tells_periods_apart_as_our_clock_does(session):
     draw = np.random.default_rng(5)
     ends = to_micros(datetime(1965, 1, 1, tzinfo=UTC)), to_micros(datetime(2031, 1, 1, tzinfo=UTC))
     at = np.concatenate([draw.integers(*ends, 4_000), np.arange(ends[0], ends[1], 6 * HOUR)[::5]])
-    df = session.createDataFrame(pl.DataFrame({"micros": at}).to_pandas()).selectExpr("timestamp_micros(micros) AS at")
+    pl.DataFrame({"at": pl.Series(at).cast(TIME)}).write_parquet(place / "moments.parquet")
+    df = session.read.parquet(str(place / "moments.parquet"))
 
     told = df.select("at", *(number_of(clock, ends).alias(f"n{at}") for at, clock in enumerate(clocks)))
 
