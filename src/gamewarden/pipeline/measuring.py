@@ -321,11 +321,13 @@ def measured(feature: Feature, stream: Stream, limits: Limits | None = None) -> 
     """
     found = folded(feature, stream)
     told = Table(found.frame, (*feature.warnings, *stream.notes, *found.notes.sentences()))
-    if feature.input != "events":
-        return told
-    events = given_to(stream)
+    return beside_source(told, feature, given_to(stream), limits or Limits()) if feature.input == "events" else told
+
+
+def beside_source(told: Table, feature: Feature, events: EventStream, limits: Limits) -> Table:
+    """FEATURES that a fold gave of some events or of a part of them, in the light of their whole source."""
     seen = sighted(told, feature, events.coverage, events.shows)
-    return only_alike(seen, feature, events, limits or Limits())
+    return only_alike(seen, feature, events, limits)
 
 
 @dataclass(frozen=True)
