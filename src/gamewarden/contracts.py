@@ -180,6 +180,8 @@ class Bounds:
     unproven: int = 1 << 18  # sources kept at a time that have not proven to be there; the oldest makes room
     keep: int = 86_400_000_000  # microseconds of silence after which somebody is forgotten, at the latest after twice
     one_sided: bool = False  # the tap shows no answers, so that payload alone has to be proof
+    idle: int = 1_800_000_000  # microseconds of silence after which a player's state goes to disk
+    letters: int = 1 << 50  # bytes of the players' names, at most
 
 
 class PacketStream(Protocol):
