@@ -43,6 +43,7 @@ def _profile_options() -> list[click.Parameter]:
     help="Append the model's SCORES here.  [default: beside --out, as NAME.scores.jsonl]",
 )
 @click.option("--counts", type=options.FILE, metavar="FILE", help="Keep what was counted here, as JSON.")
+@click.option("--memory", type=options.Size(), metavar="SIZE", help="Take no more memory than this, such as 1GiB.")
 @click.option("--one-sided", is_flag=True, help="The tap shows no answers: judge sources without proof.")
 @options.prevalence
 @options.packet_reading
@@ -54,6 +55,7 @@ def watch(
     models: Path | None,
     scores: Path | None,
     counts: Path | None,
+    memory: int | None,
     one_sided: bool,
     prevalence: "Prevalence",
     reading: "SourceOptions",
@@ -67,13 +69,17 @@ def watch(
 
     With --models the probability and the false-positive rate of each window, as `score` gives them, are appended to a
     second file as SCORES, one JSON line each.
+
+    Who is idle sleeps on disk, beside --state or in a temporary file, and goes on as before when it sends again. With
+    --memory the whole watch stays below that: newcomers that fell silent make room first, others beyond are counted and
+    not judged, and nobody with a completed window is ever put out.
     """
     from gamewarden import pipeline
 
     test = _profile(models, given, reading)
     scoring = _scoring(models, scores, out, prevalence)
     say(*test.warnings)
-    bounds = pipeline.bounds_of(current(), one_sided=one_sided)
+    bounds = pipeline.bounds_of(current(), one_sided=one_sided, memory=memory)
     packets = options.opened(source, reading).packets(bounds)
     with status_line() as status, _counted(counts, packets, status) as told:
         tally = _watch(
@@ -204,9 +210,14 @@ def _written(out: Path | None, *, anew: bool) -> "Iterator[Write]":
 
 def _summary(tally: "Tally") -> str:
     share = f", {tally.bots / tally.decisions:.1%} of them bot" if tally.decisions else ""
+    said = {
+        "asleep": tally.asleep,
+        "silent ones forgotten": tally.forgotten,
+        "silent newcomers dropped to make room": tally.dropped,
+    }
+    others = "".join(f", {count:,} {words}" for words, count in said.items() if count)
     refused = f", {tally.refused:,} packets of players beyond the most ([watch] players)" if tally.refused else ""
-    forgotten = f", {tally.forgotten:,} silent ones forgotten" if tally.forgotten else ""
     return (
-        f"{tally.players:,} players{forgotten}, {tally.counted:,} client packets, "
+        f"{tally.players:,} players{others}, {tally.counted:,} client packets, "
         f"{tally.decisions:,} decisions{share}{refused}"
     )

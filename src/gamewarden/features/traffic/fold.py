@@ -437,6 +437,8 @@ class Fold:
             )
 
     def _make_room(self, packets: int) -> None:
+        if not self._unmet:
+            return
         newcomers = max(min(packets, self._unmet, self.most - self.tally.players), 0)
         text = min(self._text_used + newcomers * self._longest_name, max(self.letters, self._text_used))
         self._reserve(self.tally.players + newcomers, text)

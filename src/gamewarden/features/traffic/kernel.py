@@ -58,7 +58,7 @@ DONE = np.dtype(
     align=True,
 )
 
-BLOCK = 256  # packets looked up together
+BLOCK = 32  # packets looked up together: more records on their way than that get into each other's way
 UNKNOWN, CLEARED = -1, -2  # of a name: not looked up yet; nobody by that name is asleep
 _REFUSED, _ASK = -1, -2  # instead of a player: there is no place; somebody has to say who it is, or to make room
 STRIDE = 1 << 14  # packets a call, which bounds what one call can find and finish
