@@ -86,7 +86,9 @@ def test_any_bytes_as_warden_toml_give_settings_or_one_line(tmp_path_factory, da
     assert "\n" not in line.strip()
 
 
-@pytest.mark.parametrize("said", ["players = 0", "unproven = -1", "unproven = 99999999", 'keep = "soon"'])
+@pytest.mark.parametrize(
+    "said", ["players = 0", "unproven = -1", "unproven = 99999999", 'keep = "soon"', 'idle = ""', 'memory = "1 GB"']
+)
 def test_bounds_of_a_watch_that_bound_nothing_are_refused(tmp_path, said):
     path = tmp_path / "warden.toml"
     path.write_text(f"[watch]\n{said}\n")

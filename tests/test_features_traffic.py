@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gamewarden.core.durations import MINUTE, SECOND
 from gamewarden.core.trees import Tree
 from gamewarden.errors import MeasureError
-from gamewarden.features.traffic.kernel import PLAYER, Dictionary, Known, _hash, _meet
+from gamewarden.features.traffic.kernel import PLAYER, Dictionary, Door, Known, Packets, _hash, _meet
 from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.tables import TRAFFIC, FramePackets, csv_text
 from packets_made_up import START, client, mixture, packet_frame
@@ -352,9 +352,11 @@ def test_a_hash_that_fits_is_not_believed_without_the_name():
     table[int(bella) & 1023] = (int(bella) >> 32 << 32) | 1  # where bella would be, alice is
     known = Known(table, np.array([0, 5, 0]), np.frombuffer(bytearray(b"alice....."), np.uint8))
     players = np.zeros(2, PLAYER)
+    door = Door(2, 100, np.zeros(1, np.uint64), 0)
+    packets = Packets(np.array([1], np.int32), np.zeros(1, np.int64), np.ones(1, np.uint8), 0, np.zeros(1, np.int32))
 
-    assert _meet(names, 1, known, 1, players, 2) == (1, 2)
-    assert _meet(names, 1, known, 2, players, 2) == (1, 2)
+    assert _meet(packets, 0, names, known, 1, players, door) == (1, 2)
+    assert _meet(packets, 0, names, known, 2, players, door) == (1, 2)
     assert known.text.tobytes() == b"alicebella"
 
 

@@ -1,6 +1,7 @@
 """Run a watch in child processes, kill each at a random moment, and start the next where it stood.
 
-Usage: python watch_killed.py SOURCE OUT STATE KILLS SEED [SCORES]. Prints how often a child was killed, how often it
+Usage: python watch_killed.py SOURCE OUT STATE KILLS SEED [SCORES|sleeping]. With `sleeping` idle players go to disk.
+Prints how often a child was killed, how often it
 had written decisions beyond its last snapshot, and how many different results there were. Children are forked, so that
 fifty of them do not load every library fifty times.
 """
@@ -15,10 +16,11 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
+from gamewarden.contracts import Bounds
 from gamewarden.features.traffic.fold import Fold
 from gamewarden.features.traffic.recipe import TrafficTest
 from gamewarden.online.journal import load_state
-from gamewarden.online.watch import Pace, watch_to_file
+from gamewarden.online.watch import UNBOUNDED, Pace, watch_to_file
 from gamewarden.streams import PlainPackets
 
 
@@ -39,8 +41,14 @@ def share_scores(windows):
 
 
 def run(source, out, state, scores, **options):
-    scored = {} if scores is None else {"scores": scores, "score": share_scores}
-    watch_to_file(ArrowPackets(source), TrafficTest(), out, state=state, **scored, **options)
+    sleeping = scores is not None and scores.name == "sleeping"
+    scored = {} if scores is None or sleeping else {"scores": scores, "score": share_scores}
+    bounds = Bounds(keep=1 << 59, idle=60_000_000) if sleeping else UNBOUNDED
+    watch_to_file(ArrowPackets(source), TrafficTest(), out, state=state, bounds=bounds, **scored, **options)
+
+
+def there(*paths):
+    return [path for path in paths if path is not None and path.exists()]
 
 
 def child(source, out, state, scores):
@@ -78,12 +86,11 @@ def main(files, kills, seed):
             killed += 1
             beyond += beyond_the_snapshot(out, state)
         else:
-            results.add(tuple(path.read_bytes() for path in (out, scores) if path is not None))
-            for path in (out, state, scores):
-                if path is not None:
-                    path.unlink()
+            results.add(tuple(path.read_bytes() for path in there(out, scores)))
+            for path in there(out, state, scores):
+                path.unlink()
     run(source, out, state, scores)
-    results.add(tuple(path.read_bytes() for path in (out, scores) if path is not None))
+    results.add(tuple(path.read_bytes() for path in there(out, scores)))
     sys.stdout.write(f"{killed} {beyond} {len(results)}")
 
 

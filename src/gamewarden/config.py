@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gamewarden.core.durations import parse_span, parse_zone
+from gamewarden.core.sizes import parse_size
 from gamewarden.errors import ConfigError, short
 from gamewarden.policy import (
     ADAPTER_KINDS,
@@ -201,6 +202,13 @@ class Watch:
         262_144, "So many sources are kept that have not proven to be there (about 150 bytes each); the oldest goes."
     )
     keep: str = _setting("1d", "Who was silent for so long is forgotten and starts afresh, at the latest after twice.")
+    idle: str = _setting(
+        "30m", "Who was silent for so long sleeps on disk, beside the state, and goes on as before when it sends again."
+    )
+    memory: str = _setting(
+        "",
+        "The whole watch takes no more memory than this, such as 1GiB; fewer players are kept then. Empty: no limit.",
+    )
     tick: str = _setting("5m", "How often events under way are scored, by their own time.")
     late: str = _setting("10m", "So long after its end a day waits for its last events; then its scores are final.")
 
@@ -779,6 +787,7 @@ _SPANS = (
     "[rank] rolling",
     "[maintain] period",
     "[watch] keep",
+    "[watch] idle",
     "[watch] tick",
     "[watch] late",
     "[notify] gap",
@@ -796,6 +805,12 @@ _SPANS = (
     "[desk] session_most",
 )
 _SPANS_OR_EMPTY = tuple(f"[retention] {one}" for one in ("events", "features", "scores", "verdicts", "ledger"))
+_SIZES_OR_EMPTY = ("[watch] memory",)
+_IN_WORDS = {
+    _SPANS: "a length of time",
+    _SPANS_OR_EMPTY: "a length of time or empty",
+    _SIZES_OR_EMPTY: "an amount of memory or empty",
+}
 _DIRECTORIES = ("[workspace] lake", "[workspace] results", "[workspace] models")
 
 
@@ -827,6 +842,8 @@ def _refuse_impossible(config: Config, source: str) -> None:
         name, value = f"[{section}] {setting.name}", getattr(getattr(config, section), setting.name)
         if name in _SPANS or (value and name in _SPANS_OR_EMPTY):
             _refuse_no_span(f"{source} {name}", value)
+        elif value and name in _SIZES_OR_EMPTY:
+            _refuse_no_size(f"{source} {name}", value)
         elif name in _DIRECTORIES and not value:
             raise ConfigError(f"{source} {name} = ''; it is a directory such as {setting.default!r}")
         elif name in _CHOICES and value not in _CHOICES[name]:
@@ -874,10 +891,9 @@ def allowed(section: str, setting: Field[Any]) -> str:
     name = f"[{section}] {setting.name}"
     if name in _CHOICES:
         return " or ".join(_CHOICES[name])
-    if name in _SPANS:
-        return "a length of time"
-    if name in _SPANS_OR_EMPTY:
-        return "a length of time or empty"
+    for names, words in _IN_WORDS.items():
+        if name in names:
+            return words
     if isinstance(setting.default, bool):
         return "true or false"
     if isinstance(setting.default, str):
@@ -919,6 +935,13 @@ def _refuse_no_span(where: str, text: str) -> None:
         parse_span(text)
     except ConfigError as error:
         raise ConfigError(f"{where} = {short(text)}; it is a length of time: {error}") from error
+
+
+def _refuse_no_size(where: str, text: str) -> None:
+    try:
+        parse_size(text)
+    except ConfigError as error:
+        raise ConfigError(f"{where} = {short(text)}; it is an amount of memory: {error}") from error
 
 
 def _refuse_beside_each_other(config: Config, source: str) -> None:

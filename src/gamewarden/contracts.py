@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol, Self, cast, runtime_checkable
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from gamewarden.core.clock import Clock
 from gamewarden.core.coverage import Coverage
+from gamewarden.core.sizes import MIB, size_text
+from gamewarden.errors import ConfigError
 from gamewarden.phrases import Phrase
 from gamewarden.tables import DataType
 
@@ -180,6 +182,36 @@ class Bounds:
     unproven: int = 1 << 18  # sources kept at a time that have not proven to be there; the oldest makes room
     keep: int = 86_400_000_000  # microseconds of silence after which somebody is forgotten, at the latest after twice
     one_sided: bool = False  # the tap shows no answers, so that payload alone has to be proof
+    idle: int = 1_800_000_000  # microseconds of silence after which a player's state goes to disk
+    letters: int = 1 << 50  # bytes of the players' names, at most
+
+    def within(self, memory: int) -> "Bounds":
+        """The same, with no more players than the whole process has memory for.
+
+        The program itself takes a part that was measured, and so does everybody kept: what is left over is divided by
+        what a player and its connection take at most. So the same packets are always decided upon alike.
+
+        Raises:
+            ConfigError: that is less than the program itself takes.
+        """
+        left = memory - _PROGRAM - self.unproven * _AN_UNPROVEN
+        if left < _A_PLAYER * _FEWEST:
+            least = -(-(memory - left + _A_PLAYER * _FEWEST) // MIB)
+            raise ConfigError(
+                f"memory of {size_text(memory)} is too little: the program itself and the sources that have not proven "
+                f"to be there take most of it; give {least}MiB or more, or lower unproven in the [watch] section"
+            )
+        players = min(self.players, left // _A_PLAYER)
+        return replace(self, players=players, letters=min(self.letters, players * _LETTERS))
+
+    def shared(self, partitions: int) -> "Bounds":
+        """The part of one partition where a worker may come to have all of them."""
+        return replace(self, players=max(1, self.players // partitions), letters=max(1, self.letters // partitions))
+
+
+# Bytes. The watch of a small capture peaked at 317 MiB and that of a small log at 327; the cache and the filter of
+# sleepers, what leaves and what is written take up to 40 more. A connection with its player took 460 to 560.
+_PROGRAM, _AN_UNPROVEN, _A_PLAYER, _LETTERS, _FEWEST = 400 << 20, 170, 600, 64, 1000
 
 
 class PacketStream(Protocol):

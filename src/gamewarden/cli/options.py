@@ -18,6 +18,7 @@ from gamewarden.config import PACKET_CLIENTS, moment_of
 from gamewarden.core.database_urls import PASSWORD_FROM, Address, address_of, is_database
 from gamewarden.core.durations import parse_span, parse_zone
 from gamewarden.core.listening import Listener
+from gamewarden.core.sizes import parse_size
 from gamewarden.errors import ConfigError, Remark
 
 if TYPE_CHECKING:
@@ -87,6 +88,21 @@ class Span(click.ParamType[int]):
             return value
         try:
             return parse_span(value)
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Size(click.ParamType[int]):
+    """An amount of memory such as 512MiB or 1GiB, as bytes."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401  click's signature
+        """Text from the command line, or bytes from a default."""
+        if isinstance(value, int):
+            return value
+        try:
+            return parse_size(value)
         except ConfigError as error:
             self.fail(str(error), param, ctx)
 

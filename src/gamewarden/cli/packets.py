@@ -49,6 +49,7 @@ def _profile_options() -> list[click.Parameter]:
     help="Append the model's SCORES here.  [default: beside --out, as NAME.scores.jsonl]",
 )
 @click.option("--counts", type=options.FILE, metavar="FILE", help="Keep what was counted here, as JSON.")
+@click.option("--memory", type=options.Size(), metavar="SIZE", help="Take no more memory than this, such as 1GiB.")
 @click.option("--events", is_flag=True, help="SOURCE has events: SCORES of --models at every tick, at last final.")
 @options.metrics
 @click.option("--one-sided", is_flag=True, help="The tap shows no answers: judge sources without proof.")
@@ -63,6 +64,7 @@ def watch(
     models: Path | None,
     scores: Path | None,
     counts: Path | None,
+    memory: int | None,
     events: bool,
     metrics: "Listener | None",
     one_sided: bool,
@@ -83,6 +85,10 @@ def watch(
     With --models the probability and the false-positive rate of each window, as `score` gives them, are appended to a
     second file as SCORES, one JSON line each.
 
+    Who is idle sleeps on disk, beside --state or in a temporary file, and goes on as before when it sends again. With
+    --memory the whole watch stays below that: newcomers that fell silent make room first, others beyond are counted and
+    not judged, and nobody with a completed window is ever put out.
+
     With --events SOURCE is a log of events, or JSON lines on standard input, and --state a directory: SCORES of
     whoever has changed come at every tick ([watch] tick), and those of a day that is over are final.
 
@@ -101,17 +107,29 @@ def watch(
         from gamewarden.cli.live import watch_events
 
         asked.refuse_without_broker()
-        more = {"scores": scores, "counts": counts, "metrics": metrics, "one_sided": one_sided, **given}
+        more = {
+            "scores": scores,
+            "counts": counts,
+            "memory": memory,
+            "metrics": metrics,
+            "one_sided": one_sided,
+            **given,
+        }
         watch_events(source, reading, models=models, prevalence=prevalence, state=state, out=out, **more)
         return
     from gamewarden import pipeline
 
     test = _profile(models, given, reading)
     say(*test.warnings)
-    bounds = pipeline.bounds_of(current(), one_sided=one_sided)
+    bounds = pipeline.bounds_of(current(), one_sided=one_sided, memory=memory)
     if isinstance(source, Locator):
-        work = _work_on_packets(test, bounds, models, prevalence)
-        watch_broker(source, asked, lambda _partitions: work, metrics)
+        capped = memory is not None or bool(current().watch.memory)
+
+        def work_of(partitions: int | None) -> "OpenWork":
+            mine = bounds.shared(partitions or 1) if capped else bounds
+            return _work_on_packets(test, mine, models, prevalence)
+
+        watch_broker(source, asked, work_of, metrics)
         return
     asked.refuse_without_broker()
     scoring = _scoring(models, scores, out, prevalence)
@@ -306,9 +324,14 @@ def _written(out: Path | None, *, anew: bool) -> "Iterator[Write]":
 
 def _summary(tally: "Tally") -> str:
     share = f", {tally.bots / tally.decisions:.1%} of them bot" if tally.decisions else ""
+    said = {
+        "asleep": tally.asleep,
+        "silent ones forgotten": tally.forgotten,
+        "silent newcomers dropped to make room": tally.dropped,
+    }
+    others = "".join(f", {count:,} {words}" for words, count in said.items() if count)
     refused = f", {tally.refused:,} packets of players beyond the most ([watch] players)" if tally.refused else ""
-    forgotten = f", {tally.forgotten:,} silent ones forgotten" if tally.forgotten else ""
     return (
-        f"{tally.players:,} players{forgotten}, {tally.counted:,} client packets, "
+        f"{tally.players:,} players{others}, {tally.counted:,} client packets, "
         f"{tally.decisions:,} decisions{share}{refused}"
     )

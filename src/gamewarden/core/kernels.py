@@ -8,7 +8,9 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
-from numba import config, njit
+from llvmlite import ir  # type: ignore[import-untyped]  # numba's own, which has no types
+from numba import config, njit, types
+from numba.core import cgutils
 from numba.core.caching import (
     CompileResultCacheImpl,
     FunctionCache,
@@ -16,6 +18,8 @@ from numba.core.caching import (
     _CacheLocator,
     _SourceFileBackedLocatorMixin,
 )
+from numba.extending import intrinsic
+from numba.np import arrayobj
 
 from gamewarden.core.caches import Places, places_of
 
@@ -50,6 +54,31 @@ def kernel(function: Any = None, /, **options: Any) -> Any:  # noqa: ANN401 - nu
     if function is None:
         return lambda one: kernel(one, **options)
     return kept(njit(**{**OPTIONS, **options})(function))
+
+
+def _prefetch(_typing: Any, array: Any, _place: Any) -> Any:  # noqa: ANN401 - numba's values have no types
+    """Ask for an element that will be changed soon, and do not wait for it; nothing else happens."""
+
+    def ask(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401 - as above
+        elements = arrayobj.make_array(signature.args[0])(context, builder, arguments[0])
+        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
+        byte, word, whole = ir.IntType(8).as_pointer(), ir.IntType(32), ir.IntType(64)
+        first = builder.ptrtoint(elements.data, whole)
+        place = builder.inttoptr(builder.add(first, builder.mul(arguments[1], ir.Constant(whole, size))), byte)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        # To write, to stay near, and data: as __builtin_prefetch(place, 1) does in C.
+        builder.call(function, [place, *(ir.Constant(word, value) for value in (1, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), ask
+
+
+def _look(_array: Any, _place: Any) -> None:  # noqa: ANN401 - as above
+    """Plain Python waits for everything."""
+
+
+prefetch: Any = _look if getattr(config, "DISABLE_JIT", 0) else intrinsic(_prefetch)
 
 
 def kept(dispatcher: Any) -> Any:  # noqa: ANN401 - as above

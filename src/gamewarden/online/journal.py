@@ -93,8 +93,7 @@ class Journal:
             return note
         scores.refuse_unknown("the state knows none")
         begun = note | {"scores": 0}
-        with whole_file(self.state) as draft:
-            draft.write_bytes(fold.to_bytes(begun))
+        _write_state(self.state, fold, begun)
         return begun
 
     def write(self, lines: str) -> None:
@@ -211,9 +210,12 @@ def _write_all(file: FileIO, data: bytes, out: Path) -> None:
 
 def save_state(path: Path, fold: Fold, origin: Origin, **note: int) -> None:
     """Write the state whole, or leave the one that was there."""
-    whole = fold.to_bytes({"origin": origin.digest, "origin_packets": origin.packets, **note})
-    with whole_file(path) as draft:
-        draft.write_bytes(whole)
+    _write_state(path, fold, {"origin": origin.digest, "origin_packets": origin.packets, **note})
+
+
+def _write_state(path: Path, fold: Fold, note: dict[str, Any]) -> None:
+    with whole_file(path) as draft, draft.open("wb") as file:
+        fold.write_to(file, note)
 
 
 def load_state(path: Path, test: "TrafficTest", most: int = MOST_PLAYERS) -> tuple[Fold, dict[str, Any]]:

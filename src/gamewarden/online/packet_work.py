@@ -8,26 +8,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gamewarden.contracts import PACKET_COLUMNS, Bounds
-from gamewarden.core.files import whole_file
 from gamewarden.errors import MeasureError
-from gamewarden.features.traffic.fold import Fold
 from gamewarden.features.traffic.recipe import TrafficTest
-from gamewarden.online.forgetting import Forgetting
-from gamewarden.online.journal import load_state
+from gamewarden.online.sleeping import Sleeping
 from gamewarden.online.watch import Score
 from gamewarden.online.work import Note, OpenWork, Work
 from gamewarden.tables import SCORES, TRAFFIC, json_lines
 
-STATE = "players.state"
-
 
 class PacketWork:
-    """Every player of a partition, and the clock by which silent ones are forgotten."""
+    """Every player of a partition, awake or asleep."""
 
-    def __init__(self, path: Path, fold: Fold, forgetting: Forgetting, score: Score | None) -> None:
-        self._path = path
-        self._fold = fold
-        self._forgetting = forgetting
+    def __init__(self, players: Sleeping, score: Score | None) -> None:
+        self._players = players
         self._score = score
 
     @property
@@ -38,7 +31,7 @@ class PacketWork:
     @property
     def counts(self) -> Mapping[str, int]:
         """What the test has seen."""
-        return self._fold.tally._asdict()
+        return self._players.tally._asdict()
 
     def take(self, batch: pa.RecordBatch) -> str:
         """Decisions on the windows that these packets complete, and SCORES of them where there is a model.
@@ -47,8 +40,7 @@ class PacketWork:
             MeasureError: a packet has a size that no payload has; then nothing of the batch counts.
         """
         self._refuse_odd_sizes(batch)
-        pieces = (self._fold.push(piece) for piece in self._forgetting.pieces(batch))
-        return "".join(self._said(windows.frame()) for windows in pieces if windows)
+        return "".join(map(self._said, self._players.take(batch)))
 
     def idle(self) -> str:
         """Nothing: a window is complete by its packets alone."""
@@ -56,16 +48,15 @@ class PacketWork:
 
     def save(self, note: Note) -> None:
         """Keep every player, the clock and the note."""
-        whole = self._fold.to_bytes({**self._forgetting.note, **note})
-        with whole_file(self._path) as draft:
-            draft.write_bytes(whole)
+        self._players.save(note)
 
     def close(self) -> None:
-        """No file is open between two savings."""
+        """Let go of the file of sleepers."""
+        self._players.close()
 
     def _refuse_odd_sizes(self, batch: pa.RecordBatch) -> None:
         """Before any packet counts: the fold sees a batch in pieces and would find out only when some have."""
-        size, most = batch.column("size"), self._fold.test.longest
+        size, most = batch.column("size"), self._players.fold.test.longest
         span = pc.min_max(size).as_py()
         if not batch.num_rows or (span["min"] >= 0 and span["max"] <= most):
             return
@@ -91,8 +82,7 @@ def packets_of(test: TrafficTest, bounds: Bounds, score: Score | None = None) ->
     """How the work on a partition of packets is opened; the one place that knows what its directory holds."""
 
     def opened(directory: Path) -> tuple[Work, Note]:
-        path = directory / STATE
-        fold, note = load_state(path, test, bounds.players) if path.exists() else (Fold(test, bounds.players), {})
-        return PacketWork(path, fold, Forgetting(fold, bounds, note), score), note
+        players, note = Sleeping.opened(directory, test, bounds)
+        return PacketWork(players, score), note
 
     return opened

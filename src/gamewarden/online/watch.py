@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from gamewarden.contracts import Bounds, PacketStream
 from gamewarden.errors import ReadError
 from gamewarden.features.traffic.fold import MOST_PLAYERS, Fold, Tally
 from gamewarden.features.traffic.recipe import TrafficTest
-from gamewarden.online.forgetting import NEVER, Forgetting
+from gamewarden.online.forgetting import NEVER
 from gamewarden.online.journal import Journal, Origin, load_state, save_state
+from gamewarden.online.sleeping import Sleeping
 from gamewarden.online.stopping import Stop
 from gamewarden.tables import json_lines
 
@@ -39,14 +41,16 @@ class Status:
 
     def __str__(self) -> str:
         share = "no decision yet" if self.bot_share is None else f"{self.bot_share:.1%} bot"
+        asleep = f" and {self.tally.asleep:,} asleep" if self.tally.asleep else ""
         return (
-            f"{self.tally.players:,} players · {self.packets_per_second:,.0f} packets/s · "
+            f"{self.tally.players:,} players{asleep} · {self.packets_per_second:,.0f} packets/s · "
             f"{self.decisions_per_second:,.1f} decisions/s · {share}{self._left_out_text()}"
         )
 
     def _left_out_text(self) -> str:
         left_out = self.left_out + self.tally.refused
-        return f" · {left_out:,} packets of unproven or too many sources left out" if left_out else ""
+        dropped = f" · {self.tally.dropped:,} newcomers dropped to make room" if self.tally.dropped else ""
+        return (f" · {left_out:,} packets of unproven or too many sources left out" if left_out else "") + dropped
 
 
 @dataclass(frozen=True)
@@ -106,18 +110,18 @@ def watch(
     """
     most = bounds.players
     fold, note = load_state(state, test, most) if state and state.exists() else (Fold(test, most), {})
-    forgetting = Forgetting(fold, bounds, note)
-    origin = Origin()
-    coming = _after(packets, fold, note, origin) if replayed else packets.batches()
+    with Sleeping(fold, bounds, note, state) as players:
+        origin = Origin()
+        coming = _after(packets, fold, note, origin) if replayed else packets.batches()
 
-    def snapshot() -> None:
-        if state is not None:
-            save_state(state, fold, origin, **forgetting.note)
+        def snapshot() -> None:
+            if state is not None:
+                save_state(state, fold, origin, **players.settled())
 
-    coming = (stop or Stop()).until(coming, live=not replayed)
-    told = _telling(status, packets)
-    hand_over = _handing_over(write, score, write_scores)
-    return _run(coming, fold, forgetting, write=hand_over, snapshot=snapshot, status=told, count=count, pace=pace)
+        coming = (stop or Stop()).until(coming, live=not replayed)
+        told = _telling(status, packets)
+        hand_over = _handing_over(write, score, write_scores)
+        return _run(coming, players, write=hand_over, snapshot=snapshot, status=told, count=count, pace=pace)
 
 
 def _handing_over(write: Write, score: Score | None, write_scores: Write) -> Callable[[pl.DataFrame], None]:
@@ -154,21 +158,21 @@ def watch_to_file(
         ReadError: the state is damaged, or of another profile, source or file of decisions.
         WriteError: a file cannot be written, is written to by another watch, or has decisions without a state.
     """
-    with Journal(out, state, scores) as journal:
+    with Journal(out, state, scores) as journal, ExitStack() as opened:
         fold, note = journal.resume(test, bounds.players)
-        forgetting = Forgetting(fold, bounds, note)
+        players = opened.enter_context(Sleeping(fold, bounds, note, state))
         origin = Origin()
         coming = _after(packets, fold, note, origin)
 
         def snapshot() -> None:
-            journal.snapshot(fold, origin, **forgetting.note)
+            journal.snapshot(fold, origin, **players.settled())
 
         if not note:
             snapshot()  # before the first decision, so that decisions never stand without a state
         coming = (stop or Stop()).until(coming, live=False)
         told = _telling(status, packets)
         hand_over = _handing_over(journal.write, score, journal.write_scores)
-        return _run(coming, fold, forgetting, write=hand_over, snapshot=snapshot, status=told, count=count, pace=pace)
+        return _run(coming, players, write=hand_over, snapshot=snapshot, status=told, count=count, pace=pace)
 
 
 def _telling(status: Callable[[Status], object], packets: PacketStream) -> Callable[[Status], object]:
@@ -178,8 +182,7 @@ def _telling(status: Callable[[Status], object], packets: PacketStream) -> Calla
 
 def _run(
     batches: Iterator[pa.RecordBatch],
-    fold: Fold,
-    forgetting: Forgetting,
+    players: Sleeping,
     *,
     write: Callable[[pl.DataFrame], None],
     snapshot: Callable[[], None],
@@ -187,23 +190,22 @@ def _run(
     count: Callable[[Tally], object],
     pace: Pace,
 ) -> Tally:
-    meter = _Meter(fold.tally)
+    meter = _Meter(players.tally)
     snapshot = meter.timed(snapshot)
-    saved, saved_at = fold.tally.packets, time.monotonic()
+    saved, saved_at = players.tally.packets, time.monotonic()
     for batch in _micro(batches):
-        for piece in forgetting.pieces(batch):
-            if windows := fold.push(piece):
-                write(windows.frame())
-        count(fold.tally)
+        for windows in players.take(batch):
+            write(windows)
+        count(players.tally)
         now = time.monotonic()
-        if fold.tally.packets - saved >= pace.snapshot_packets or now - saved_at >= pace.snapshot_seconds:
+        if players.tally.packets - saved >= pace.snapshot_packets or now - saved_at >= pace.snapshot_seconds:
             snapshot()
-            saved, saved_at = fold.tally.packets, time.monotonic()
+            saved, saved_at = players.tally.packets, time.monotonic()
         if now - meter.at >= pace.status_seconds:
-            status(meter.read(fold.tally))
+            status(meter.read(players.tally))
     snapshot()
-    status(meter.read(fold.tally))
-    return fold.tally
+    status(meter.read(players.tally))
+    return players.tally
 
 
 class _Meter:

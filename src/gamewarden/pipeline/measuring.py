@@ -31,6 +31,7 @@ from gamewarden.contracts import (
 from gamewarden.core.coverage import COVERED
 from gamewarden.core.durations import from_micros, parse_span
 from gamewarden.core.files import make_directory
+from gamewarden.core.sizes import parse_size
 from gamewarden.errors import MeasureError, ModelError, ReadError, Remark
 from gamewarden.features.folding import folded
 from gamewarden.features.kinds import kinds_by_period
@@ -73,10 +74,16 @@ def limits_of(config: Config) -> Limits:
     return Limits(**asdict(config.origin), covered=config.coverage.least)
 
 
-def bounds_of(config: Config, *, one_sided: bool = False) -> Bounds:
-    """How much a watch may remember, by the settings."""
+def bounds_of(config: Config, *, one_sided: bool = False, memory: int | None = None) -> Bounds:
+    """How much a watch may remember, by the settings; `memory` in bytes is given instead of the setting.
+
+    Raises:
+        ConfigError: the memory is less than the program itself takes.
+    """
     watch = config.watch
-    return Bounds(watch.players, watch.unproven, parse_span(watch.keep), one_sided)
+    bounds = Bounds(watch.players, watch.unproven, parse_span(watch.keep), one_sided, parse_span(watch.idle))
+    given = memory or (parse_size(watch.memory) if watch.memory else None)
+    return bounds if given is None else bounds.within(given)
 
 
 def stream_for(feature: Feature, source: Source, progress: Progress = no_progress) -> Stream:
