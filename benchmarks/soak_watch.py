@@ -140,7 +140,7 @@ def draw(seen: list[dict[str, int]], path: Path, took: float) -> None:
             for name, (words, colour) in lines.items():
                 heights = [one[name] / unit for one in seen]
                 axes.plot(days, heights, color=colour, linewidth=1.5)
-                said = f"{heights[-1]:,.0f}" if unit == 1 else f"{heights[-1]:,.1f} MiB"
+                said = f"{heights[-1]:,.0f}" if unit == 1 else f"{heights[-1]:,.3g} MiB"
                 _named(axes, f"{words}\n{said}", days[-1], heights[-1], colour)
         whole.set(ylabel="MiB", ylim=(0, 1.25 * max(one["resident"] for one in seen) / 2**20), title=_title(seen, took))
         kept.set(ylabel="MiB", yscale="log")
