@@ -86,7 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--accounts", type=int, default=300)
     parser.add_argument("--copies", type=int, default=5)
-    parser.add_argument("--tick", default="5m")
+    parser.add_argument("--tick", default="15m")
     parser.add_argument("--batch", type=int, default=10_000)
     parser.add_argument("--save", type=int, default=1_000_000)
     given = parser.parse_args()

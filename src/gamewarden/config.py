@@ -209,7 +209,7 @@ class Watch:
         "",
         "The whole watch takes no more memory than this, such as 1GiB; fewer players are kept then. Empty: no limit.",
     )
-    tick: str = _setting("5m", "How often events under way are scored, by their own time.")
+    tick: str = _setting("15m", "How often events under way are scored, by their own time.")
     late: str = _setting("10m", "So long after its end a day waits for its last events; then its scores are final.")
 
 
