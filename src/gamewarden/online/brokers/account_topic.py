@@ -6,37 +6,22 @@ those of one address should share a key, so that they arrive in their order.
 """
 
 import asyncio
-import re
 import threading
 import time
 from collections import deque
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gamewarden.core.extras import need
-from gamewarden.core.outside import visible
-from gamewarden.errors import ConfigError, ReadError
+from gamewarden.errors import ReadError
+from gamewarden.online.brokers.locators import Locator, locator_of
 from gamewarden.readers.captures.account_sources import MOST_ROWS, AccountFeed
 
-_ADDRESS = re.compile(r"(kafka|nats)://([^/@?#]+)/([A-Za-z0-9][A-Za-z0-9._-]{0,248})")
 _LIBRARIES = {"kafka": "confluent_kafka", "nats": "nats"}
 _ANSWER = 10.0  # seconds without a word after which a broker counts as away
 _HEARTBEAT = 2.0  # seconds; after two that are missed the stream is asked for anew
 _AT_ONCE = 10_000  # messages
 _Result = TypeVar("_Result")
-
-
-@dataclass(frozen=True)
-class Place:
-    """A topic of Kafka, or a stream of NATS JetStream."""
-
-    kind: str
-    servers: tuple[str, ...]
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}://{','.join(self.servers)}/{self.name}"
 
 
 def account_topic(text: str) -> AccountFeed:
@@ -46,22 +31,15 @@ def account_topic(text: str) -> AccountFeed:
         ConfigError: it names none.
         InstallError: the library of its broker is not there.
     """
-    found = _ADDRESS.fullmatch(text)
-    if found is None:
-        raise ConfigError(
-            f"--accounts {visible(text[:200])}: names no topic; write kafka://host:9092/topic or "
-            "nats://host:4222/stream, without a name or password"
-        )
-    kind, servers, name = found.groups()
-    need(f"--accounts {kind}://…", _LIBRARIES[kind])
-    place = Place(kind, tuple(servers.split(",")), name)
-    return KafkaAccounts(place) if kind == "kafka" else NatsAccounts(place)
+    place = locator_of(text)
+    need(f"--accounts {place.kind}://…", _LIBRARIES[place.kind])
+    return KafkaAccounts(place) if place.kind == "kafka" else NatsAccounts(place)
 
 
 class KafkaAccounts:
     """All partitions of a topic, each from its beginning; those that are added later are seen at the next start."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Locator) -> None:
         self.name = str(place)
         self._place = place
         self._consumer: Any = None
@@ -127,16 +105,17 @@ class KafkaAccounts:
         return [one.value() for one in came if not one.error() and one.value()], ended
 
 
-def _kafka_settings(place: Place) -> dict[str, Any]:
+def _kafka_settings(place: Locator) -> dict[str, Any]:
+    from gamewarden.online.brokers.kafka import settings_of
+
     return {
-        "bootstrap.servers": ",".join(place.servers),
+        **settings_of(place),
         "group.id": "gamewarden-accounts",  # the library wants one; nobody joins it
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
         "enable.partition.eof": True,
         "auto.offset.reset": "earliest",
         "allow.auto.create.topics": False,
-        "log_level": 0,
         "error_cb": _ignore,
     }
 
@@ -156,7 +135,7 @@ class NatsAccounts:
     The client's loop runs in a thread of its own, so that the connection lives while nobody asks.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Locator) -> None:
         self.name = str(place)
         self._place = place
         self._came: deque[bytes] = deque(maxlen=MOST_ROWS)
@@ -213,8 +192,11 @@ class NatsAccounts:
     async def _subscribed(self) -> None:
         import nats
 
+        from gamewarden.online.brokers.nats import secrets_of, servers_of
+
         self._client = await nats.connect(
-            servers=[f"nats://{server}" for server in self._place.servers],
+            servers=servers_of(self._place),
+            **secrets_of(),
             name="gamewarden accounts",
             connect_timeout=int(_ANSWER),
             max_reconnect_attempts=1,  # one that is not there is said soon

@@ -53,7 +53,7 @@ _PASSING = (
 )
 
 
-def _settings(locator: Locator) -> dict[str, Any]:
+def settings_of(locator: Locator) -> dict[str, Any]:
     """How to reach the brokers: the operator's properties, and secrets from the environment."""
     servers = ",".join(locator.servers)
     # What the library has to say comes by its errors: on standard error it would stand between our own lines.
@@ -111,7 +111,7 @@ class KafkaTopic:
                 "session.timeout.ms": 30_000,
                 "fetch.wait.max.ms": 100,
                 "queued.max.messages.kbytes": 32_768,
-                **_settings(locator),
+                **settings_of(locator),
                 "group.id": locator.group,
                 "enable.auto.commit": False,
                 "enable.auto.offset.store": False,
@@ -272,7 +272,7 @@ class KafkaPublisher:
         self._topic = locator.name
         self._wrong: list[str] = []
         self._last = -1
-        settings = {**_settings(locator), "enable.idempotence": True, "linger.ms": 20, "message.timeout.ms": 60_000}
+        settings = {**settings_of(locator), "enable.idempotence": True, "linger.ms": 20, "message.timeout.ms": 60_000}
         self._producer = _made(Producer, settings)
         self.partitions = self._known(settings, partitions)
 
@@ -388,7 +388,7 @@ class KafkaSink:
         """Look through what came since the cursor was kept."""
         del decisions
         reader = _made(
-            Consumer, {**_settings(self._locator), "group.id": "gamewarden-sink", "enable.auto.commit": False}
+            Consumer, {**settings_of(self._locator), "group.id": "gamewarden-sink", "enable.auto.commit": False}
         )
         try:
             return self._looked_through(reader, origin, cursor)

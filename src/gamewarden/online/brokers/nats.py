@@ -65,13 +65,13 @@ class _Connection:
 
     async def _connected(self, locator: Locator) -> Client:
         return await nats.connect(
-            servers=[f"{'tls' if AUTHORITY in os.environ else 'nats'}://{server}" for server in locator.servers],
+            servers=servers_of(locator),
             name="gamewarden",
             connect_timeout=int(_ANSWER),
             max_reconnect_attempts=60,
             reconnected_cb=self._note,
             error_cb=self._note_trouble,
-            **_secrets(),
+            **secrets_of(),
         )
 
     async def _note(self) -> None:
@@ -106,7 +106,13 @@ class _Connection:
         self._loop.close()
 
 
-def _secrets() -> dict[str, Any]:
+def servers_of(locator: Locator) -> list[str]:
+    """Where the servers are, and whether the way to them is a secret one."""
+    return [f"{'tls' if AUTHORITY in os.environ else 'nats'}://{server}" for server in locator.servers]
+
+
+def secrets_of() -> dict[str, Any]:
+    """What lets us in, from the environment."""
     secrets: dict[str, Any] = {}
     for name, variable in (
         ("user_credentials", CREDENTIALS),
