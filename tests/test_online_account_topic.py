@@ -188,7 +188,7 @@ def test_a_stream_that_is_not_there_is_one_line(tmp_path):
     "text", ["kafka://", "kafka:///x", "kafka://me:secret@host/x", "nats://host", "nats://host/a b"]
 )
 def test_an_address_that_names_no_topic_is_refused(text):
-    with pytest.raises(ConfigError, match="names no topic|stand before the host") as refused:
+    with pytest.raises(ConfigError, match=r"names no topic|stand before the host") as refused:
         account_topic(text)
     assert "\n" not in str(refused.value)
 
