@@ -153,5 +153,5 @@ def test_every_library_that_may_be_missing_is_brought_by_the_part_that_is_named(
 def test_everything_is_all_parts_for_users():
     parts = PROJECT["optional-dependencies"]
 
-    assert parts["all"] == ["gamewarden[fit,plot,groups,notify,challenge,postgres,mysql,web,oidc]"]
-    assert "gamewarden[all]" in parts["test"]
+    assert parts["all"] == ["gamewarden[fit,plot,groups,notify,challenge,postgres,mysql,web,oidc,metrics,kafka,nats]"]
+    assert "gamewarden[all,spark,dask]" in parts["test"]

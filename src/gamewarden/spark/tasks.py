@@ -17,8 +17,8 @@ from gamewarden import features
 from gamewarden.contracts import Feature, Fold, Recipe, Sight, canonical_json
 from gamewarden.core.clock import Period
 from gamewarden.errors import MeasureError
+from gamewarden.features import strangers
 from gamewarden.features.looking_back import LooksBack
-from gamewarden.spark import strangers
 from gamewarden.spark.arrow_types import batches_of, frame_of
 from gamewarden.spark.pieces import Pieces, chosen, conformed, gathered, pieces
 from gamewarden.tables import FEATURES, DataType

@@ -135,23 +135,17 @@ class SpreadEvents(EventView):
 
     def folded(self, feature: Feature, sight: Sight, progress: Progress) -> tuple[pl.DataFrame, Notes]:
         """What a feature measures in these events."""
-        spoken = self._speaking(feature)
-        if isinstance(spoken, LooksBack):
+        learned = feature.learned
+        counts = self.kinds() if learned is not None and learned.kinds is None else {}
+        if isinstance(feature, LooksBack):
+            spoken = feature.counting(counts) if counts and isinstance(feature, Signs) else feature
             frame, notes = self._looked_back(spoken, sight, progress)
             return frame, notes if spoken is feature else own_kinds(notes)
-        ask = Ask(rows=spoken)
-        if not ask.divides_by_actor and spoken.divides.clock is None:
+        ask = Ask(rows=feature, among=tuple(counts))
+        clock = (feature.counting(counts) if counts and isinstance(feature, CountsKinds) else feature).divides.clock
+        if not ask.divides_by_actor and clock is None:
             return self._here(feature, progress)
-        frame, notes = self._asked(ask, sight, progress, spoken.divides.clock)
-        return frame, notes if spoken is feature else own_kinds(notes)
-
-    def _speaking(self, feature: Feature) -> Feature:
-        """The recipe with the kinds of all these events, where its rows depend on them."""
-        learned = feature.learned
-        if learned is None or learned.kinds is not None or not isinstance(feature, CountsKinds | Signs):
-            return feature
-        counts = self.kinds()
-        return feature.counting(counts) if counts else feature
+        return self._asked(ask, sight, progress, clock)
 
     def _looked_back(self, feature: LooksBack, sight: Sight, progress: Progress) -> tuple[pl.DataFrame, Notes]:
         """The parts of every day by slices of days, and the rows of each day from them."""

@@ -25,6 +25,7 @@ from gamewarden.features.folding import Lines, NotesOfSeveral, feed_together
 from gamewarden.features.kinds import KindFold
 from gamewarden.features.looking_back import LooksBack
 from gamewarden.features.self_similarity.recipe import Usage
+from gamewarden.features.strangers import AmongAll
 from gamewarden.readers.logs.plausible import Plausible
 from gamewarden.readers.options import LogOptions, SourceOptions
 from gamewarden.store.lake_slices import sliced
@@ -41,6 +42,7 @@ class Ask:
     rows: Feature | None = None
     parts: LooksBack | None = None
     kinds: Clock | None = None
+    among: tuple[str, ...] = ()  # the kinds of the whole source, where the rows of a feature depend on them
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -49,16 +51,18 @@ class Ask:
         recipe = self.rows or self.parts
         if recipe is None:
             raise ValueError("nothing is asked")
-        return {"parts" if self.rows is None else "rows": [recipe.name, recipe.to_dict()]}
+        return {"parts" if self.rows is None else "rows": [recipe.name, recipe.to_dict()], "among": list(self.among)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Ask":
         """Back from JSON values."""
         if "kinds" in values:
             return cls(kinds=Clock(*values["kinds"]))
-        (what, (name, options)) = next(iter(values.items()))
+        name, options = values["parts"] if "parts" in values else values["rows"]
         recipe = features.load(name).from_dict(options)
-        return cls(parts=recipe) if what == "parts" and isinstance(recipe, LooksBack) else cls(rows=recipe)
+        if "parts" in values and isinstance(recipe, LooksBack):
+            return cls(parts=recipe)
+        return cls(rows=recipe, among=tuple(values["among"]))
 
     def fold(self, sight: Sight) -> Fold:
         """The measurement."""
@@ -68,7 +72,8 @@ class Ask:
             return self.parts.part_fold(sight)
         if self.rows is None:
             raise ValueError("nothing is asked")
-        return self.rows.fold(sight)
+        fold = self.rows.fold(sight)
+        return AmongAll(fold, self.among) if self.among else fold
 
     @property
     def divides_by_actor(self) -> bool:
@@ -79,7 +84,8 @@ class Ask:
 
     def together(self, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """The tables of several slices, none of which has an actor's period in common, as one."""
-        table = pl.concat(frames)
+        # A slice without rows has no columns for kinds that nobody has told its feature of.
+        table = pl.concat([one for one in frames if one.height] or frames[:1])
         if self.kinds is not None:
             return table.group_by("since", "until", "kind").agg(pl.col("n").sum()).sort("since", "kind")
         return table if self.parts is not None else table.sort("actor", "since", maintain_order=True)

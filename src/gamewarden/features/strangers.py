@@ -5,12 +5,14 @@ kinds done once by somebody, whose rows are left out again, the part is measured
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 import pyarrow as pa
 
 from gamewarden.contracts import Feature, Fold, Notes
 from gamewarden.errors import MeasureError
+from gamewarden.features.self_similarity.recipe import Usage
 from gamewarden.tables import TIME, FrameEvents
 
 NAME = "\x00nobody"  # no account is called so
@@ -56,12 +58,14 @@ class AmongAll:
         return pa.RecordBatch.from_arrays(arrays, schema.names)
 
     def again(self) -> bool:
-        """As the fold needs it."""
+        """As the fold needs it; then the stranger comes again too, so that every row stands where it stood."""
+        self._met = False
         return self._fold.again()
 
     def notes(self) -> Notes:
-        """What the fold has to say."""
-        return self._fold.notes()
+        """What the fold has to say of the rows that were there."""
+        notes = self._fold.notes()
+        return replace(notes, rows=max(0, notes.rows - len(self._kinds))) if isinstance(notes, Usage) else notes
 
     def frame(self) -> pl.DataFrame:
         """All rows but the stranger's."""
