@@ -20,7 +20,7 @@ from gamewarden.core.listening import Listener
 from gamewarden.core.meters import Meter, Meters
 from gamewarden.errors import ConfigError, InstallError
 from gamewarden.features.traffic.fold import Tally
-from gamewarden.online.metrics import BEHIND, COUNTERS, LEFT_OUT, WATCH, WatchedPackets, WatchMeters
+from gamewarden.online.metrics import BEHIND, COUNTERS, LEFT_OUT, WATCH, MeteredPackets, WatchMeters
 from metrics_made_up import families, free_port, page, value, wait_for
 from packets_made_up import START
 
@@ -93,7 +93,7 @@ def test_how_long_a_snapshot_took_is_told_with_the_status(tmp_path):
 
     (tmp_path / "packets.csv").write_text(HEAD + lines(1, 30))
     meters = WatchMeters(tmp_path / "state")
-    packets = WatchedPackets(open_packets(tmp_path / "packets.csv"), meters)
+    packets = MeteredPackets(open_packets(tmp_path / "packets.csv"), meters)
     watch(packets, TrafficTest(), lambda _: None, state=tmp_path / "state", status=packets.told, count=packets.count)
 
     found = {meter.name: values.get(()) for meter, values in meters.meters.read()}

@@ -236,10 +236,10 @@ def _metered(
         yield packets, status, {}
         return
     from gamewarden.core.metrics_page import metrics_page
-    from gamewarden.online.metrics import WatchedPackets, WatchMeters
+    from gamewarden.online.metrics import MeteredPackets, WatchMeters
 
     meters = WatchMeters(state)
-    watched = WatchedPackets(packets, meters)
+    watched = MeteredPackets(packets, meters)
 
     def both(said: "Status") -> None:
         watched.told(said)

@@ -11,10 +11,11 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from gamewarden.contracts import PACKET_COLUMNS, PacketStream
+from gamewarden.contracts import PACKET_COLUMNS, PacketStream, no_progress
 from gamewarden.core.meters import MEMORY, Meter, Meters, memory
 from gamewarden.features.traffic.fold import Tally
 from gamewarden.online.watch import Status
+from gamewarden.streams import WatchedPackets
 
 _WATCH = "gamewarden_watch_"
 PLAYERS = Meter(f"{_WATCH}players", "gauge", "Players whose state is in memory (live) or on disk (asleep).", ("state",))
@@ -133,36 +134,16 @@ def _files(state: Path) -> list[tuple[int, float]]:
         return []
 
 
-class WatchedPackets:
+class MeteredPackets(WatchedPackets):
     """The packets of a watch as they pass by, and what is counted of them."""
 
     def __init__(self, packets: PacketStream, meters: WatchMeters) -> None:
-        self._packets = packets
+        super().__init__(packets, no_progress)
         self._meters = meters
-
-    @property
-    def rows(self) -> int | None:
-        """As many as there are."""
-        return self._packets.rows
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the reading has to say."""
-        return self._packets.notes
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """What the reading has counted."""
-        return self._packets.counts
-
-    @property
-    def withheld(self) -> int:
-        """What the reading withholds."""
-        return self._packets.withheld
 
     def batches(self, columns: Sequence[str] = PACKET_COLUMNS) -> Iterator[pa.RecordBatch]:
         """The packets."""
-        for batch in self._packets.batches(columns):
+        for batch in super().batches(columns):
             if batch.num_rows and "at" in columns:
                 self._meters.latest = batch.column("at").cast(pa.int64())[-1].as_py()
             yield batch
