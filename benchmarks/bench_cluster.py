@@ -21,7 +21,6 @@ from pathlib import Path
 from polars.testing import assert_frame_equal
 
 from bench_self_similarity import EVENTS_A_DAY, KINDS, write_log
-from figures import record
 from gamewarden import engine, readers
 from gamewarden.contracts import EventStream
 from gamewarden.features.folding import Measured, folded
@@ -155,7 +154,6 @@ def main() -> None:
     parser.add_argument("--accounts", type=int, default=20_000)
     parser.add_argument("--place", type=Path, help="Keep the lake here, and use it again.")
     parser.add_argument("--on", action="append", help="Engines.  [default: local:2 and local-cluster[2,1,1024]]")
-    parser.add_argument("--record", action="store_true", help="Keep the figures in docs/figures/.")
     asked = parser.parse_args()
     ways = asked.on or ["local:2", "local-cluster[2,1,1024]"]
     with tempfile.TemporaryDirectory() as temporary:
@@ -164,19 +162,16 @@ def main() -> None:
         begun = time.monotonic()
         lake, tiny = make_lake(place, asked.events, asked.accounts), make_lake(place, 200_000, 400)
         print(f"a lake of {asked.events:,} events in {time.monotonic() - begun:.0f} s", flush=True)
-        figures, failed = compare(ways, lake, tiny)
-    if asked.record:
-        says = ["CPU-seconds; the cluster's start and a first tiny job are not counted. The log is synthetic."]
-        record("cluster", f"python benchmarks/bench_cluster.py --events {asked.events} --record", figures, says)
+        failed = compare(ways, lake, tiny)
     sys.exit(failed)
 
 
-def compare(ways: list[str], lake: Lake, tiny: Lake) -> tuple[dict[str, float], int]:
+def compare(ways: list[str], lake: Lake, tiny: Lake) -> int:
     """Print a line for each way; how many bars were not met."""
     here, spent_here, _ = measured_by("one", lake, tiny)
     alone = spent_here.total()
     print(f"{'one process':28} {alone:8.2f} CPU-s  {here.frame.height:,} rows", flush=True)
-    figures, failed = {"one_process_cpu_s": alone, "rows": here.frame.height}, 0
+    failed = 0
     for where in ways:
         away, kinds, memory = measured_by(where, lake, tiny)
         spent = kinds.total()
@@ -186,8 +181,7 @@ def compare(ways: list[str], lake: Lake, tiny: Lake) -> tuple[dict[str, float], 
         failed += not met
         sizes = ", ".join(f"{kind} {kinds[kind]:.2f} CPU-s {memory.get(kind, 0):,} MiB" for kind in sorted(kinds))
         print(f"{where:28} {spent:8.2f} CPU-s  {spent / alone:5.2f} of one process  {sizes}  {'' if met else 'MISSED'}")
-        figures |= {f"{where} ratio": spent / alone, f"{where} MiB": most}
-    return figures, failed
+    return failed
 
 
 if __name__ == "__main__":
