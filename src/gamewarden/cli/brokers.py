@@ -85,7 +85,8 @@ class Asked:
 
     def refuse_without_broker(self) -> None:
         """What only a broker needs has no meaning elsewhere."""
-        for name, value in (("worker", self.worker), ("to", self.to), ("save-every", self.save_every)):
+        only = {"worker": self.worker, "to": self.to, "save-every": self.save_every}
+        for name, value in {**only, "allow-private": self.allow_private or None}.items():
             if value is not None:
                 raise click.UsageError(f"--{name} is for kafka:// and nats://; leave it out, or name a broker")
 

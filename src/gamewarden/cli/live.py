@@ -82,7 +82,7 @@ def watch_events(
         raise click.UsageError(f"--events takes no --{said[0].replace('_', '-')}: that is for packets")
     from gamewarden.online.stopping import Stop
 
-    live = isinstance(source, Path) and not source.is_file()
+    live = source == Path("-")
     stream = None if live else options.opened(source, reading).events()
     promised = frozenset(getattr(stream, "promised", ()))
     opened = open_live_events(models, prevalence, partitions=1, promised=promised)

@@ -98,15 +98,16 @@ def watch(
     """
     asked = Asked(state, out, counts, worker, to, allow_private, save_every)
     if isinstance(source, Locator):
-        if scores is not None:
-            raise click.UsageError("--scores: over a broker SCORES stand among the decisions; leave it out")
+        _refuse_for_broker(reading, scores, one_sided=one_sided)
         if events:
+            _refuse_for_events(memory=memory, **given)
             watch_broker(source, asked, _work_on_events(models, prevalence), metrics)
             return
     elif events:
         from gamewarden.cli.live import watch_events
 
         asked.refuse_without_broker()
+        _refuse_for_events(accounts=reading.captures.accounts, server_port=reading.captures.server_ports)
         more = {
             "scores": scores,
             "counts": counts,
@@ -126,7 +127,7 @@ def watch(
         capped = memory is not None or bool(current().watch.memory)
 
         def work_of(partitions: int | None) -> "OpenWork":
-            mine = bounds.shared(partitions or 1) if capped else bounds
+            mine = bounds.shared(_told(partitions, source)) if capped else bounds
             return _work_on_packets(test, mine, models, prevalence)
 
         watch_broker(source, asked, work_of, metrics)
@@ -185,7 +186,41 @@ def _work_on_events(models: Path | None, prevalence: "Prevalence") -> "Callable[
 
     if models is None:
         raise click.UsageError("--events needs --models: who shall judge them?")
-    return lambda partitions: open_live_events(models, prevalence, partitions=partitions)
+    return lambda partitions: open_live_events(models, prevalence, partitions=_told(partitions, "the stream"))
+
+
+def _told(partitions: int | None, source: object) -> int:
+    """How many partitions there are, where that has to be known."""
+    if partitions is None:
+        raise click.UsageError(
+            f"{source}: does not say how many partitions it has, which --memory and --events have to know; let "
+            "`gamewarden publish --partitions N` make it, or describe the stream as partitions=N"
+        )
+    return partitions
+
+
+def _refuse_for_broker(reading: "SourceOptions", scores: Path | None, *, one_sided: bool) -> None:
+    """What is said of a capture is said where packets are published."""
+    if scores is not None:
+        raise click.UsageError("--scores: over a broker SCORES stand among the decisions; leave it out")
+    captures, logs = reading.captures, reading.logs
+    said = {
+        "accounts": captures.accounts,
+        "server-port": captures.server_ports,
+        "include-empty": captures.include_empty,
+        "one-sided": one_sided,
+        "map": logs.mapping,
+    }
+    for name, value in said.items():
+        if value:
+            raise click.UsageError(f"--{name} is for captures and logs; give it to `gamewarden publish` instead")
+
+
+def _refuse_for_events(**said: object) -> None:
+    """What only packets have."""
+    for name, value in said.items():
+        if value:
+            raise click.UsageError(f"--events takes no --{name.replace('_', '-')}: that is for packets")
 
 
 def _work_on_packets(

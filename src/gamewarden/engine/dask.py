@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from gamewarden.core.extras import need
 from gamewarden.engine.answers import ended, made
-from gamewarden.errors import EngineError
+from gamewarden.errors import EngineError, GamewardenError, short
 
 
 class DaskEngine:
@@ -17,7 +17,7 @@ class DaskEngine:
         self.name = f"dask://{address}"
         try:
             self._client = Client(address, timeout="10s")
-        except (OSError, TimeoutError) as error:
+        except (OSError, TimeoutError, ValueError) as error:
             raise EngineError(f"{self.name}: no scheduler answers; start one with `dask scheduler`") from error
 
     @property
@@ -41,6 +41,10 @@ class DaskEngine:
                 yield places[future.key], made(answer)
         except KilledWorker as error:
             raise EngineError(f"{self.name}: a task was lost again and again; give its workers more memory") from error
+        except GamewardenError:
+            raise
+        except Exception as error:
+            raise EngineError(f"{self.name}: a task failed: {short(f'{type(error).__name__}: {error}')}") from error
         finally:
             self._client.cancel(futures)
 

@@ -29,7 +29,10 @@ class _Process:
         # A library that takes all cores for itself would take those of the other workers.
         env = {"POLARS_MAX_THREADS": str(threads), "OMP_NUM_THREADS": str(threads), **os.environ}
         words = [sys.executable, "-m", "gamewarden.engine.worker", entry]
-        self._child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)  # noqa: S603
+        # Ctrl-C is for us: a group of its own keeps the child from hearing it, and it ends with its standard input.
+        self._child = subprocess.Popen(  # noqa: S603
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, start_new_session=True
+        )
 
     def ask(self, task: str) -> bytes:
         """The answer to a task."""
@@ -66,6 +69,7 @@ class LocalEngine:
         self.name = f"local:{processes}"
         self._idle: SimpleQueue[tuple[str, _Process]] = SimpleQueue()
         self._begun: list[_Process] = []
+        self._closing = False
 
     def run(self, entry: str, tasks: Sequence[str]) -> Iterator[tuple[int, bytes]]:
         """Each task where a process is free; one whose process was lost is done again by another.
@@ -79,14 +83,18 @@ class LocalEngine:
             try:
                 for one in as_completed(waiting):
                     yield waiting[one], made(one.result())
-            finally:
+            except BaseException:
+                self.close()  # what is under way is for nobody
                 threads.shutdown(cancel_futures=True)
+                raise
 
     def close(self) -> None:
         """End the processes."""
+        self._closing = True
         while self._begun:
             self._begun.pop().close()
         self._idle = SimpleQueue()
+        self._closing = False
 
     def _done(self, entry: str, task: str) -> bytes:
         for left in reversed(range(_TRIES)):
@@ -95,7 +103,7 @@ class LocalEngine:
                 answer = process.ask(task)
             except _Lost as lost:
                 process.close()
-                if not left:
+                if not left or self._closing:
                     raise EngineError(
                         f"{self.name}: the process of a task {lost}, {_TRIES} times over; give it more memory, or "
                         "fewer processes"

@@ -86,7 +86,8 @@ def _session(master: str) -> "SparkSession":
     builder = SparkSession.builder.appName("gamewarden")
     if not master.startswith(_CONNECT):
         builder = builder.master(master).config("spark.driver.maxResultSize", "0")  # answers are as large as they are
-        builder = builder.config("spark.ui.showConsoleProgress", "false")  # the command shows its own
+        # The command shows its own progress, and Spark's page would listen to everybody, without a password.
+        builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.ui.enabled", "false")
     else:
         builder = builder.remote(master)
     for name, value in _at_home().items() if master.startswith("local") else ():
@@ -98,9 +99,9 @@ def _session(master: str) -> "SparkSession":
 
 
 def _at_home() -> dict[str, str]:
-    """A cluster of this machine listens to this machine alone, and shows no page."""
+    """A cluster of this machine listens to this machine alone."""
     os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
-    return {"spark.driver.bindAddress": _LOOPBACK, "spark.driver.host": _LOOPBACK, "spark.ui.enabled": "false"}
+    return {"spark.driver.bindAddress": _LOOPBACK, "spark.driver.host": _LOOPBACK}
 
 
 def _told(name: str, error: BaseException) -> EngineError:

@@ -144,8 +144,8 @@ class LiveEvents:
 
     def _news(self) -> object:
         """What others wait for."""
-        fars = {name: one.far is not None for name, one in self._closing.closed.items()}
-        return self._open.reached, self._is_idle, fars
+        closed = {name: (one.far is not None, one.said) for name, one in self._closing.closed.items()}
+        return self._open.reached, self._is_idle, closed
 
     @property
     def _needed(self) -> list[LivePeriod]:
@@ -186,7 +186,7 @@ class LiveEvents:
 
     def _lines(self, scores: pl.DataFrame, tick: int | None) -> str:
         self._counts["final" if tick is None else "provisional"] += scores.height
-        self._unsaved = True
+        self._unsaved = self._unsaved or bool(scores.height)
         return json_lines(with_keys(scores, tick)) if scores.height else ""
 
     def _follow(self) -> None:

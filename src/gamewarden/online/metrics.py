@@ -83,6 +83,8 @@ class WorkerProgress(Protocol):
     handed_over: int
     lost: int
     lag: int | None
+    latest: int | None
+    unsaved: float | None
     counts: Mapping[str, int]
 
 
@@ -94,6 +96,7 @@ class WatchMeters:
         self.meters = Meters(*WATCH)
         self.latest: int | None = None  # time of the latest packet or event, µs since 1970
         self._state = state
+        self._saved: float | None = None  # when a worker's partitions were all saved; else the files tell
         self.meters.set(STARTED.name, time.time())
         self.meters.when_asked(self._look)
 
@@ -113,6 +116,8 @@ class WatchMeters:
         self.take({**done.counts, **own})
         self.meters.set(PARTITIONS.name, done.partitions)
         self.meters.set(BEHIND.name, done.lag, {"partition": "all"})
+        self.latest = done.latest
+        self._saved = None if done.unsaved is None else time.time() - done.unsaved
         self.meters.set(LEFT_OUT.name, done.bad_messages, {"reason": "cannot be read"})
 
     def _look(self) -> None:
@@ -122,7 +127,8 @@ class WatchMeters:
         self.meters.set(MEMORY.name, memory())
         files = [] if self._state is None else _files(self._state)
         self.meters.set(STATE_BYTES.name, sum(size for size, _ in files) if files else None)
-        self.meters.set(SNAPSHOT_AGE.name, now - max(at for _, at in files) if files else None)
+        saved = max((at for _, at in files), default=None) if self._saved is None else self._saved
+        self.meters.set(SNAPSHOT_AGE.name, None if saved is None else now - saved)
 
 
 def _files(state: Path) -> list[tuple[int, float]]:

@@ -8,6 +8,7 @@ every task a range of its row groups; of any other source each task reads everyt
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import cast
 
 import polars as pl
@@ -32,6 +33,7 @@ from gamewarden.features.self_similarity.recipe import Usage
 from gamewarden.features.signs import Signs
 from gamewarden.features.vocabulary import CountsKinds
 from gamewarden.readers.options import SourceOptions
+from gamewarden.readers.remote import is_remote
 from gamewarden.sources import SourceView
 from gamewarden.spreading.jobs import Job, Spreading
 from gamewarden.spreading.slices import FileSlices, LakeSlices, Slices
@@ -70,8 +72,9 @@ class SpreadSource(SourceView):
         return None if found is None else cast("PartedEvents", spread_events(found, self._engine, None))
 
     def _files(self, events: EventStream, since: datetime | None, until: datetime | None) -> FileSlices | None:
-        if isinstance(_behind(events), LakeEvents) or not self.nameable or self.source.name == "-":
-            return None
+        name = self.source.name
+        if isinstance(_behind(events), LakeEvents) or not (Path(name).is_file() or is_remote(name)):
+            return None  # what no other process could open by its name, such as a database, is measured here
         ends = [None if at is None else to_micros(at) for at in self._options.time_range.met(since, until)]
         return FileSlices(self.source.name, self._options, self._reader, ends[0], ends[1])
 
@@ -163,7 +166,7 @@ class SpreadEvents(EventView):
         self, ask: Ask, sight: Sight, progress: Progress, clock: Clock | None = None
     ) -> tuple[pl.DataFrame, Notes]:
         job = Job((ask,), self._slices, clock)
-        (found,) = Spreading(self._engine, sight, progress).run([job])
+        ((_, found),) = Spreading(self._engine, sight, progress).run([job])
         self._said = found.source
         return found.tables[0]
 

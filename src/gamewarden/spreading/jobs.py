@@ -1,5 +1,6 @@
 """Tables that are wanted of stretches of events, as tasks of an engine, and their answers put together."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -41,8 +42,8 @@ class Spreading:
     sight: Sight
     progress: Progress = no_progress
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[Found]:
-        """What was found, job by job in their order; all tasks of all jobs are done at once.
+    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Found]]:
+        """What was found, each job by its number as soon as its last task is done; all tasks are handed out at once.
 
         Raises:
             GamewardenError: a task says so, or was lost too often.
@@ -50,15 +51,17 @@ class Spreading:
         tasks: list[tuple[int, tuple[int, ...], str]] = []  # job, places of its asks, words
         for number, job in enumerate(jobs):
             tasks += [(number, places, words) for places, words in self._tasks(job, len(jobs))]
-        found: dict[int, list[tuple[int, tuple[int, ...], Answer]]] = {number: [] for number in range(len(jobs))}
+        left = Counter(number for number, _, _ in tasks)
+        found: dict[int, list[tuple[int, tuple[int, ...], Answer]]] = {number: [] for number in left}
         for place, data in self.engine.run(ENTRY, [words for _, _, words in tasks]):
             number, places, _ = tasks[place]
             answer = Answer.from_bytes(data)
             remark_again(list(answer.remarks))
             self.progress(answer.rows)
             found[number].append((place, places, answer))
-        for number, job in enumerate(jobs):
-            yield self._together(job, sorted(found[number], key=lambda one: one[0]))
+            left[number] -= 1
+            if not left[number]:
+                yield number, self._together(jobs[number], sorted(found.pop(number), key=lambda one: one[0]))
 
     def _tasks(self, job: Job, jobs: int) -> Iterator[tuple[tuple[int, ...], str]]:
         """Asks that can be cut by actor share their slices, and so one reading; the others have days of their own."""

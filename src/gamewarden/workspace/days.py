@@ -308,9 +308,9 @@ class LakeDays:
         others = [day for one in days if (day := one.where(lambda one: one.actors is None)).wanted]
         jobs = [Job(tuple(one.ask for one in day.wanted), LakeSlices(day.part_of(self.events))) for day in others]
         spreading = Spreading(self.engine, sight_of("events", self.events), progress)
-        for day, found in zip(others, spreading.run(jobs), strict=True):
-            for one, (frame, notes) in zip(day.wanted, found.tables, strict=True):
-                day.put(one, frame, notes)
+        for number, found in spreading.run(jobs):
+            for one, (frame, notes) in zip(others[number].wanted, found.tables, strict=True):
+                others[number].put(one, frame, notes)
 
     def _measure_here(self, day: "_Due", progress: Progress) -> None:
         sight, events = sight_of("events", self.events), day.part_of(self.events)

@@ -26,7 +26,7 @@ from confluent_kafka.cimpl import NewTopic
 from gamewarden.errors import ConfigError, ReadError, WriteError
 from gamewarden.online.brokers.broker import Message, Owner, Reach, expired
 from gamewarden.online.brokers.locators import Locator
-from gamewarden.online.brokers.relays import Cursor, Line, Origin, key_of
+from gamewarden.online.brokers.relays import Cursor, Line, Origin, PlainSink, key_of
 
 PROPERTIES = "GAMEWARDEN_KAFKA_CONFIG"  # a file of librdkafka's properties, name=value a line
 USER, PASSWORD = "GAMEWARDEN_KAFKA_USERNAME", "GAMEWARDEN_KAFKA_PASSWORD"
@@ -290,7 +290,9 @@ class KafkaPublisher:
                 ) from error
             found = self._waited()
         if not found:
-            raise WriteError(f"{self._name}: there is no such topic; make it, or say how many --partitions it gets")
+            raise WriteError(
+                f"{self._name}: there is no such topic; make it, or let publish make it with --partitions N"
+            )
         if wanted and wanted != found:
             raise WriteError(f"{self._name}: the topic has {found} partitions, not {wanted}; leave --partitions out")
         return found
@@ -361,7 +363,7 @@ class KafkaPublisher:
         self._producer.flush(1)
 
 
-class KafkaSink:
+class KafkaSink(PlainSink):
     """Decisions as messages of a topic; each says in its headers whose it is and how far it goes.
 
     A partition's decisions stay in one partition there. The cursor's mark is the offset from which decisions may stand
@@ -413,6 +415,7 @@ class KafkaSink:
         while at < end:
             for one in reader.consume(1_000, 1.0):
                 if one.error() is None:
+                    until = time.monotonic() + _DELIVERY
                     at = one.offset() + 1
                     sent = max(sent, _through(one.headers(), origin))
             if time.monotonic() > until:

@@ -28,7 +28,7 @@ from nats.js.errors import APIError, NotFoundError, ServiceUnavailableError
 from gamewarden.errors import ConfigError, ReadError, WriteError
 from gamewarden.online.brokers.broker import Message, Owner, Reach, expired
 from gamewarden.online.brokers.locators import Locator
-from gamewarden.online.brokers.relays import Cursor, Line, Origin
+from gamewarden.online.brokers.relays import Cursor, Line, Origin, PlainSink
 
 CREDENTIALS, TOKEN = "GAMEWARDEN_NATS_CREDS", "GAMEWARDEN_NATS_TOKEN"
 USER, PASSWORD = "GAMEWARDEN_NATS_USERNAME", "GAMEWARDEN_NATS_PASSWORD"
@@ -36,6 +36,7 @@ AUTHORITY = "GAMEWARDEN_NATS_CA"  # a file of certificates; `system` takes the m
 _AT_ONCE = 32  # messages that are asked for at a time
 _ASKED_FOR = 1.0  # seconds after which the server forgets the question
 _ANSWER = 5.0  # seconds
+_MOVE = 0.002  # seconds in which what has come is looked at
 _LOOK_AROUND = 2.0  # seconds between two looks for new partitions
 _FORGOTTEN = 60.0  # seconds after which the server forgets who asks no more
 _ON_THEIR_WAY = 64  # messages
@@ -434,8 +435,8 @@ def _not_taken(who: str, error: BaseException) -> WriteError:
     return WriteError(f"{who}: a message did not arrive ({_text(error)}); look at the server")
 
 
-class NatsSink:
-    """Decisions as messages of the subject `<name>.<partition>`, each with an id, each after the one before it."""
+class NatsSink(PlainSink):
+    """Decisions as messages of the subject `<name>.<source>-<partition>`, each with an id, after the one before it."""
 
     def __init__(self, locator: Locator) -> None:
         self._connection = _Connection(locator)
@@ -477,7 +478,13 @@ class NatsSink:
             return None
 
     def _subject(self, origin: Origin) -> str:
-        return f"{self._connection.subject}.{origin.partition}"
+        """One of its own for each source, so that several watches can send to one stream."""
+        return f"{self._connection.subject}.{origin.topic.replace('.', '_')}-{origin.partition}"
+
+    def tend(self) -> None:
+        """Answer the server, which would take a silent client for one that is gone."""
+        with suppress(*_WRONG):  # what is wrong is said when something is sent
+            self._connection.run(asyncio.sleep(_MOVE))
 
     def send(self, origin: Origin, lines: list[Line], cursor: Cursor) -> Cursor:
         """Send them, and wait until all are there."""

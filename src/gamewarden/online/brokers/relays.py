@@ -59,6 +59,11 @@ class Sink(Protocol):
             WriteError: it holds something else.
         """
 
+    paused_until: float  # when it may be tried again
+
+    def tend(self) -> None:
+        """Asked now and then while nothing is sent, so that a connection stays alive."""
+
     def most(self) -> int:
         """How many decisions it takes at once."""
 
@@ -73,6 +78,15 @@ class Sink(Protocol):
         """Let go of it."""
 
 
+class PlainSink:
+    """What an output has in common with others: one that does not answer is left alone for a while, by everybody."""
+
+    paused_until = 0.0  # by the clock of the process
+
+    def tend(self) -> None:
+        """Nothing has to be done while nothing is sent."""
+
+
 class Relay:
     """The decisions of one partition on their way to one output."""
 
@@ -85,7 +99,6 @@ class Relay:
         if known is None or known.lineage != held.lineage:
             known = Cursor(held.lineage)
         self._cursor = sink.resume(self._origin, held.decisions, known)
-        self._not_before = 0.0
         self._keep()
 
     def send_on(self) -> None:
@@ -95,14 +108,14 @@ class Relay:
             WriteError: the output does not take it.
         """
         until = time.monotonic() + _WITHOUT_PAUSE
-        while self._cursor.sent < self._held.settled and self._not_before <= time.monotonic() < until:
+        while self._cursor.sent < self._held.settled and self._sink.paused_until <= time.monotonic() < until:
             lines = self._next()
             if self._cursor.trying != lines[-1].through:
                 self._cursor = replace(self._cursor, trying=lines[-1].through)
                 self._keep()
             cursor = self._sink.send(self._origin, lines, self._cursor)
             if cursor is None:
-                self._not_before = time.monotonic() + _PATIENCE
+                self._sink.paused_until = time.monotonic() + _PATIENCE
                 return
             self._cursor = replace(cursor, sent=lines[-1].through)
             self._keep()

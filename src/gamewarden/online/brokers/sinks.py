@@ -10,7 +10,7 @@ from pathlib import Path
 from gamewarden.core.files import make_directory, sync, unwritable
 from gamewarden.errors import ConfigError, WriteError
 from gamewarden.online.brokers.locators import Locator, is_broker, locator_of
-from gamewarden.online.brokers.relays import Cursor, Line, Origin, Sink
+from gamewarden.online.brokers.relays import Cursor, Line, Origin, PlainSink, Sink
 
 SECRET = "GAMEWARDEN_WEBHOOK_SECRET"  # noqa: S105  the variable's name
 _COMPARED = 64 << 10  # bytes at a file's end
@@ -20,7 +20,7 @@ _TIMEOUT = 10.0  # seconds a request may take
 
 
 @dataclass(frozen=True)
-class FileSink:
+class FileSink(PlainSink):
     """A directory with one file a partition, each a copy of what the partition has decided so far."""
 
     directory: Path
@@ -78,7 +78,7 @@ def _part(path: Path, begin: int, end: int) -> bytes:
 
 
 @dataclass(frozen=True)
-class LinesSink:
+class LinesSink(PlainSink):
     """Standard output: what was under way when the process died is written again, with the same keys."""
 
     write: Callable[[str], object]
@@ -103,7 +103,7 @@ class LinesSink:
         """It is not ours to close."""
 
 
-class WebhookSink:
+class WebhookSink(PlainSink):
     """A web server: signed requests, each of which is repeated as it was, with the same id, until it was answered."""
 
     def __init__(self, url: str, *, private: bool, tell: Callable[[str], object]) -> None:

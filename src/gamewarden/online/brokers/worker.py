@@ -45,6 +45,8 @@ class Progress:
     handed_over: int = 0
     lost: int = 0
     lag: int | None = None
+    latest: int | None = None  # microseconds: the time of the row that came last
+    unsaved: float | None = None  # seconds since the partition was saved that waits longest
     counts: Mapping[str, int] = field(default_factory=dict)  # of the works it has, added up
 
     def __str__(self) -> str:
@@ -259,6 +261,8 @@ class Worker:
                 self._save(partition, here)
             for relay in here.relays:
                 relay.send_on()
+        for sink in self._sinks:
+            sink.tend()
         if now - self._status_at >= self._pace.status:
             self._status_at = now
             self._count()
@@ -287,7 +291,9 @@ class Worker:
             for name, value in here.held.counts.items():
                 sums[name] = sums.get(name, 0) + value
         self.progress.partitions = len(self._open)
-        self.progress.lag = sum(lag for lag in lags if lag is not None) if lags and None not in lags else None
+        known = [lag for lag in lags if lag is not None]
+        self.progress.lag = sum(known) if known else None
+        self.progress.unsaved = max((time.monotonic() - one.saved_at for one in self._open.values()), default=None)
         self.progress.counts = sums
 
 
@@ -348,6 +354,8 @@ class _Intake:
     def _push(self, batch: pa.RecordBatch, last: Message) -> None:
         self._here.held.take(batch, last.offset + 1)
         self._worker.progress.rows += batch.num_rows
+        if batch.num_rows:
+            self._worker.progress.latest = batch.column("at").cast(pa.int64())[-1].as_py()
 
     def _leave_out(self, message: Message, why: str) -> None:
         self._here.held.leave_out(message.offset + 1)
