@@ -110,3 +110,29 @@ def test_flags_that_do_not_go_with_events_are_refused(place, flags, line):
 
     assert ended.returncode == 2
     assert line in ended.stderr
+
+
+def test_a_source_that_is_not_there_is_said_and_standard_input_is_not_read(tmp_path):
+    ended = run("watch", tmp_path / "no-such.csv", "--events", "--models", tmp_path)
+
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("gamewarden: ")
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("kafka://127.0.0.1:1/x", "--accounts", "a.csv"),
+        ("kafka://127.0.0.1:1/x", "--one-sided"),
+        ("kafka://127.0.0.1:1/x", "--events", "--models", "m", "--memory", "1GiB"),
+        ("a.pcap", "--allow-private"),
+        ("a.csv", "--events", "--models", "m", "--server-port", "1"),
+    ],
+    ids=" ".join,
+)
+def test_an_option_that_would_do_nothing_is_refused(words):
+    ended = run("watch", *words)
+
+    assert ended.returncode == 2
+    assert words[-2 if words[-1][0] != "-" else -1] in ended.stderr

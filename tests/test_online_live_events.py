@@ -278,6 +278,36 @@ def test_a_partition_to_which_nothing_comes_holds_nobody_up(judges, log, expecte
     assert_frame_equal(scores_in(said).filter(pl.col("actor") != "zz"), expected, check_exact=True)
 
 
+@pytest.mark.filterwarnings("ignore::gamewarden.errors.Remark")  # no model judges such kinds
+def test_a_day_of_which_nothing_is_said_holds_nobody_up(models, log, tmp_path):
+    judges = judges_of([model for model in models if model.card.detector == "account-day"])
+    pace = Pace(tick=HOUR, late=30 * MINUTE, partitions=2)
+    other = log.with_columns(pl.col("kind") + "!")
+    first, second = of_partitions(pl.concat([other, later(log)], how="diagonal"), 2)
+    quiet = Partition(
+        tmp_path / "1",
+        judges,
+        pace,
+        list(batches(second.filter(pl.col("at") < START + timedelta(days=1)), [2_000])),
+    )
+    busy = Partition(tmp_path / "0", judges, pace, list(batches(first, [2_000])))
+    for one in (busy, quiet):
+        one.open()
+        while not one.is_over:
+            one.step()
+        one.save()
+
+    for _ in range(12):
+        for one in (busy, quiet):
+            before = len(one.decisions)
+            one.idle()
+            if len(one.decisions) != before:  # as a worker does, which saves what it has written
+                one.save()
+
+    assert busy.work.counts["waiting"] == 0
+    assert quiet.work.counts["waiting"] == 0
+
+
 def test_a_partition_to_which_nothing_comes_passes_nothing_that_is_not_over_by_the_clock_on_the_wall(
     judges, log, tmp_path
 ):
