@@ -32,7 +32,14 @@ class Watched(options.SourcePath):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401  click's signature
         """A locator where a broker is named, else as any source."""
-        return locator_of(value) if is_broker(value) else super().convert(value, param, ctx)
+        from gamewarden.core.database_urls import is_database
+        from gamewarden.readers.remote import is_remote
+
+        if is_broker(value):
+            return locator_of(value)
+        if "://" in str(value) and not (is_remote(value) or is_database(value)):
+            self.fail(f"{value!r} is no source; a broker is kafka://host:9092/topic or nats://host:4222/stream")
+        return super().convert(value, param, ctx)
 
 
 class Topic(click.ParamType[Locator]):
@@ -107,6 +114,7 @@ def watch_broker(
     pace = Pace() if asked.save_every is None else Pace(save=asked.save_every / 1_000_000)
     broker = broker_of(locator, asked.worker)
     with (
+        _closed(broker),
         status_line() as status,
         _metered(asked.state, metrics) as counted,
         Stop().on_interrupt(signal.SIGTERM) as stop,
@@ -218,11 +226,11 @@ def publish(
 
 
 @contextmanager
-def _closed(publisher: Any) -> Iterator[None]:  # noqa: ANN401  whatever can be closed
+def _closed(opened: Any) -> Iterator[None]:  # noqa: ANN401  whatever can be closed
     try:
         yield
     finally:
-        publisher.close()
+        opened.close()
 
 
 def _likely(found: "Source") -> str:

@@ -4,6 +4,7 @@ An executor reads its slice itself. What passes through the driver are the words
 """
 
 import os
+import socket
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 _PIECE = 1 << 26  # bytes of an answer in one row: a row of Spark holds less than 2 GiB
 _SCHEMA = "task bigint, piece bigint, ending binary"
 _CONNECT = "sc://"
+_STANDALONE = "spark://"
+_PORT = 7077
+_PATIENCE = 5.0  # seconds
 _LOOPBACK = "127.0.0.1"
 _SLOTS = 8  # of a cluster that does not say how many it has
 
@@ -79,9 +83,23 @@ def _done(entry: str, tasks: Sequence[str], batches: Iterator[pa.RecordBatch]) -
                 )
 
 
+def _refuse_away(master: str) -> None:
+    """Spark itself would tell of a master that is not there in hundreds of lines, and after a minute and a half."""
+    for address in master.removeprefix(_STANDALONE).split(",") if master.startswith(_STANDALONE) else ():
+        host, _, port = address.partition(":")
+        try:
+            socket.create_connection((host, int(port or _PORT)), timeout=_PATIENCE).close()
+        except (OSError, ValueError, OverflowError):
+            continue
+        return
+    if master.startswith(_STANDALONE):
+        raise EngineError(f"{master}: cannot be reached; look whether the master is up, and its address")
+
+
 def _session(master: str) -> "SparkSession":
     from pyspark.sql import SparkSession
 
+    _refuse_away(master)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("gamewarden")
     if not master.startswith(_CONNECT):

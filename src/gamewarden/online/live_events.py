@@ -157,7 +157,7 @@ class LiveEvents:
         said = [self._provisional(period, tick) for period in self._open if period.has_changed and period.since <= now]
         self._counts["ticks"] += 1
         self._close_until(now)
-        if self._open.late > self._late_told:
+        if self._open.late > 2 * self._late_told:  # once, and when there are more than twice as many
             self._late_told = self._open.late
             warnings.warn(
                 f"{self._open.late:,} events came later than {span_text(self._pace.late)} after the end of their "

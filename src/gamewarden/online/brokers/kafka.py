@@ -7,6 +7,7 @@ inside `poll`, so that a partition changes hands between two messages and never 
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -258,7 +259,8 @@ class KafkaTopic:
 
     def close(self) -> None:
         """Leave the group, so that others need not wait for us."""
-        self._consumer.close()
+        with suppress(RuntimeError):  # it was closed before
+            self._consumer.close()
 
     def _at(self, partition: int, offset: int = OFFSET_INVALID) -> TopicPartition:
         return TopicPartition(self._topic, partition, offset)

@@ -65,15 +65,17 @@ class _Connection:
         self.jetstream: JetStreamContext = self.client.jetstream(timeout=_ANSWER)
 
     async def _connected(self, locator: Locator) -> Client:
-        return await nats.connect(
+        client = await nats.connect(
             servers=servers_of(locator),
             name="gamewarden",
             connect_timeout=int(_ANSWER),
-            max_reconnect_attempts=60,
+            max_reconnect_attempts=1,  # one that is not there is said soon
             reconnected_cb=self._note,
             error_cb=self._note_trouble,
             **secrets_of(),
         )
+        client.options["max_reconnect_attempts"] = 60  # one that goes away is waited for
+        return client
 
     async def _note(self) -> None:
         self.reconnected, self.trouble = True, None
@@ -383,8 +385,13 @@ class NatsPublisher:
         try:
             info = self._connection.run(self._connection.made(partitions))
         except _WRONG as error:
+            self._connection.close()
             raise WriteError(f"{locator}: the stream cannot be made ({_text(error)}); make it yourself") from error
-        self.partitions = _counted(info, partitions, str(locator))
+        try:
+            self.partitions = _counted(info, partitions, str(locator))
+        except WriteError:
+            self._connection.close()
+            raise
 
     def send(self, partition: int, value: bytes) -> None:
         """Send a message; where many are on their way, wait for the first of them."""
@@ -427,7 +434,7 @@ def _counted(info: StreamInfo, wanted: int | None, who: str) -> int:
     if known is not None and wanted is not None and known != wanted:
         raise WriteError(f"{who}: the stream has {known} partitions, not {wanted}; leave --partitions out")
     if (known or wanted) is None:
-        raise WriteError(f"{who}: the stream does not say how many partitions it has; give --partitions")
+        raise WriteError(f"{who}: the stream is new, or does not say how many partitions it has; give --partitions N")
     return known or wanted or 1
 
 

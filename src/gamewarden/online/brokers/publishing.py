@@ -60,19 +60,24 @@ def publish(
 
 
 def _grouped(batches: Iterable[pa.RecordBatch], partitions: int, rows: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Rows by partition, as many together as a message may have, or as came within a moment."""
+    """Rows by partition, as many together as a message may have, or as came within a moment.
+
+    What waits leaves together: a partition of few rows would else be far behind the others in time.
+    """
     waiting: dict[int, list[pa.RecordBatch]] = {}
-    since: dict[int, float] = {}
-    places = _Places(partitions)
+    places, since = _Places(partitions), time.monotonic()
     for batch in batches:
-        for partition, some in places.parted(batch):
-            waiting.setdefault(partition, []).append(some)
-            since.setdefault(partition, time.monotonic())
-        for partition in list(waiting):
-            count = sum(some.num_rows for some in waiting[partition])
-            if count >= rows or time.monotonic() - since[partition] > _LINGER:
-                yield from ((partition, part) for part in _cut(waiting.pop(partition), rows))
-                del since[partition]
+        for piece in (batch.slice(begin, rows) for begin in range(0, batch.num_rows, rows)):
+            for partition, some in places.parted(piece):
+                waiting.setdefault(partition, []).append(some)
+            most = max((sum(one.num_rows for one in some) for some in waiting.values()), default=0)
+            if most >= rows or time.monotonic() - since > _LINGER:
+                yield from _leaving(waiting, rows)
+                waiting, since = {}, time.monotonic()
+    yield from _leaving(waiting, rows)
+
+
+def _leaving(waiting: dict[int, list[pa.RecordBatch]], rows: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     for partition, some in waiting.items():
         yield from ((partition, part) for part in _cut(some, rows))
 

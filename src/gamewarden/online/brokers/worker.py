@@ -256,7 +256,7 @@ class Worker:
         for partition, here in list(self._open.items()):
             if now - here.heard_at >= _IDLE:
                 here.heard_at = now
-                here.held.idle(self._broker.empty_until(partition))
+                self._idle(partition, here)
             if now - here.saved_at >= self._pace.save:
                 self._save(partition, here)
             for relay in here.relays:
@@ -268,6 +268,12 @@ class Worker:
             self._count()
             self._status(self.progress)
             self._say_trouble()
+
+    def _idle(self, partition: int, here: _Open) -> None:
+        """Only where nothing is left to read: what was not fetched yet may belong to days that others have passed."""
+        end = self._broker.empty_until(partition)
+        if end is not None or self._broker.lag(partition) == 0:
+            here.held.idle(end)
 
     def _say_trouble(self) -> None:
         """Once, as long as it stays the same."""
