@@ -245,8 +245,15 @@ def show_page(page: "Page", *, as_json: bool, before: str = "") -> None:
 
 
 def hand_over(json: str) -> None:
-    """JSON for a program: the exact values, and still nothing that steers a terminal; out at once."""
-    click.echo(plain_json(json).encode(), nl=False)
+    """JSON for a program: the exact values, and still nothing that steers a terminal; out at once.
+
+    Where Python does not buffer (PYTHONUNBUFFERED), a signal in the middle of writing leaves the rest unwritten.
+    """
+    sys.stdout.flush()
+    left = memoryview(plain_json(json).encode())
+    while left:
+        left = left[sys.stdout.buffer.write(left) :]
+    sys.stdout.buffer.flush()
 
 
 def fall_silent() -> None:
