@@ -19,6 +19,8 @@ _KINDS = (
     *("ремесло", "스킬.사용", "emote.🎉"),
 )
 
+_RARE = 5  # kinds that one actor does once, and of which whoever sees a part of the log knows nothing
+
 
 def random_log(seed: int, begin: datetime = AUTUMN, *, days: int = 9, actors: int = 24, rows: int = 6_000):
     """EVENTS in no order: some play at all hours, some at one, some at one moment; names and kinds in any script."""
@@ -36,7 +38,7 @@ def random_log(seed: int, begin: datetime = AUTUMN, *, days: int = 9, actors: in
             "character": [None if skip else f"{names[at]}#{at % 3}" for at, skip in zip(who, nameless, strict=True)],
             "at": [begin + timedelta(microseconds=round(1e6 * second)) for second in seconds],
             "seq": draw.permutation(rows),
-            "kind": draw.choice(_KINDS, rows, p=_weights(draw)),
+            "kind": [*(f"редко.{at}" for at in range(_RARE)), *draw.choice(_KINDS, rows - _RARE, p=_weights(draw))],
             "zone": draw.choice(["북부", "море", "field-1", "field-2"], rows),
             "x": np.round(draw.normal(0, 20, rows)),
             "y": np.round(draw.normal(0, 20, rows)),

@@ -115,7 +115,8 @@ def started(place: Path, *more: Path):
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": "1g",
         "spark.executorEnv.PYTHONPATH": path,
-        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.adaptive.coalescePartitions.enabled": "false",  # small logs would all be in one task
         "spark.task.maxFailures": "2",  # a task may be lost with its executor, and what fails by itself fails soon
         "spark.sql.session.timeZone": "Asia/Kathmandu",
         "spark.sql.warehouse.dir": str(place / "warehouse"),

@@ -8,7 +8,6 @@ import time
 import warnings
 from datetime import UTC, datetime
 from functools import partial
-from itertools import cycle
 
 import numpy as np
 import polars as pl
@@ -21,7 +20,7 @@ from gamewarden import spark as on_spark
 from gamewarden.config import Config
 from gamewarden.contracts import Recipe
 from gamewarden.core.clock import Clock
-from gamewarden.core.durations import DAY, HOUR, to_micros
+from gamewarden.core.durations import DAY, HOUR, MINUTE, to_micros
 from gamewarden.detectors.fusion.recipe import Fusion
 from gamewarden.errors import ConfigError, MeasureError, ModelError, Remark, TableError
 from gamewarden.features.census import CensusFold
@@ -143,10 +142,12 @@ def test_spark_tells_periods_apart_as_our_clock_does(session, place):
         *("UTC", "Europe/Berlin", "America/Sao_Paulo", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia"),
         *("America/St_Johns", "Africa/Casablanca", "Asia/Gaza", "Antarctica/Troll", "America/Havana"),
     )
-    clocks = [Clock(every, zone) for zone, every in zip(zones, cycle((DAY, HOUR, 7 * DAY, 100_000_007)), strict=False)]
+    clocks = [Clock(every, zone) for zone in zones for every in (DAY, 45 * MINUTE)]
     draw = np.random.default_rng(5)
-    ends = to_micros(datetime(1965, 1, 1, tzinfo=UTC)), to_micros(datetime(2031, 1, 1, tzinfo=UTC))
-    at = np.concatenate([draw.integers(*ends, 4_000), np.arange(ends[0], ends[1], 6 * HOUR)[::5]])
+    ends = to_micros(datetime(1990, 1, 1, tzinfo=UTC)), to_micros(datetime(2026, 1, 1, tzinfo=UTC))
+    changes = np.concatenate([Clock(DAY, zone).offsets(*ends).since[1:] for zone in zones])
+    near = np.concatenate([changes + minutes * MINUTE for minutes in (-61, -1, 0, 1, 29, 59, 61)])
+    at = np.concatenate([draw.integers(*ends, 2_000), near[(near >= ends[0]) & (near <= ends[1])]])
     pl.DataFrame({"at": pl.Series(at).cast(TIME)}).write_parquet(place / "moments.parquet")
     df = session.read.parquet(str(place / "moments.parquet"))
 
