@@ -6,9 +6,8 @@ import subprocess
 import sys
 import time
 import urllib.error
-from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -20,6 +19,7 @@ from gamewarden.core.listening import Listener
 from gamewarden.core.meters import Meter, Meters
 from gamewarden.errors import ConfigError, InstallError
 from gamewarden.features.traffic.fold import Tally
+from gamewarden.online.brokers.worker import Progress
 from gamewarden.online.metrics import BEHIND, COUNTERS, LEFT_OUT, WATCH, MeteredPackets, WatchMeters
 from metrics_made_up import families, free_port, page, value, wait_for
 from packets_made_up import START
@@ -144,26 +144,20 @@ def test_whoever_reads_a_broker_sets_what_only_it_knows():
 
 
 def test_a_worker_on_partitions_tells_how_far_behind_it_is():
-    @dataclass
-    class Done:
-        partitions: int = 3
-        messages: int = 40
-        rows: int = 4_000
-        bad_messages: int = 2
-        handed_over: int = 1
-        lost: int = 0
-        lag: int | None = 17
-        counts: Mapping[str, int] = field(default_factory=lambda: {"decisions": 5, "players": 9})
-
+    latest = int((time.time() - 90) * 1_000_000)
+    counts = {"decisions": 5, "players": 9}
+    done = Progress(3, 40, 4_000, 2, 1, 0, 17, latest=latest, unsaved=4.0, counts=counts)
     meters = WatchMeters()
-    meters.progress(Done())
+    meters.progress(done)
     told = {meter.name.removeprefix("gamewarden_watch_"): values for meter, values in meters.meters.read()}
 
     assert told["lag_messages"] == {("all",): 17}
     assert told["left_out"] == {("cannot be read",): 2}
     assert (told["partitions"], told["rows"], told["decisions"]) == ({(): 3}, {(): 4_000}, {(): 5})
     assert told["players"] == {("live",): 9}
-    meters.progress(Done(lag=None))
+    assert 89 < told["lag_seconds"][()] < 150
+    assert 3.9 < told["snapshot_age_seconds"][()] < 60
+    meters.progress(replace(done, lag=None))
     assert {meter.name: values for meter, values in meters.meters.read()}[BEHIND.name] == {}
 
 
