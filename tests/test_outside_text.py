@@ -202,6 +202,12 @@ def cases(place):
             (lake, "--models", models, "--top", 0, "--probability", 0, "--profiles", place / "profiles.csv"),
             (lake, "--models", models, "--where", f"{NASTY}=1"),
         ],
+        "publish": [
+            (log, f"kafka://{NASTY_FILE}/x"),
+            (log, f"{NASTY}"),
+            (nowhere, "nats://127.0.0.1:1/x"),
+            (log, f"nats://127.0.0.1:1/{NASTY_FILE}"),
+        ],
         "read": [(log, "--to", place / f"other{NASTY_FILE}"), (nowhere, "--to", lake)],
         "reproduce lee": [refused],
         "reproduce hilaire": [refused],
