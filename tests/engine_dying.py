@@ -34,3 +34,9 @@ def marked(words: str) -> bytes:
 def long(words: str) -> bytes:
     """As many bytes as the words say."""
     return b"x" * int(words)
+
+
+def waits(words: str) -> bytes:
+    """Take as many seconds as the words say."""
+    time.sleep(float(words))
+    return b""

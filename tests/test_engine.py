@@ -132,6 +132,20 @@ def test_a_task_that_always_dies_is_given_up_with_a_sentence(monkeypatch):
         workers.close()
 
 
+def test_whoever_breaks_a_run_off_waits_for_no_task(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    workers = LocalEngine(2)
+    answers = workers.run("engine_dying:waits", ["0", "100", "100"])
+    begun = time.monotonic()
+
+    next(answers)
+    with pytest.raises(KeyboardInterrupt):
+        answers.throw(KeyboardInterrupt)
+
+    assert time.monotonic() - begun < 60
+    assert workers._begun == []
+
+
 def test_an_error_of_a_task_is_the_error_of_the_run(workers, tmp_path):
     source = spread(LakeSource(lake_of(unordered_log(1, 2_000), tmp_path).directory), workers).events()
     for part in (tmp_path / "lake").glob("day=*/*.parquet"):

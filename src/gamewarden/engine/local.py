@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from queue import SimpleQueue
 
 from gamewarden.engine.answers import made
@@ -53,12 +54,13 @@ class _Process:
         return data
 
     def close(self) -> None:
-        """End it."""
-        for pipe in (self._child.stdin, self._child.stdout):
-            if pipe is not None:
-                pipe.close()
+        """End it; whoever waits for its answer then sees that there is none, and lets go of the pipe."""
         self._child.kill()
         self._child.wait()
+        for pipe in (self._child.stdin, self._child.stdout):
+            if pipe is not None:
+                with suppress(BrokenPipeError):  # a task that was never read
+                    pipe.close()
 
 
 class LocalEngine:
@@ -78,6 +80,7 @@ class LocalEngine:
             GamewardenError: a task says so.
             EngineError: a task was lost again and again.
         """
+        self._closing = False
         with ThreadPoolExecutor(min(self.slots, max(len(tasks), 1))) as threads:
             waiting = {threads.submit(self._done, entry, task): place for place, task in enumerate(tasks)}
             try:
@@ -94,7 +97,6 @@ class LocalEngine:
         while self._begun:
             self._begun.pop().close()
         self._idle = SimpleQueue()
-        self._closing = False
 
     def _done(self, entry: str, task: str) -> bytes:
         for left in reversed(range(_TRIES)):
