@@ -164,6 +164,10 @@ class LogSource(EventStream, Protocol):
         """The kinds that its mapping, or whoever decodes it, can give, seen or not."""
 
     @property
+    def time_zone(self) -> str | None:
+        """The time zone that its times were written in, where somebody named one."""
+
+    @property
     def stretch(self) -> Stretch | None:
         """Where in a source without end these rows are; None of a source that is whole, and known by its content."""
 

@@ -351,6 +351,11 @@ class WatchedLog(WatchedEvents):
         return self._log.promised
 
     @property
+    def time_zone(self) -> str | None:
+        """The time zone that its times were written in."""
+        return self._log.time_zone
+
+    @property
     def stretch(self) -> Stretch | None:
         """Where in a source without end its rows are."""
         return self._log.stretch

@@ -211,6 +211,7 @@ SCORES = Schema(
         "model": pl.String,
         "probability": pl.Float64,
         "fpr": pl.Float64,
+        "fpr_peers": pl.Float64,  # within the style of play; null where nobody of it was reviewed or none is told apart
         "events": pl.Int64,
         "covered": pl.Float64,  # the share of the period that the source covers, where that is known
         "far": pl.String,  # the number that lies furthest beyond what the model learned from; null where none does

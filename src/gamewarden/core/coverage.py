@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -151,13 +151,13 @@ class PulseFold:
     """A pulse under way: whether each actor logged in or out in each beat; memory grows with these pairs only."""
 
     def __init__(self) -> None:
-        self._waiting = [pl.DataFrame(schema=_PAIRS)]
+        self._waiting: list[_Pairs] = []
         self._held = 0
 
     def push(self, batch: pa.RecordBatch) -> None:
         """Look at events with the columns actor, at and kind."""
         self._waiting.append(_pairs_in(batch))
-        self._held += self._waiting[-1].height
+        self._held += len(self._waiting[-1].beat)
         if self._held > _HELD:
             self._waiting = [_added_up(self._waiting)]
             self._held = 0
@@ -165,20 +165,33 @@ class PulseFold:
     def pulse(self) -> Pulse:
         """What was seen so far."""
         self._waiting, self._held = [_added_up(self._waiting)], 0
-        counted = (
-            self._waiting[0]
-            .group_by("beat")
-            .agg(pl.len(), (~pl.col("came")).sum().alias("before"), (~pl.col("left")).sum().alias("after"))
-            .sort("beat")
-        )
-        return Pulse(*(tuple(counted[name].to_list()) for name in ("beat", "len", "before", "after")))
+        pairs = self._waiting[0]
+        beats, beat, active = np.unique(pairs.beat, return_inverse=True, return_counts=True)
+        before, after = (np.bincount(beat[~moved], minlength=len(beats)) for moved in (pairs.came, pairs.left))
+        return Pulse(*(tuple(column.tolist()) for column in (beats, active, before, after)))
 
 
-def _added_up(parts: list[pl.DataFrame]) -> pl.DataFrame:
-    return pl.concat(parts).group_by("beat", "actor").agg(pl.col("came").any(), pl.col("left").any())
+class _Pairs(NamedTuple):
+    """Pairs of beat and actor, each once: NumPy and Arrow, since a frame costs more than a small file has to say."""
+
+    beat: NDArray[np.int64]
+    actor: pa.Array
+    came: NDArray[np.bool_]
+    left: NDArray[np.bool_]
 
 
-def _pairs_in(batch: pa.RecordBatch) -> pl.DataFrame:
+def _added_up(parts: list[_Pairs]) -> _Pairs:
+    if len(parts) == 1:
+        return parts[0]
+    frames = [pl.DataFrame({**part._asdict(), "actor": pl.Series(part.actor)}, schema=_PAIRS) for part in parts]
+    each = pl.concat([pl.DataFrame(schema=_PAIRS), *frames])
+    added = each.group_by("beat", "actor").agg(pl.col("came").any(), pl.col("left").any())
+    return _Pairs(
+        added["beat"].to_numpy(), added["actor"].to_arrow(), added["came"].to_numpy(), added["left"].to_numpy()
+    )
+
+
+def _pairs_in(batch: pa.RecordBatch) -> _Pairs:
     actor = batch.column("actor")
     actor = actor if pa.types.is_dictionary(actor.type) else actor.dictionary_encode()
     beats = batch.column("at").cast(pa.int64()).to_numpy() // BEAT
@@ -186,14 +199,15 @@ def _pairs_in(batch: pa.RecordBatch) -> pl.DataFrame:
     first = int(beats.min()) if len(beats) else 0
     keys = (beats - first) * names + actor.indices.to_numpy(zero_copy_only=False)
     found = np.unique(keys)
-    came, left = (np.isin(found, np.unique(keys[_is(batch, kind)])) for kind in ("session.login", "session.logout"))
+    came, left = (np.isin(found, keys[_is(batch, kind)]) for kind in ("session.login", "session.logout"))
     who = actor.dictionary.cast(pa.string()).take(pa.array(found % names))
-    columns = {"beat": found // names + first, "actor": pl.Series(who, dtype=pl.String), "came": came, "left": left}
-    return pl.DataFrame(columns, schema=_PAIRS)
+    return _Pairs(found // names + first, who, came, left)
 
 
 def _is(batch: pa.RecordBatch, kind: str) -> NDArray[np.bool_]:
     column = batch.column("kind")
+    if _coded(column) and pc.index(column.dictionary, kind).as_py() < 0:
+        return np.zeros(len(column), np.bool_)
     plain = pc.equal(column.dictionary, kind).take(column.indices) if _coded(column) else pc.equal(column, kind)
     return np.asarray(plain.to_numpy(zero_copy_only=False), dtype=np.bool_)
 

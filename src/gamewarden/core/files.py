@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 
 from gamewarden.errors import WriteError
@@ -75,7 +76,7 @@ def make_directory(directory: Path) -> None:
     Raises:
         OSError: it cannot be made.
     """
-    missing = [place for place in (directory, *directory.parents) if not place.exists()]
+    missing = list(takewhile(lambda place: not place.exists(), (directory, *directory.parents)))
     directory.mkdir(parents=True, exist_ok=True)
     for place in reversed(missing):
         sync_name(place)

@@ -13,12 +13,18 @@ _HIDDEN = (
 _NOT_FOR_PEOPLE = re.compile(rf"[\x00-\x1f{_HIDDEN}]")
 _NOT_IN_JSON = re.compile(f"[{_HIDDEN}]")  # the first 32 are escaped there already, or stand between two values
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+_DIGITS = 20  # of a number that any database keeps
 _LAST_OF_TWO, _LAST_OF_FOUR = 0xFF, 0xFFFF  # digits
 
 
 def visible(text: str) -> str:
     r"""One line for a person: what cannot be seen, or would steer a terminal, is written out (`\x1b`, `\u202e`)."""
     return _NOT_FOR_PEOPLE.sub(lambda found: _SHORT.get(found[0]) or code_point(found[0]), text)
+
+
+def canonical_number(name: str) -> str:
+    """A name of digits without leading zeros; every other name as it is."""
+    return str(int(name)) if name.isascii() and name.isdecimal() and len(name) <= _DIGITS else name
 
 
 def cut(text: str, most: int = 3_000) -> str:

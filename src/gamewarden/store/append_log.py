@@ -105,13 +105,24 @@ class AppendLog:
                 raise self._error(
                     f"{self.path}: {size:,} bytes are too many for a {self._called} (at most {self._largest:,})"
                 )
-            content = self.path.read_bytes() if size else b""
+            new = self._added() if size else b""
         except OSError as error:
             raise self._error(f"{self.path}: cannot be read ({error.strerror or error})") from error
-        new = content[self._whole : content.rfind(b"\n") + 1]
+        if size < self._whole:
+            raise self._error(
+                f"{self.path}: has {size:,} bytes and had {self._whole:,}, so the {self._called} was cut; "
+                "put a copy of it back"
+            )
         for number, line in enumerate(new.splitlines(), len(self._records) + 1):
             self._take(line, number)
         self._whole += len(new)
+
+    def _added(self) -> bytes:
+        """The whole lines after those that are known; the known ones are not read again."""
+        with self.path.open("rb") as file:
+            file.seek(self._whole)
+            content = file.read()
+        return content[: content.rfind(b"\n") + 1]
 
     def _take(self, line: bytes, number: int) -> None:
         try:

@@ -1,6 +1,6 @@
 """Which rows of a source a lake has already: by the source's content, by its name and by each row's seq and values."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,7 +81,52 @@ class Plan:
         return known.with_more(self.place, entry, parts)
 
 
-def plan_for(known: Manifest, source: LogSource, content: Content) -> Plan:
+class SourceIndex:
+    """The sources of a manifest by content and by name, so that a new file is not compared with each of them.
+
+    An entry may be outdated after its source has changed; whoever uses one compares it with the manifest.
+    """
+
+    def __init__(self, sources: Sequence[Known]) -> None:
+        self._any_digest: dict[str, int] = {}  # of a present or an earlier content
+        self._present_digest: dict[str, int] = {}
+        self._sizes: set[int] = set()  # of contents with rows
+        self._names: dict[str, list[int]] = {}
+        for place, one in enumerate(sources):
+            self.put(place, one)
+
+    def put(self, place: int, one: Known) -> None:
+        """Add a source, or what became of it."""
+        for digest in (one.digest, *one.earlier):
+            self._any_digest.setdefault(digest, place)
+        self._present_digest[one.digest] = place
+        if one.rows:
+            self._sizes.add(one.size)
+        if place not in self._names.setdefault(one.name, []):
+            self._names[one.name].append(place)
+
+    def named(self, known: Manifest, name: str) -> list[int]:
+        """The places of the sources with this name."""
+        return [place for place in self._names.get(name, ()) if known.sources[place].name == name]
+
+    def sizes_for(self, known: Manifest, name: str) -> list[int]:
+        """The sizes of the contents that a source of this name may begin with."""
+        return [*self._sizes, *(known.sources[place].size for place in self.named(known, name))]
+
+    def with_content(self, digest: str) -> int | None:
+        """The place of a source that has, or had, this content."""
+        return self._any_digest.get(digest)
+
+    def beginning_of(self, known: Manifest, content: Content) -> int | None:
+        """The place of the source with the longest content that this one begins with."""
+        for size, digest in sorted(content.beginnings.items(), reverse=True):
+            place = self._present_digest.get(digest)
+            if place is not None and size < content.size and known.sources[place].digest == digest:
+                return place
+        return None
+
+
+def plan_for(known: Manifest, index: SourceIndex, source: LogSource, content: Content) -> Plan:
     """Whether a source is known, grown or new.
 
     Raises:
@@ -89,18 +134,13 @@ def plan_for(known: Manifest, source: LogSource, content: Content) -> Plan:
     """
     if source.stretch is not None:
         return _further(known, source, source.stretch, content)
-    for place, one in enumerate(known.sources):
-        if content.digest in (one.digest, *one.earlier) and content.size:
-            return Plan(content, nothing_new=_already_there(one, source, known.last_of(place)))
-    grown = [
-        (one.size, place)
-        for place, one in enumerate(known.sources)
-        if content.beginnings.get(one.size) == one.digest and one.size < content.size
-    ]
-    if grown:
-        _, place = max(grown)
-        return _grown(place, known.sources[place], source, content)
-    named = any(one.name == source.name for one in known.sources)
+    same = index.with_content(content.digest) if content.size else None
+    if same is not None:
+        return Plan(content, nothing_new=_already_there(known.sources[same], source, known.last_of(same)))
+    grown = index.beginning_of(known, content)
+    if grown is not None:
+        return _grown(grown, known.sources[grown], source, content)
+    named = bool(index.named(known, source.name))
     note = "other content under a known name: kept beside it" if named and not source.own_seq else None
     return Plan(content, note=note)
 
@@ -171,16 +211,19 @@ class GoneRows:
 class RowFilter:
     """Tells the new rows of a source from those the lake has."""
 
-    def __init__(self, directory: Path, known: Manifest, plan: Plan, source: LogSource) -> None:
+    def __init__(self, directory: Path, known: Manifest, plan: Plan, source: LogSource, named: Sequence[int]) -> None:
+        """`named` are the places of the sources with this one's name."""
         self.skipped = 0
         self.note: str | None = None
         self._after = plan.after_seq
         self._conflicts = 0
         replaced = {plan.place} if plan.replaces else set()
-        mine = [place for place, one in enumerate(known.sources) if one.name == source.name or place == plan.place]
-        same = {place for place in mine if known.sources[place].own_seq} - replaced
-        mixed = [part for part in known.parts if any(one.source in same for one in part.origins)]
-        self._parts = mixed if source.own_seq else []
+        own = {*named} if plan.place is None else {*named, plan.place}
+        same = {place for place in own if known.sources[place].own_seq} - replaced
+        wanted = same if source.own_seq else set()
+        self._parts = (
+            [part for part in known.parts if any(one.source in wanted for one in part.origins)] if wanted else []
+        )
         self._same = pa.array(sorted(same), pa.int32())
         self._directory = directory
         self._loaded: dict[str, pl.DataFrame] = {}

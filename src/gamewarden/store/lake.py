@@ -6,9 +6,10 @@ import secrets
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ from gamewarden.errors import ReadError, WriteError
 from gamewarden.store import delta_log
 from gamewarden.store import manifest as manifests
 from gamewarden.store.forgotten import Forgotten
-from gamewarden.store.known_rows import Added, GoneRows, Plan, RowFilter, plan_for
+from gamewarden.store.known_rows import Added, GoneRows, Plan, RowFilter, SourceIndex, plan_for
 from gamewarden.store.lake_actors import NamedActors
 from gamewarden.store.lake_events import LakeEvents
 from gamewarden.store.lake_parts import SCHEMA, as_stored
@@ -33,6 +34,8 @@ from gamewarden.tables import first_line, kinds_in
 
 _LOCK = ".lock"
 _NEVER = -(1 << 62)
+_UNSAVED_SOURCES = 256  # a manifest of 7,200 files takes a second to write, reading a small file a few milliseconds
+_UNSAVED_ROWS = 1 << 20
 DAY_NAME = re.compile(r"day=\d{4}-\d\d-\d\d")
 
 
@@ -63,6 +66,18 @@ class Lake:
     def is_at(directory: Path) -> bool:
         """Whether there is a lake at this place."""
         return (directory / MANIFEST).is_file()
+
+    @staticmethod
+    def time_zone_at(directory: Path) -> str | None:
+        """The time zone of the days of a lake; None where there is no lake, or its first log named none.
+
+        None also where the manifest is damaged: reading the events says so.
+        """
+        try:
+            seen = (directory / MANIFEST).stat()
+            return _time_zone(directory, seen.st_ino, seen.st_mtime_ns)
+        except (OSError, ReadError):
+            return None
 
     @property
     def sources(self) -> tuple[Known, ...]:
@@ -130,67 +145,25 @@ class Lake:
         return self.events().shows
 
     def add(self, source: LogSource, key: str = "") -> Added:
-        """Take in the rows of a source that are not there yet: all of them, or after any failure none.
+        """Take in the rows of one source; see `LakeBatch.add`."""
+        with self.batch() as batch:
+            return batch.add(source, key)
 
-        A file is known again by its content, whatever its name, and adds nothing. A file that has grown adds its new
-        rows. Under a known name, a row is there already if a row with its seq and its values is. Of a source without
-        end the rows of a stretch come in together with where reading stands after them. `key` is a digest of the key
-        with which identifiers in the source were hashed.
+    @contextmanager
+    def batch(self) -> Iterator["LakeBatch"]:
+        """Take in many sources under one lock; what was added is saved at the end, also after a failure.
 
         Raises:
-            ReadError: the source cannot be read, or was read before with another mapping.
             WriteError: the lake cannot be written, or another process is writing to it.
         """
-        if "seq" not in source.columns:
-            raise ReadError(f"{source.name}: its rows are not numbered; a lake could not know them again")
-        with self._writing() as unkeyed:
-            known = self._keyed(unkeyed, key)
-            # A log may have been renamed before it grew: any source with rows can be its beginning.
-            sizes = [one.size for one in known.sources if one.rows or one.name == source.name]
-            plan = plan_for(known, source, source.content(sizes))
-            if plan.nothing_new is not None:
-                return plan.nothing_new
-            with self._nothing_left_on_failure():
-                return self._take_in(source, known, plan)
+        with ExitStack() as stack:
+            batch = LakeBatch(self, stack)
+            try:
+                yield batch
+            finally:
+                batch.save()
 
-    def _keyed(self, known: Manifest, key: str) -> Manifest:
-        """The manifest with the key that its identifiers are hashed with from now on."""
-        if key and known.key and key != known.key:
-            raise ReadError(
-                f"{self.directory}: its identifiers were hashed with another key, so that equal ones would differ; set "
-                "the key that was used before, or read into a new lake"
-            )
-        return replace(known, key=key or known.key)
-
-    def _take_in(self, source: LogSource, known: Manifest, plan: Plan) -> Added:
-        filter_ = RowFilter(self.directory, known, plan, source)
-        gone = GoneRows(known)
-        writers = Writers(self.directory, plan.content.digest[:12])
-        try:
-            have = [name for name in SCHEMA.names if name in source.columns]
-            kinds = Counter(dict.fromkeys(sorted(source.promised), 0))
-            for batch in source.batches(have):
-                new = filter_.new_rows(gone.left_out(as_stored(batch)))
-                kinds.update(kinds_in(new.column("kind")))
-                writers.write(new)
-            parts = writers.publish(plan.place if plan.place is not None else len(known.sources))
-            without = self._without_source(known, plan.place) if plan.place is not None and plan.replaces else ()
-            after = plan.after(known, parts, source, dict(kinds))
-            self._save(replace(after, parts=(*after.parts, *without)))
-        except pa.ArrowException as error:
-            raise WriteError(f"{self.directory}: rows cannot be written ({first_line(error)})") from error
-        except OSError as error:
-            raise unwritable(self.directory, error) from error
-        finally:
-            writers.abandon()
-        if plan.replaces:
-            self._sweep(manifests.load(self.directory))
-        days = tuple(sorted({part.day for part in parts}))
-        last = max((part.last for part in parts), default=None)
-        notes = [note for note in (filter_.note or plan.note, *gone.notes) if note]
-        return Added(source.name, writers.rows, filter_.skipped, days, "; ".join(notes) or None, last)
-
-    def _without_source(self, known: Manifest, place: int) -> tuple[Part, ...]:
+    def without_source(self, known: Manifest, place: int) -> tuple[Part, ...]:
         """Compacted parts with rows of a source that is read anew, without these rows."""
 
         def others(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -290,40 +263,48 @@ class Lake:
         with self._changing() as known:
             return delta_log.begin(self.directory, known)
 
-    def _save(self, after: Manifest) -> None:
+    def save(self, after: Manifest) -> None:
         """Let this manifest be the one that counts; the Delta log follows it, where there is one."""
         manifests.save(after, self.directory)
         delta_log.follow(self.directory, after)
 
     def _replace(self, after: Manifest) -> None:
         """Let this manifest be the one that counts, and remove the parts that nobody reads any more."""
-        self._save(after)
-        self._sweep(after)
+        self.save(after)
+        self.sweep(after)
 
     @contextmanager
     def _changing(self) -> Iterator[Manifest]:
         """Hold a lake that is there; after a failure it is as the last manifest says."""
         manifests.load(self.directory)
-        with self._writing() as known, self._nothing_left_on_failure():
+        with self.writing() as known, self._nothing_left_on_failure():
             try:
                 yield known
             except pa.ArrowException as error:
                 raise WriteError(f"{self.directory}: rows cannot be written ({first_line(error)})") from error
+            except OSError as error:
+                raise unwritable(self.directory, error) from error
 
     @contextmanager
-    def _writing(self) -> Iterator[Manifest]:
-        try:
-            self._refuse_strange_ground()
-            with (self.directory / _LOCK).open("a") as lock:
+    def writing(self) -> Iterator[Manifest]:
+        """Lock the lake, make it if need be, and remove what a crash has left; its manifest.
+
+        Raises:
+            WriteError: the lake cannot be written, or another process is writing to it.
+        """
+        with ExitStack() as stack:
+            try:
+                self._refuse_strange_ground()
+                lock = stack.enter_context((self.directory / _LOCK).open("a"))
                 hold_alone(lock.fileno(), self.directory, "writing to this lake")
                 if not self.is_at(self.directory):
                     manifests.save(Manifest(), self.directory)
                 known = manifests.load(self.directory)
                 delta_log.follow(self.directory, known)  # a crash may have left it behind
-                self._sweep(known)
-                yield known
-        except OSError as error:
-            raise unwritable(self.directory, error) from error
+                self.sweep(known)
+            except OSError as error:
+                raise unwritable(self.directory, error) from error
+            yield known
 
     @contextmanager
     def _nothing_left_on_failure(self) -> Iterator[None]:
@@ -332,7 +313,7 @@ class Lake:
             yield
         except BaseException:
             with suppress(OSError):
-                self._sweep(manifests.load(self.directory))
+                self.sweep(manifests.load(self.directory))
             raise
 
     def _refuse_strange_ground(self) -> None:
@@ -343,7 +324,7 @@ class Lake:
             return
         raise WriteError(f"{self.directory}: holds files and is not a lake; choose an empty or a new directory")
 
-    def _sweep(self, known: Manifest) -> None:
+    def sweep(self, known: Manifest) -> None:
         """Remove what a crash has left, and what nobody reads any more: whatever no manifest names."""
         shutil.rmtree(self.directory / DRAFTS, ignore_errors=True)
         named = {part.file for part in known.parts} | manifests.still_read(self.directory)
@@ -352,6 +333,137 @@ class Lake:
         sweep_drafts(self.directory)
         for draft in self.directory.glob(f".{MANIFEST}.*"):  # as drafts were called once
             draft.unlink()
+
+
+class LakeBatch:
+    """Sources that are added to a lake while it stays locked.
+
+    The manifest of a lake grows with every file ever read, so writing it once per file is quadratic in the number of
+    files. A source is in the lake for good once `save` has returned: whatever tells others that a source was taken in
+    must wait for it. A process killed before leaves the lake as the last `save` did.
+    """
+
+    def __init__(self, lake: Lake, stack: ExitStack) -> None:
+        self.lake = lake
+        self._stack = stack  # holds the lock, from the first source on
+        self._manifest: Manifest | None = None
+        self._index = SourceIndex(())
+        self._unsaved_sources = self._unsaved_rows = 0
+        self._named_zones: set[str] = set()  # other zones than the lake's that were named already
+
+    @property
+    def is_due(self) -> bool:
+        """Whether so much was added since the last `save` that losing it would hurt."""
+        return self._unsaved_sources >= _UNSAVED_SOURCES or self._unsaved_rows >= _UNSAVED_ROWS
+
+    def save(self) -> None:
+        """Write the manifest, if anything was added since it was written last.
+
+        Raises:
+            WriteError: it cannot be written.
+        """
+        if self._manifest is not None and self._unsaved_sources:
+            self._write(self._manifest)
+
+    def add(self, source: LogSource, key: str = "") -> Added:
+        """Take in the rows of a source that are not there yet: all of them, or after any failure none.
+
+        A file is known again by its content, whatever its name, and adds nothing. A file that has grown adds its new
+        rows. Under a known name, a row is there already if a row with its seq and its values is. Of a source without
+        end the rows of a stretch come in together with where reading stands after them. `key` is a digest of the key
+        with which identifiers in the source were hashed.
+
+        Raises:
+            ReadError: the source cannot be read, or was read before with another mapping.
+            WriteError: the lake cannot be written, or another process is writing to it.
+        """
+        if "seq" not in source.columns:
+            raise ReadError(f"{source.name}: its rows are not numbered; a lake could not know them again")
+        known = self._keyed(self._open(), key)
+        # A log may have been renamed before it grew: any source with rows can be its beginning.
+        plan = plan_for(known, self._index, source, source.content(self._index.sizes_for(known, source.name)))
+        if plan.nothing_new is not None:
+            return plan.nothing_new
+        try:
+            return self._take_in(source, known, plan)
+        except BaseException:
+            with suppress(OSError):  # parts of this source may have got their names already
+                self.lake.sweep(self._open())
+            raise
+
+    def zone_notes(self, source: LogSource) -> tuple[str, ...]:
+        """That a log was written in another time zone than the lake's days are in; once in a batch for each zone."""
+        theirs, own = source.time_zone, self._open().time_zone or "UTC"
+        if theirs is None or theirs == own or theirs in self._named_zones:
+            return ()
+        self._named_zones.add(theirs)
+        return (f"its times are in {theirs}, and the days of this lake stay in {own}; --time-zone names another",)
+
+    def _open(self) -> Manifest:
+        """The manifest with all that was added; the lake is locked from here on."""
+        if self._manifest is None:
+            self._manifest = self._stack.enter_context(self.lake.writing())
+            self._index = SourceIndex(self._manifest.sources)
+        return self._manifest
+
+    def _write(self, manifest: Manifest) -> None:
+        self.lake.save(manifest)
+        self._manifest = manifest
+        self._unsaved_sources = self._unsaved_rows = 0
+
+    def _keyed(self, known: Manifest, key: str) -> Manifest:
+        """The manifest with the key that its identifiers are hashed with from now on."""
+        if key and known.key and key != known.key:
+            raise ReadError(
+                f"{self.lake.directory}: its identifiers were hashed with another key, so that equal ones would "
+                "differ; set the key that was used before, or read into a new lake"
+            )
+        return replace(known, key=key or known.key)
+
+    def _take_in(self, source: LogSource, known: Manifest, plan: Plan) -> Added:
+        directory = self.lake.directory
+        filter_ = RowFilter(directory, known, plan, source, self._index.named(known, source.name))
+        gone = GoneRows(known)
+        writers = Writers(directory, plan.content.digest[:12])
+        place = plan.place if plan.place is not None else len(known.sources)
+        try:
+            columns = source.columns
+            have = [name for name in SCHEMA.names if name in columns]
+            kinds = Counter(dict.fromkeys(sorted(source.promised), 0))
+            for batch in source.batches(have):
+                new = filter_.new_rows(gone.left_out(as_stored(batch)))
+                kinds.update(kinds_in(new.column("kind")))
+                writers.write(new)
+            parts = writers.publish(place)
+            without = self.lake.without_source(known, place) if plan.replaces else ()
+            after = plan.after(known, parts, source, dict(kinds))
+            zone = known.time_zone or (None if known.parts else source.time_zone)
+            after = replace(after, parts=(*after.parts, *without), time_zone=zone)
+            if plan.replaces:  # parts that the manifest on disk names are removed only after it was replaced
+                self._write(after)
+        except pa.ArrowException as error:
+            raise WriteError(f"{directory}: rows cannot be written ({first_line(error)})") from error
+        except OSError as error:
+            raise unwritable(directory, error) from error
+        finally:
+            writers.abandon()
+        if plan.replaces:
+            self.lake.sweep(after)
+        else:
+            self._manifest = after
+            self._unsaved_sources += 1
+            self._unsaved_rows += writers.rows
+        self._index.put(place, after.sources[place])
+        days = tuple(sorted({part.day for part in parts}))
+        last = max((part.last for part in parts), default=None)
+        notes = [note for note in (filter_.note or plan.note, *gone.notes) if note]
+        return Added(source.name, writers.rows, filter_.skipped, days, "; ".join(notes) or None, last)
+
+
+@lru_cache(maxsize=8)
+def _time_zone(directory: Path, _inode: int, _changed: int) -> str | None:
+    """Pages ask for it many times, and a manifest may be large; one that was replaced is another file."""
+    return manifests.load(directory).time_zone
 
 
 def _by_day(parts: Iterable[Part]) -> dict[str, list[Part]]:

@@ -6,7 +6,7 @@ import re
 import weakref
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from gamewarden.core.coverage import Pulse
 from gamewarden.core.durations import DAY
 from gamewarden.core.files import hold_with_others, is_alone, write_text
 from gamewarden.errors import ReadError, WriteError, short
-from gamewarden.learning.validation import Count, Moment, misfit
+from gamewarden.learning.validation import Count, Moment, TimeZone, misfit
 
 MANIFEST = "lake.json"
 FORMAT = 1
@@ -119,6 +119,7 @@ class Manifest:
     salt: str = ""  # of the digests of forgotten actors, as hexadecimal digits
     forgotten: tuple[str, ...] = ()
     key: str = ""  # a digest of the key with which identifiers were hashed
+    time_zone: TimeZone | None = None  # of its days: that of its first log; None means UTC
 
     @property
     def kinds(self) -> Mapping[str, int] | None:
@@ -130,7 +131,8 @@ class Manifest:
 
     def last_of(self, place: int) -> int | None:
         """The latest row of a source, by its place among them; None where no row of it is left."""
-        return max((one.last for part in self.parts for one in part.origins if one.source == place), default=None)
+        pieces = (one for part in self.parts for one in part.pieces or (part,))
+        return max((one.last for one in pieces if one.source == place), default=None)
 
     def pulse(self) -> Pulse | None:
         """How many actors were active when; None where a part was written before anybody looked.
@@ -156,7 +158,8 @@ class Manifest:
 
     def with_parts(self, parts: tuple[Part, ...], *, instead_of: Collection[Part]) -> "Manifest":
         """The manifest with some parts in the place of others."""
-        return replace(self, parts=(*(part for part in self.parts if part not in instead_of), *parts))
+        replaced = {part.file for part in instead_of}
+        return replace(self, parts=(*(part for part in self.parts if part.file not in replaced), *parts))
 
     def with_source(self, known: Known, parts: tuple[Part, ...], *, instead_of: int | None = None) -> "Manifest":
         """The manifest with a source more, or with one source's rows replaced."""
@@ -250,9 +253,15 @@ def save(manifest: Manifest, directory: Path) -> None:
     Raises:
         WriteError: the place cannot be written.
     """
-    values = {"format": FORMAT, **asdict(manifest)}
+    # `asdict` and an indent take ten times as long, and a lake may have read thousands of files.
+    values = {
+        "format": FORMAT,
+        **vars(manifest),
+        "sources": [vars(one) for one in manifest.sources],
+        "parts": [{**vars(one), "pieces": [vars(piece) for piece in one.pieces]} for one in manifest.parts],
+    }
     with _kept_for_readers(directory):
-        write_text(directory / MANIFEST, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+        write_text(directory / MANIFEST, json.dumps(values, sort_keys=True, ensure_ascii=False) + "\n")
 
 
 @contextmanager
@@ -326,7 +335,7 @@ def _from_values(values: Any, path: Path) -> Manifest:  # noqa: ANN401 - whateve
     strange = [part for part in parts if not _is_part(part, len(sources))]
     if strange:
         raise _damaged(path, f"{short(strange[0].file)} is no part of a lake")
-    rest = {name: values[name] for name in ("dropped", "salt", "key") if name in values}
+    rest = {name: values[name] for name in ("dropped", "salt", "key", "time_zone") if name in values}
     if any(not _HEXADECIMAL.fullmatch(text) for text in (values.get("salt", ""), *values.get("forgotten", ()))):
         raise _damaged(path, "a digest of a forgotten actor is none")
     return Manifest(sources, parts, **rest, forgotten=tuple(values.get("forgotten", ())))

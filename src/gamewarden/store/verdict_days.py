@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -58,11 +59,22 @@ class Bundle:
     facts: Mapping[str, Any]  # JSON values that hold for all of them
 
 
+@dataclass
+class _OpenLog:
+    """The log of seals as an object that writes it knows it."""
+
+    log: AppendLog
+    bundles: set[str]  # that a seal names
+    left: tuple[tuple[int, ...], ...]  # how its files looked when this object last wrote them
+
+
 class VerdictDays:
     """The sealed days of a directory."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self._open: _OpenLog | None = None
+        self._several = False
 
     def seals(self) -> list[DaySeal]:
         """Every seal that stands, the first one first: none of a dropped day, and one for another that it replaces.
@@ -103,8 +115,8 @@ class VerdictDays:
             VerdictError: the log was edited or damaged.
             WriteError: the directory cannot be written.
         """
-        with alone_in(self.directory):
-            known = {one.bundle for one in self.seals()}
+        with self._writing():
+            known = self._checked_log().bundles
             if not (self.directory / HEAD).exists():
                 self._remember(0, {})  # before anything else: whoever removes it later is found out
             self._sweep(day, known)
@@ -114,6 +126,22 @@ class VerdictDays:
             self._log(asdict(made))
         return made
 
+    @contextmanager
+    def several(self) -> Iterator[None]:
+        """Within it days are sealed one after the other: the log is read and checked once, not again for each day."""
+        self._several = True
+        try:
+            yield
+        finally:
+            self._several = False
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with alone_in(self.directory):
+            if not self._several:
+                self._open = None
+            yield
+
     def replace(self, seal: DaySeal, bundle: Bundle, *, content: str, kept: int, forgotten: int, at: str) -> DaySeal:
         """Put a bundle that no longer knows somebody in the place of a sealed one, which goes; its own seal says so.
 
@@ -121,8 +149,8 @@ class VerdictDays:
             VerdictError: the log was edited or damaged.
             WriteError: the directory cannot be written.
         """
-        with alone_in(self.directory):
-            self._sweep(seal.day, {one.bundle for one in self.seals()})
+        with self._writing():
+            self._sweep(seal.day, self._checked_log().bundles)
             name, files = self._keep(seal.day, bundle, at)
             new = replace(seal, bundle=name, files=files, content=content, kept=kept, forgotten=forgotten)
             made = replace(new, resealed=at, replaces=seal.bundle)
@@ -149,15 +177,35 @@ class VerdictDays:
         """Write a bundle; its name, and the digest of each of its files."""
         draft = self.directory / day / _DRAFT
         files = _write(bundle, draft)
-        name = f"{day}/{sha256({**files, 'at': at, 'place': len(self._records())})[:16]}"
+        name = f"{day}/{sha256({**files, 'at': at, 'place': len(self._checked_log().log.records)})[:16]}"
         draft.rename(self.directory / name)
         sync_name(self.directory / name)
         return name, files
 
     def _log(self, record: Mapping[str, Any]) -> None:
-        log = AppendLog(self.directory / LOG, VerdictError, called="log of seals")
-        log.append(record)
-        self._remember(len(log.records), record)
+        opened = self._checked_log()
+        opened.log.append(record)
+        self._remember(len(opened.log.records), record)
+        gone = {name for name in opened.bundles if name.partition("/")[0] == record.get("dropped")}
+        opened.bundles -= {*gone, str(record.get("replaces"))}
+        opened.bundles |= {str(record["bundle"])} if "bundle" in record else set()
+        opened.left = self._files_now()
+
+    def _checked_log(self) -> "_OpenLog":
+        """The log for one more record: read and checked as a whole where it is not as this object left it.
+
+        Raises:
+            VerdictError: the log was edited, cut or damaged.
+        """
+        now = self._files_now()
+        if self._open is None or self._open.left != now:
+            bundles = {one.bundle for one in self.seals()}
+            self._open = _OpenLog(AppendLog(self.directory / LOG, VerdictError, called="log of seals"), bundles, now)
+        return self._open
+
+    def _files_now(self) -> tuple[tuple[int, ...], ...]:
+        """What tells whether somebody else has written the log or its head."""
+        return tuple(_file_state(self.directory / name) for name in (LOG, HEAD))
 
     def drop(self, days: Collection[str], because: str, at: str) -> None:
         """Take days away for good; that they were there, and why they went, stays in the log.
@@ -168,8 +216,7 @@ class VerdictDays:
         """
         if strange := [day for day in days if not _DAY.fullmatch(day)]:
             raise WriteError(f"{self.directory}: {short(strange[0])} names no day; such as day=2026-03-01 does")
-        with alone_in(self.directory):
-            self.seals()
+        with self._writing():
             for day in sorted(days):
                 self._log({"dropped": day, "because": because, "at": at})
                 shutil.rmtree(self.directory / day, ignore_errors=True)
@@ -292,6 +339,14 @@ class VerdictDays:
         for path in place.iterdir():
             if f"{day}/{path.name}" not in known and path.is_dir():
                 shutil.rmtree(path)
+
+
+def _file_state(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _fits(seals: object, last: object, records: Sequence[Mapping[str, Any]]) -> bool:

@@ -64,6 +64,7 @@ _RULES: Mapping[str, type | tuple[type, ...]] = {
     "agree": int,
     "covered": (float, int),
 }
+_NAMED_RULES = {"combination": str, "rates": str}  # documents that were sealed under earlier rules have neither
 
 
 def save(values: Mapping[str, Any], directory: Path) -> bool:
@@ -90,7 +91,8 @@ def load(path: Path) -> dict[str, Any]:
     """
     values = SEAL.open(path)
     _look_at(path, "it", values, _PARTS)
-    _look_at(path, "rules", values["rules"], _RULES)
+    named = _NAMED_RULES if _NAMED_RULES.keys() & values["rules"].keys() else {}
+    _look_at(path, "rules", values["rules"], {**_RULES, **named})
     _refuse_size(path, values)
     if not all(isinstance(line, str) for line in values["caveats"]):
         raise VerdictError(f"{path}: caveats holds what is no text; judge the source again")

@@ -21,6 +21,10 @@ from gamewarden.store.ledger.values import JsonText, json_value
 
 HEAD = "audit"  # the fact that says which line is the last
 FORGET = "forget"  # the deed that says which lines were written anew
+# What in a line about a forgotten person goes, whether it names them or not.
+PERSONAL = frozenset(
+    {"because", "text", "undone_because", "error", "before", "receipt", "session", "answer", "far", "votes", "note"}
+)
 _SALT = 16  # bytes
 _AT_ONCE = 5_000
 

@@ -37,7 +37,7 @@ from gamewarden.contracts import canonical_json
 from gamewarden.desk_records import ActBatch, Mark, Note, Review, SavedView, Token, User
 from gamewarden.errors import LedgerError
 from gamewarden.store.ledger.asking import is_the, records_of
-from gamewarden.store.ledger.audit import FORGET, every_line, seal_of
+from gamewarden.store.ledger.audit import FORGET, PERSONAL, every_line, seal_of
 from gamewarden.store.ledger.failures import in_a_line
 from gamewarden.store.ledger.ledger import Ledger, Writing
 from gamewarden.store.ledger.schema import ACTIONS, AUDIT, METADATA, TABLES
@@ -70,15 +70,11 @@ _TEXTS: Mapping[type[Any], tuple[str, ...]] = {
     SavedView: ("name", "path", "query"),
     Mark: ("text",),
 }
-# What in a line about the person itself goes, whether it names them or not.
-_PERSONAL = frozenset(
-    {"because", "text", "undone_because", "error", "before", "receipt", "session", "answer", "far", "votes", "note"}
-)
 _SIGNED = frozenset({"by", "approved_by", "undone_by", "opened_by", "decided_by"})
 # What never names anybody, though an account may be called "watch": ids, times, words of our own.
 _OURS = frozenset(column.name for table in TABLES.values() for column in table.columns) - {
     "actor",
-    *_PERSONAL,
+    *PERSONAL,
     *_SIGNED,
     *(name for names in _TEXTS.values() for name in names),
 }
@@ -266,7 +262,7 @@ class _Forgetting:
         return JsonText(canonical_json({name: self._kept(name, one, person) for name, one in value.items()}))
 
     def _kept(self, name: str, value: Any, person: str | None) -> Any:  # noqa: ANN401  as JSON
-        if person is not None and name in _PERSONAL:
+        if person is not None and name in PERSONAL:
             return None
         if name == "actor" or (name in _SIGNED and _is_of(person, value)):
             return self.persons.stubs.get(value, value)

@@ -10,20 +10,22 @@ from weakref import finalize
 
 from sqlalchemy import Connection, Engine, Row, Table, insert, select, tuple_, update
 
-from gamewarden.cases import AuditLine
+from gamewarden.cases import AuditLine, Decision, Label, Observation, Protected
 from gamewarden.core.files import sync_name
-from gamewarden.core.outside import visible
+from gamewarden.core.outside import canonical_number, visible
 from gamewarden.desk_records import User
 from gamewarden.errors import LedgerError
 from gamewarden.store.ledger.asking import MANY, Asked, Times, is_the, key_of, records_of
 from gamewarden.store.ledger.audit import HEAD, Deed, Head, bound, faults, head_of, subjects_of
 from gamewarden.store.ledger.engines import PATIENCE, WRITES, engine_of, file_of, one_moment, shown
 from gamewarden.store.ledger.failures import in_a_line
+from gamewarden.store.ledger.replay import Comparison, compare
 from gamewarden.store.ledger.schema import AUDIT, FACTS, TABLES, UNAUDITED, secrets_in
 from gamewarden.store.ledger.values import is_writable, refuse_unwritable, row_of, told
 from gamewarden.store.ledger.versions import migrate
 
 T = TypeVar("T")
+_ABOUT_ACCOUNTS = frozenset({Observation, Decision, Protected, Label})  # what begins a case; the rest follows from it
 
 
 @dataclass
@@ -32,6 +34,7 @@ class Ledger:
 
     engine: Engine
     name: str
+    account_numbers: bool = False  # actors are numbers: each is written in one form only
 
     def __post_init__(self) -> None:
         """Whoever forgets to close it has it closed."""
@@ -63,7 +66,7 @@ class Ledger:
         """
         refuse_unwritable("who writes", {"name": who, "time": at})
         with in_a_line(self.engine, self.name), self._connected(**{WRITES: True}) as connection, connection.begin():
-            work = Writing(connection, self.name, who, at, head_of(connection, hold=True))
+            work = Writing(connection, self.name, who, at, head_of(connection, hold=True), self.account_numbers)
             yield work
             work.close()
 
@@ -117,10 +120,30 @@ class Ledger:
         with in_a_line(self.engine, self.name), self._connected() as connection:
             return head_of(connection)
 
+    def has_line(self, noted: Head) -> bool:
+        """Whether the audit has a line that was noted as its last one."""
+        if not noted.number:
+            return True
+        with in_a_line(self.engine, self.name), self._connected() as connection:
+            return connection.execute(select(AUDIT.c.hash).where(AUDIT.c.number == noted.number)).scalar() == noted.hash
+
     def audit_faults(self, noted: Head | None = None) -> Iterator[str]:
-        """What in the audit is not as it was written: a changed, added or missing line, or not the line once noted."""
+        """What in the audit is not as it was written, or not the line once noted.
+
+        Where every line is as it was written, also each record that is not what its lines say.
+        """
         with in_a_line(self.engine, self.name), self._connected(**one_moment(self.engine)) as connection:
-            yield from faults(connection, noted)
+            holds = True
+            for fault in faults(connection, noted):
+                holds = False
+                yield fault
+            if holds:
+                yield from compare(connection).faults
+
+    def compared(self) -> Comparison:
+        """The tables compared with the audit, whose lines must be as they were written."""
+        with in_a_line(self.engine, self.name), self._connected(**one_moment(self.engine)) as connection:
+            return compare(connection)
 
     def lines(self, about: str | None = None, since: datetime | None = None) -> list[AuditLine]:
         """Lines of the audit in their order: about an actor or a record, and from a moment on."""
@@ -157,6 +180,7 @@ class Writing:
     who: str
     at: datetime
     head: Head
+    account_numbers: bool = False
     _deeds: list[Deed] = field(default_factory=list)
 
     def find(
@@ -183,6 +207,8 @@ class Writing:
             return []
         table = TABLES[type(records[0])]
         refuse_all_unwritable(table, records)
+        if self.account_numbers and type(records[0]) in _ABOUT_ACCOUNTS:
+            _refuse_other_forms(records)
         mine = {key_of(table, one): one for one in records}
         for known in self._known(table, list(mine), keys_alone=True):
             mine.pop(tuple(known), None)
@@ -275,9 +301,22 @@ class Writing:
         self.connection.execute(update(table).where(is_the(table, old)).values(**row_of(new)))
         if type(old) not in UNAUDITED:
             before, after = told(old), told(new)
-            changed = [name for name, value in after.items() if before[name] != value]
+            # The subject alone does not say which record it is where a key has several columns.
+            keys = [column.name for column in table.primary_key.columns][1:]
+            changed = [name for name, value in after.items() if before[name] != value or name in keys]
             parts = ({name: one[name] for name in changed} for one in map(_told, (old, new)))
             self._deeds.append(Deed(f"change {table.name}", _subject(old), *parts))
+
+
+def _refuse_other_forms(records: Sequence[Any]) -> None:
+    """Refuse a second form of an account number: what is known of the account would not be found by it.
+
+    Raises:
+        LedgerError: there is one.
+    """
+    for one in records:
+        if (number := canonical_number(one.actor)) != one.actor:
+            raise LedgerError(f"ledger: {one.actor} is account {number}; write it without leading zeros")
 
 
 def subject_of_user(name: str) -> str:

@@ -4,8 +4,9 @@ An account is left alone as a whole while anything about it is in force or open:
 appeal, protection, or an exoneration, by which later models are tried. The audit stays; `forget` alone rewrites it.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, delete, or_, sele
 from gamewarden.cases import CANCELLED, CHALLENGE, DONE, OPEN, REHEARSED, UNDO, UNDONE, VERDICT
 from gamewarden.store.ledger.asking import MANY
 from gamewarden.store.ledger.ledger import Ledger
+from gamewarden.store.ledger.replay import REMOVED, TIDY
 from gamewarden.store.ledger.schema import (
     ACT_BATCHES,
     ACTIONS,
@@ -33,6 +35,7 @@ from gamewarden.store.ledger.schema import (
 )
 
 _WHO = "gamewarden retention"
+_NAMED = frozenset({DECISIONS, ACTIONS, APPEALS, CHALLENGES, NOTES, ACT_BATCHES})  # the audit says which went
 _OVER = (UNDONE, REHEARSED, CANCELLED)  # nothing more becomes of such an action, nor of a way back that is done
 
 
@@ -43,9 +46,11 @@ def tidy(ledger: Ledger, before: datetime, now: datetime) -> dict[str, int]:
         LedgerError: the ledger cannot be written.
     """
     with ledger.writing(_WHO, now) as work:
-        counts = {name: count for name, count in _Tidying(work.connection, before, now).all() if count}
+        tidying = _Tidying(work.connection, before, now)
+        counts = {name: count for name, count in tidying.all() if count}
         if counts:
-            work.audit("tidy", f"before {before.isoformat()}", None, counts)
+            new = {**counts, REMOVED: {name: sorted(ids) for name, ids in tidying.removed.items() if ids}}
+            work.audit(TIDY, f"before {before.isoformat()}", None, new)
     return counts
 
 
@@ -54,6 +59,7 @@ class _Tidying:
     connection: Connection
     before: datetime
     now: datetime
+    removed: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))  # ids, by table
 
     def all(self) -> Iterator[tuple[str, int]]:
         """Each table with how much of it went."""
@@ -116,12 +122,14 @@ class _Tidying:
         return self._remove(table, table.c.actor, actors, old)
 
     def _remove(self, table: Table, column: ColumnElement[Any], values: Collection[str], *also: Any) -> int:  # noqa: ANN401  conditions
-        return sum(
-            self.connection.execute(delete(table).where(column.in_(some), *also)).rowcount for some in _parts(values)
-        )
+        return sum(self._remove_all(table, and_(column.in_(some), *also)) for some in _parts(values))
 
     def _remove_all(self, table: Table, old: ColumnElement[bool]) -> int:
-        return self.connection.execute(delete(table).where(old)).rowcount
+        if table not in _NAMED:
+            return self.connection.execute(delete(table).where(old)).rowcount
+        ids = self.connection.execute(delete(table).where(old).returning(table.c.id)).scalars().all()
+        self.removed[table.name].extend(ids)
+        return len(ids)
 
     def _all(self, column: ColumnElement[Any], *where: ColumnElement[bool]) -> Iterable[Any]:
         return self.connection.execute(select(column).where(*where)).scalars()
