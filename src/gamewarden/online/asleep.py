@@ -232,7 +232,10 @@ class Asleep:
             return
         with self._told():
             file = self._connected(self.path)
-            ours = file.execute("PRAGMA application_id").fetchone() == (_OURS,)
+            (application,) = file.execute("PRAGMA application_id").fetchone()
+            # A process killed while it makes the file leaves an empty database without the mark.
+            empty = not application and file.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+            ours = application == _OURS or empty
             file.close()
         if not ours:
             raise WriteError(f"{self.path}: it is no file of sleepers; move it away or name another state")

@@ -65,7 +65,8 @@ class PacketWork:
             raise MeasureError(f"traffic: a packet has a payload below 0 or above {most:,} bytes; from 0 on can be")
 
     def _said(self, windows: pl.DataFrame) -> str:
-        decisions = json_lines(windows.select(pl.lit(TRAFFIC.name).alias("table"), _key("traffic"), pl.all()))
+        profile = pl.lit(self._players.fold.test.profile).alias("profile")
+        decisions = json_lines(windows.select(pl.lit(TRAFFIC.name).alias("table"), _key("traffic"), pl.all(), profile))
         if self._score is None:
             return decisions
         key = windows.select(_key("traffic-model")).to_series()

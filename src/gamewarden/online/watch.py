@@ -120,15 +120,18 @@ def watch(
 
         coming = (stop or Stop()).until(coming, live=not replayed)
         told = _telling(status, packets)
-        hand_over = _handing_over(write, score, write_scores)
+        hand_over = _handing_over(test, write, score, write_scores)
         return _run(coming, players, write=hand_over, snapshot=snapshot, status=told, count=count, pace=pace)
 
 
-def _handing_over(write: Write, score: Score | None, write_scores: Write) -> Callable[[pl.DataFrame], None]:
-    """What becomes of completed windows: decisions, and what a model says of them."""
+def _handing_over(
+    test: TrafficTest, write: Write, score: Score | None, write_scores: Write
+) -> Callable[[pl.DataFrame], None]:
+    """What becomes of completed windows: decisions with the profile they follow, and what a model says of them."""
+    profile = pl.lit(test.profile).alias("profile")
 
     def hand_over(windows: pl.DataFrame) -> None:
-        write(json_lines(windows))
+        write(json_lines(windows.with_columns(profile)))
         if score is not None:
             write_scores(json_lines(score(windows)))
 
@@ -171,7 +174,7 @@ def watch_to_file(
             snapshot()  # before the first decision, so that decisions never stand without a state
         coming = (stop or Stop()).until(coming, live=False)
         told = _telling(status, packets)
-        hand_over = _handing_over(journal.write, score, journal.write_scores)
+        hand_over = _handing_over(test, journal.write, score, journal.write_scores)
         return _run(coming, players, write=hand_over, snapshot=snapshot, status=told, count=count, pace=pace)
 
 

@@ -9,7 +9,7 @@ taken in just before a crash then arrives once more, with the same digest.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
 from gamewarden.errors import ReadError, short
@@ -62,7 +62,7 @@ class Known:
 
     def as_json(self) -> dict[str, Any]:
         """As it is kept."""
-        return {"notes": {name: asdict(note) for name, note in self.notes.items()}, "contents": dict(self.contents)}
+        return {"notes": {name: vars(note) for name, note in self.notes.items()}, "contents": dict(self.contents)}
 
     @classmethod
     def from_json(cls, values: object, where: str) -> "Known":

@@ -8,6 +8,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -81,9 +82,9 @@ class Unpacked(io.RawIOBase):
         self.packing = packing_of(self._file.read(8))
         self._file.seek(0)
         chunks = self._whole_lines() if keep_truncated else self._unpack()
-        chunks = chunks if only is None else Expected(str(path), only.size, only.digest).only(chunks)
-        self._chunks = chunks if encoding is None else _as_utf8(chunks, encoding)
+        self._chunks = chunks if only is None else Expected(str(path), only.size, only.digest).only(chunks)
         self._chunk, self._start = b"", 0  # what was unpacked last, and how much of it was given out
+        self.decode(encoding)
 
     def readable(self) -> bool:
         """Always, until closed."""
@@ -111,6 +112,12 @@ class Unpacked(io.RawIOBase):
     def put_back(self, data: bytes) -> None:
         """Let the next reading begin with these bytes."""
         self._chunk, self._start = data + self._chunk[self._start :], 0
+
+    def decode(self, encoding: str | None) -> None:
+        """Give out what is left as UTF-8, where it is in another encoding."""
+        if encoding is not None:
+            self._chunks = _as_utf8(chain([self._chunk[self._start :]], self._chunks), encoding)
+            self._chunk, self._start = b"", 0
 
     def _filled(self) -> bool:
         """Whether there is anything left to give out."""
@@ -214,13 +221,13 @@ def content_in(stream: Readable, beginnings: Sequence[int] = ()) -> Content:
     running, size, last, found = hashlib.sha256(), 0, b"", {}
     marks = sorted(set(beginnings), reverse=True)
     while chunk := stream.read(CHUNK):
-        while marks and marks[-1] <= size + len(chunk):
+        begin = size
+        while marks and marks[-1] <= begin + len(chunk):
             mark = marks.pop()
-            upto = running.copy()
-            upto.update(chunk[: mark - size])
-            found[mark] = upto.hexdigest()
-        running.update(chunk)
-        size += len(chunk)
+            running.update(chunk[size - begin : mark - begin])
+            found[mark], size = running.hexdigest(), mark
+        running.update(chunk[size - begin :])
+        size = begin + len(chunk)
         last = chunk[-1:]
     return Content(running.hexdigest(), size, last == b"\n", found)
 

@@ -94,7 +94,7 @@ class OneFile:
 
     def log(self) -> LogSource:
         """Its rows as events, each with its place in the file where it has no number of its own."""
-        return self._event_file().numbered()
+        return self._event_file(number_rows=True)
 
     def packets(self, bounds: Bounds | None = None) -> PacketStream:
         """Its packets, as a capture or a packet log has them.
@@ -171,7 +171,7 @@ class OneFile:
     def _layout(self) -> Layout:
         return PLAIN if self.mapping is None else self.mapping.layout
 
-    def _event_file(self) -> EventFile:
+    def _event_file(self, *, number_rows: bool = False) -> EventFile:
         logs = self.options.logs
         return open_events(
             spooled(self.path),
@@ -179,6 +179,7 @@ class OneFile:
             time_zone=logs.time_zone,
             max_bad_share=logs.max_bad_share,
             keep_truncated=logs.keep_truncated,
+            number_rows=number_rows,
             plausible=logs.plausible,
             partitions=self.partitions,
             name="standard input" if self.path == STANDARD_INPUT else None,

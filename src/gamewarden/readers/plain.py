@@ -104,6 +104,7 @@ class FileEvents(EventsInMemory):
     """The events of a file that a lake can take in and know again."""
 
     promised: frozenset[str] = frozenset()
+    time_zone: str | None = None
     stretch = None
 
     def __init__(

@@ -30,7 +30,14 @@ ROW: Mapping[str, type[pl.DataType]] = {
     "x": pl.Float32,
     "y": pl.Float32,
 }
-_PAIR = {"day": pl.Int64, "actor": pl.Int32, "other": pl.Int32, "at": pl.Int64, "count": pl.Float64}
+_PAIR = {
+    "day": pl.Int64,
+    "actor": pl.Int32,
+    "other": pl.Int32,
+    "at": pl.Int64,
+    "item": pl.Int32,
+    "count": pl.Float64,
+}
 
 
 class Floor:
@@ -77,7 +84,7 @@ class Floor:
         return False
 
     def pairs(self) -> pl.DataFrame:
-        """Who dropped (actor), who picked it up (other), when and how many."""
+        """Who dropped (actor), who picked it up (other), when, what and how many."""
         return pl.concat([*self._pairs, self._settled(pl.concat(self._rows))])
 
     def _make_room(self) -> None:
@@ -123,7 +130,7 @@ def matched(drops: pl.DataFrame, pickups: pl.DataFrame) -> pl.DataFrame:
         .unique("drop", keep="first", maintain_order=True)
     )
     of = lying[first["drop"]]
-    return first.select(of["day"], of["actor"], "other", "at", of["count"].abs())
+    return first.select(of["day"], of["actor"], "other", "at", of["item"], of["count"].abs())
 
 
 def _rows(rows: pl.DataFrame) -> kernel.Lying:

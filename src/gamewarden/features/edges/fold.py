@@ -29,6 +29,10 @@ DEALINGS: Mapping[str, str] = {
 _KINDS = (*DEALINGS, DROPS)
 _SELLS, _BUYS, _PICKS_UP, _DROPS = (_KINDS.index(one) for one in ("market.sell", "market.buy", PICKS_UP, DROPS))
 _GIVE = [_KINDS.index(kind) for kind in GIVES]
+# What logs that name money in the column `item` call it.
+MONEY = frozenset(
+    {"adena", "coin", "coins", "gil", "gold", "gold coin", "gold coins", "kinah", "meso", "mesos", "money", "zeny"}
+)
 _COMPACT = 1 << 20  # events that wait in memory before they are added up
 _STRIDE = 1 << 14  # rows a call of the kernel, which bounds how many new entries one call can bring
 _FEW_DAYS = 1 << 12
@@ -55,6 +59,11 @@ PLAY: Mapping[str, DataType] = {
     "first": TIME,
     "last": TIME,
 }
+
+
+def is_money(items: pl.Series) -> pl.Series:
+    """Which items are money; none is null."""
+    return items.str.strip_chars().str.to_lowercase().is_in(MONEY).fill_null(value=False)
 
 
 class _Rows(NamedTuple):
@@ -148,6 +157,7 @@ class EdgesFold:
         named = columns["other"].is_valid().to_numpy(zero_copy_only=False)
         place = np.flatnonzero(named & (rows.kind >= 0) & (rows.kind < len(DEALINGS)) & (rows.actor >= 0))
         other, item, amount = (columns[name].take(pa.array(place)) for name in ("other", "item", "amount"))
+        named_items = pl.Series(item, dtype=pl.String)
         return pl.DataFrame(
             {
                 "day": self._clock.numbers(rows.at[place]),
@@ -155,7 +165,7 @@ class EdgesFold:
                 "other": self._accounts.numbers(other),
                 "kind": rows.kind[place],
                 "at": rows.at[place],
-                "has_item": item.is_valid().to_numpy(zero_copy_only=False),
+                "has_item": named_items.is_not_null() & ~is_money(named_items),
                 "amount": _numbers(amount),
             }
         )
@@ -185,15 +195,16 @@ class EdgesFold:
 
     def _handed_on(self) -> pl.DataFrame:
         """Floor trades that no event names."""
-        count = pl.col("count").fill_nan(1.0).round().cast(pl.Int64)
+        count, texts = pl.col("count").fill_nan(1.0), pl.Series(self._things.texts(), dtype=pl.String)
+        money = pl.col("item").is_in(pl.arg_where(is_money(texts), eager=True).cast(pl.Int32))
         return self._floor.pairs().select(
             "day",
             "actor",
             "other",
             kind=pl.lit(_PICKS_UP, pl.Int32),
             n=pl.lit(1, pl.Int64),
-            amount=pl.lit(None, pl.Float64),
-            items=-count,
+            amount=pl.when(money).then(-count),
+            items=pl.when(~money).then(-count.round().cast(pl.Int64)),
             first="at",
             last="at",
         )
@@ -256,17 +267,18 @@ def _told(dealings: pl.DataFrame) -> pl.DataFrame:
     """
     amount, kind = pl.col("amount").fill_nan(None), pl.col("kind")
     sells, buys, takes_up = kind == _SELLS, kind == _BUYS, kind == _PICKS_UP
-    is_money = ~pl.col("has_item") | (sells & (amount > 0)) | (buys & (amount < 0))
-    count = pl.when(~is_money).then(amount).fill_null(pl.when(kind.is_in([*_GIVE, _SELLS])).then(-1).otherwise(1))
+    in_money = ~pl.col("has_item") | (sells & (amount > 0)) | (buys & (amount < 0))
+    count = pl.when(~in_money).then(amount).fill_null(pl.when(kind.is_in([*_GIVE, _SELLS])).then(-1).otherwise(1))
     actor, other = (pl.when(takes_up).then(one).otherwise(two) for one, two in (("other", "actor"), ("actor", "other")))
     items = pl.when(takes_up).then(-count.abs()).otherwise(count).round().cast(pl.Int64)
+    money = pl.when(in_money).then(pl.when(takes_up).then(-amount.abs()).otherwise(amount))
     return dealings.select(
         "day",
         actor=actor,
         other=other,
         kind="kind",
         n=pl.lit(1, pl.Int64),
-        amount=(pl.when(is_money).then(amount) * _GRAIN).round() / _GRAIN,
+        amount=(money * _GRAIN).round() / _GRAIN,
         items=pl.when("has_item").then(items),
         first="at",
         last="at",

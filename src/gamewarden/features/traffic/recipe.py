@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from gamewarden.contracts import PACKET_COLUMNS, Sight, StreamKind
+from gamewarden.contracts import PACKET_COLUMNS, Sight, StreamKind, canonical_json, digest
 from gamewarden.core.durations import MINUTE, SECOND, span_text
 from gamewarden.core.trees import NAMED, Tree
 from gamewarden.errors import ConfigError, MeasureError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gamewarden.features.traffic.kernel import Limits
 
 ABSTAIN_AS = ("abstain", "human", "bot")
+PUBLISHED = "published"  # the thresholds of Table II
 PUBLISHED_WINDOW = 100  # packets, for which Table II counts long packets
 _MOST_PACKETS = (1 << 16) - 1  # a window's counters have 16 bits
 _MOST_PAIRS = 2047  # with the longest payload of 65,535 bytes every sum stays exact
@@ -110,6 +111,11 @@ class TrafficTest(PlainFeature):
                 "no gap can be a peak"
             )
         return tuple(doubts)
+
+    @property
+    def profile(self) -> str:
+        """A short name of these numbers: "published", or a digest of them."""
+        return PUBLISHED if self == TrafficTest() else digest(canonical_json(self.to_dict()))[:12]
 
     @property
     def schema(self) -> Mapping[str, DataType]:

@@ -234,6 +234,7 @@ class PieceLog(PlainEvents):
 
     def __init__(self, source: DatabaseSource, piece: Piece) -> None:
         self.name, self.recipe, self.promised = source.name, source.recipe, source.promised
+        self.time_zone = source.time_zone
         self._piece = piece
         self._refused = source.refused
         self.stretch = Stretch(piece.before, piece.after)

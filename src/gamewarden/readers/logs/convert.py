@@ -115,7 +115,7 @@ class Convert:
             raise ReadError(f"{self.mapping.name}: no column gives {missing[0]!r} ({side.columns.get(missing[0])!r})")
         ours = [(name, theirs) for name, theirs in side.columns.items() if theirs in raw.columns]
         events = self._conform[place](
-            raw.select(*(pl.col(theirs).alias(name) for name, theirs in ours), ROW),
+            pl.DataFrame([*(raw[theirs].alias(name) for name, theirs in ours), raw[ROW]]),
             columns,
             {name: self._lookup(self._looked_up[theirs], raw) for name, theirs in ours if theirs in self._looked_up},
         )
@@ -131,7 +131,8 @@ class Convert:
         """With a seq that no other event has: the events of a row follow each other from n times its own seq on."""
         many = len(self._sides)
         if self.number_rows:
-            events = events.with_columns((pl.col(ROW) * many + place).alias("seq"))
+            seq = (events[ROW] * many + place).alias("seq")
+            events = pl.DataFrame([*(column for column in events if column.name != "seq"), seq])
         elif many > 1 and "seq" in events.columns:
             events = events.with_columns(self._spread(events, place))
         return events if many == 1 else events.with_columns(pl.lit(place).alias(_SIDE))

@@ -112,8 +112,8 @@ def read_rows(
 
 def _count_nulls(frame: pl.DataFrame, layout: Layout, tally: Tally) -> None:
     said = " or ".join(layout.nulls)
-    for column in frame.drop(ROW):
-        if count := column.null_count():
+    for column in frame:
+        if column.name != ROW and (count := column.null_count()):
             row = int(frame[ROW][int(column.is_null().arg_true()[0])]) + 1
             tally.add("notes", f"column {column.name!r} says null ({said})", count, row, None)
 
@@ -179,7 +179,7 @@ def _numbered(
         count = batch.num_rows - ended
         frame = pl.DataFrame(pl.from_arrow(batch.slice(0, count).select(list(wanted))))
         if count:
-            yield frame.with_columns(skipped.places(good, count))
+            yield frame.hstack([skipped.places(good, count)])
         good += count
     if not ended:
         near = skipped.last_text.partition(_LAST)[0].strip()[:40] if skipped.last_text else ""

@@ -122,12 +122,15 @@ class Conform:
         told = np.logical_or.reduce(list(faults.values())) if faults else np.zeros(len(raw), dtype=np.bool_)
         if name == "at":
             moments = self.clock.read(text)
-            missing = text.is_null().to_numpy() & ~told
+            missing = null_mask(text) & ~told
             faults = {**moments.faults, **self.plausible.faults(moments.at)}
             return moments.at, {"time is missing": missing, **named, **faults}, moments.notes
-        missing = text.is_null().to_numpy() & ~told
-        broken = text.str.contains("[\n\r\x00]").fill_null(False).to_numpy()
-        return text, {f"{name} is missing": missing, **named, f"{name} {_BROKEN}": broken}, {}
+        missing = null_mask(text) & ~told
+        faults = {}
+        if may_contain(text, b"\n", b"\r", b"\0"):
+            broken = text.str.contains("[\n\r\x00]").fill_null(False).to_numpy()
+            faults = _some({f"{name} {_BROKEN}": broken})
+        return text, {f"{name} is missing": missing, **named, **faults}, {}
 
     def _optional(self, raw: pl.DataFrame, name: str, their_kind: pl.Series, bad: Mask) -> pl.Series:
         column = raw[name]
@@ -137,7 +140,8 @@ class Conform:
         value, faults = as_text(column) if name in TEXT_COLUMNS else as_number(column, name)
         for reason, mask in faults.items():
             self._count("nulled", f"{name} {reason}", mask & ~bad, raw, name)
-        if value.dtype == pl.String and (lines := value.str.contains("\n", literal=True)).any():
+        if value.dtype == pl.String and may_contain(value, b"\n"):
+            lines = value.str.contains("\n", literal=True)
             self._count("notes", f"{name} {_LINES}", lines.fill_null(False).to_numpy() & ~bad, raw, name)
         if name == "amount" and self.mapping.losses:
             losing = their_kind.is_in(list(self.mapping.losses)).fill_null(False)
@@ -198,28 +202,39 @@ def as_text(raw: pl.Series) -> tuple[pl.Series, dict[str, Mask]]:
         same = (whole.cast(pl.Float64) == raw).fill_null(False) & (raw.abs() < 2**53).fill_null(False)
         return whole.cast(pl.String).zip_with(same, raw.fill_nan(None).cast(pl.String)), {}
     text = _empty_as_null(raw.cast(pl.String))
-    marked = text.str.contains(UNREADABLE, literal=True).fill_null(False)
-    if not marked.any():
+    if not may_contain(text, UNREADABLE.encode()):
         return text, {}
-    return text.zip_with(~marked, pl.Series([None], dtype=pl.String)), {NOT_UTF8: marked.to_numpy()}
+    marked = text.str.contains(UNREADABLE, literal=True).fill_null(False)
+    return text.zip_with(~marked, pl.Series([None], dtype=pl.String)), _some({NOT_UTF8: marked.to_numpy()})
 
 
 def as_number(raw: pl.Series, name: str) -> tuple[pl.Series, dict[str, Mask]]:
     """A column as the numbers EVENTS wants, null and a reason where that cannot be."""
     dtype = EVENTS.columns[name]
-    given = raw.is_not_null().to_numpy()
+    if raw.dtype == pl.String and (plain := _plain_numbers(_empty_as_null(raw), dtype)) is not None:
+        return plain, {}
+    given = ~null_mask(raw)
     if not raw.dtype.is_numeric() and raw.dtype != pl.String:
         raw, _ = as_text(raw)
     if raw.dtype == pl.String:
         raw = raw.str.strip_chars()
         given &= (raw != "").fill_null(True).to_numpy()
     value, well_formed = _whole_number(raw, dtype) if dtype in (pl.Int64, pl.Int16) else _real_number(raw, dtype)
-    unfit = given & value.is_null().to_numpy()
+    unfit = given & null_mask(value)
     if not unfit.any():
         return value, {}
     beyond = _BEYOND if dtype in (pl.Int64, pl.Int16) else _NOT_FINITE
     malformed = _NOT_WHOLE if dtype in (pl.Int64, pl.Int16) else _NOT_A_NUMBER
     return value, _some({malformed: unfit & ~well_formed, beyond: unfit & well_formed})
+
+
+def _plain_numbers(text: pl.Series, dtype: pl.DataType | type[pl.DataType]) -> pl.Series | None:
+    """The numbers of a column of text in which every value is one as it stands; else None."""
+    value = (text.cast(pl.Float64, strict=False) if dtype.is_float() else text).cast(dtype, strict=False)
+    numbers = len(value) - value.null_count()
+    if value.null_count() > text.null_count() or (dtype.is_float() and np.isfinite(value.to_numpy()).sum() < numbers):
+        return None
+    return value
 
 
 def _whole_number(raw: pl.Series, dtype: pl.DataType | type[pl.DataType]) -> tuple[pl.Series, Mask]:
@@ -257,8 +272,20 @@ def _utf8(value: bytes | None) -> str | None:
 def _empty_as_null(text: pl.Series) -> pl.Series:
     if text.dtype != pl.String:
         return text
-    empty = (text == "").fill_null(False)
-    return text.zip_with(~empty, pl.Series([None], dtype=pl.String)) if empty.any() else text
+    empty = text == ""
+    return text.zip_with(~empty.fill_null(False), pl.Series([None], dtype=pl.String)) if empty.any() else text
+
+
+def null_mask(values: pl.Series) -> Mask:
+    """Where a column is null; a call into Polars costs more than the ten values of a small file."""
+    return values.is_null().to_numpy() if values.null_count() else np.zeros(len(values), dtype=np.bool_)
+
+
+def may_contain(text: pl.Series, *marks: bytes) -> bool:
+    """Whether any value may contain one of these bytes; False is certain. All values are searched at once."""
+    data = text.to_arrow(compat_level=pl.CompatLevel.oldest()).buffers()[2]
+    joined = b"" if data is None else data.to_pybytes()
+    return any(mark in joined for mark in marks)
 
 
 def _some(faults: dict[str, Mask]) -> dict[str, Mask]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from gamewarden.core.spreadsheets import restored
 from gamewarden.core.text import counted
 from gamewarden.errors import ReadError
-from gamewarden.learning.label_sources import resolve, without_model_made
+from gamewarden.learning.label_sources import agreed_on, resolve, without_model_made
 from gamewarden.readers import ArrowTable
 from gamewarden.readers.compression import Unpacked
 from gamewarden.readers.logs import delimited
@@ -51,7 +51,7 @@ def read_labels(place: OwnTable, time_zone: str | None = None) -> Labels:
     From a file, or from a table in memory, which is checked like one.
 
     A row that is there twice counts once. An actor who is called both at the same time is left out and named, unless
-    one is a ban and the other the appeal against it, or one was made by a model.
+    one is a ban and the other the appeal against it, one was made by a model, or reviewers do not agree on one yet.
 
     Raises:
         ReadError: it is no table, a column is missing, or a value is none we know.
@@ -59,7 +59,7 @@ def read_labels(place: OwnTable, time_zone: str | None = None) -> Labels:
     path = named(place, "labels")
     frame, undone = _labels(place, time_zone)
     once = frame.unique(maintain_order=True)
-    torn = _torn(without_model_made(resolve(once).frame).frame)
+    torn = _torn(agreed_on(without_model_made(resolve(once).frame).frame))
     notes = [undone] if undone else []
     if doubles := frame.height - once.height:
         notes.append(f"{path}: {doubles:,} rows are there twice and count once")

@@ -49,7 +49,7 @@ class Plausible:
 
     def faults(self, at: pl.Series) -> dict[str, Mask]:
         """The rows whose time cannot be true, by what has to be said of them."""
-        if self.hold(at.drop_nulls().to_physical().to_numpy()):
+        if self.hold((at.drop_nulls() if at.null_count() else at).cast(pl.Int64).to_numpy()):
             return {}
         found = pl.DataFrame({"at": at}).select(**self.beyond)
         return {why: mask.to_numpy() for why, mask in found.to_dict().items() if mask.any()}

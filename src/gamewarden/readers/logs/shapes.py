@@ -68,8 +68,9 @@ def peek(path: File, wanted: Sequence[str] = (), layout: Layout = PLAIN) -> Peek
             )
         if head.startswith(b"PAR1"):
             return _peek_parquet(path, stream.packing)
-    encoding = encoding_of(head, layout.encoding)
-    with Unpacked(path, encoding=encoding) as stream:
+        encoding = encoding_of(head, layout.encoding)
+        stream.put_back(head)
+        stream.decode(encoding)
         line = first_line_of(stream)
         if b"\0" in line:
             raise ReadError(

@@ -130,6 +130,11 @@ class EventFile:
         return recipe_of(self.mapping, self.clock, self._tables)
 
     @property
+    def time_zone(self) -> str | None:
+        """The time zone that was given, or else that of the mapping."""
+        return self.clock.time_zone
+
+    @property
     def promised(self) -> frozenset[str]:
         """The kinds that the mapping can give, seen or not."""
         return self.mapping.promised
@@ -284,7 +289,7 @@ class EventFile:
     def _converted(self, raw: pl.DataFrame, convert: Convert, ours: Sequence[str]) -> pa.RecordBatch:
         with foreign(self.path):
             frame = convert(self._with_partitions(raw), ours)
-        return _to_batch(frame.drop(ROW))
+        return _to_batch(frame[[name for name in frame.columns if name != ROW]])
 
     def _from_text(self, columns: tuple[str, ...], tally: Tally) -> Iterator[pa.RecordBatch]:
         convert, ours = self._convert(tally), self._decoded(columns)
@@ -382,11 +387,14 @@ def open_events(
     time_zone: str | None = None,
     max_bad_share: float = MAX_BAD_SHARE,
     keep_truncated: bool = False,
+    number_rows: bool = False,
     plausible: Plausible = ANY_TIME,
     partitions: Mapping[str, str | None] | None = None,
     name: str | None = None,
 ) -> EventFile:
     """A log file as a stream of events, under its path as its name or under another.
+
+    With `number_rows` a row's place in the file is its seq, where it has none of its own.
 
     Raises:
         ReadError: it is no table, or a column is missing.
@@ -397,6 +405,7 @@ def open_events(
         time_zone=time_zone,
         max_bad_share=max_bad_share,
         keep_truncated=keep_truncated,
+        number_rows=number_rows,
         plausible=plausible,
         partitions=partitions,
         name=name,

@@ -105,6 +105,7 @@ class MessageEvents(PlainEvents):
     """The events in a packetstream or capture; a source that a lake can take in and know again."""
 
     own_seq = False
+    time_zone: str | None = None
     columns = _FILLED
     stretch = None
 
