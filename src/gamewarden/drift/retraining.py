@@ -9,6 +9,7 @@ from gamewarden.contracts import digest
 from gamewarden.drift.correlation import by_actor
 from gamewarden.drift.effects import cliffs_delta
 from gamewarden.drift.validation import Comparison
+from gamewarden.learning.label_sources import agreed_on
 
 LEAST_PERIODS, MOST_PERIODS = 4, 8
 LEAST_ACTORS = 50  # labelled, of each class
@@ -105,6 +106,6 @@ def _auc(bots: pl.DataFrame, humans: pl.DataFrame, column: str) -> float | None:
 
 
 def called_human(labels: pl.DataFrame) -> frozenset[str]:
-    """Actors whom some label calls human, and none a bot."""
-    humans = labels.group_by("actor").agg(pl.col("bot").any()).filter(~pl.col("bot"))
+    """Actors whom some label calls human, and none a bot; only labels that reviewers agree on count."""
+    humans = agreed_on(labels).group_by("actor").agg(pl.col("bot").any()).filter(~pl.col("bot"))
     return frozenset(humans["actor"])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from gamewarden.learning.label_sources import agreed_on
 from gamewarden.learning.styles import Styles
 
 STYLE, LABEL = "play style", "label"
@@ -36,8 +37,8 @@ def flagged_by_both(old: pl.DataFrame, new: pl.DataFrame, probability: float) ->
 
 
 def called(labels: pl.DataFrame) -> pl.DataFrame:
-    """What labels call each actor."""
-    known = labels.group_by("actor").agg(pl.col("bot").all(), any=pl.col("bot").any())
+    """What labels call each actor, where reviewers agree."""
+    known = agreed_on(labels).group_by("actor").agg(pl.col("bot").all(), any=pl.col("bot").any())
     word = pl.when("bot").then(pl.lit("bot")).when("any").then(pl.lit("bot at times")).otherwise(pl.lit("human"))
     return known.select("actor", word.alias(LABEL))
 

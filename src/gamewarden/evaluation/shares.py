@@ -8,7 +8,8 @@ labelled ones and unlabelled people like the reviewed ones; bots that nobody cat
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import sqrt
+from decimal import ROUND_DOWN, Context
+from math import ceil, log, log1p, sqrt
 
 import polars as pl
 
@@ -16,13 +17,16 @@ from gamewarden.core.binomial import lower_bound, upper_bound
 from gamewarden.evaluation.breakdowns import thresholds
 from gamewarden.evaluation.cross_validation import by_actor
 from gamewarden.evaluation.metrics import auc
-from gamewarden.learning.label_sources import resolve
-from gamewarden.learning.labels import UNCERTAIN_VOTES
+from gamewarden.learning.label_sources import UNCERTAIN_VOTES, resolve
 
 # Sources of labels that say: this account was not reviewed because somebody suspected it.
 AT_RANDOM = frozenset({"random-review", "random review", "random", "random-sample", "random sample"})
 _TAIL = 0.025
-_NEARLY_ALL = 0.99  # what is told with two digits and is below 1
+_LEAST = 10  # accounts reviewed at random: fewer say nothing of all accounts
+_RARE = 0.05  # a search for the first bot starts with the share that is supposed by default
+_SURE = 0.95  # chance that a search finds one
+_ALL = 0.995  # from here on two digits of a percentage are 100
+_TWO_DIGITS = Context(prec=2, rounding=ROUND_DOWN)
 _NORMAL = 1.959964  # standard deviations of a 95 % interval
 _PEOPLE_PASSING = 0.05  # few enough that people do not drown rare bots, many enough to be counted among some dozens
 
@@ -35,16 +39,36 @@ class Share:
     low: float
     high: float
     accounts: int
+    unsettled: int = 0  # accounts on which reviewers do not agree yet
 
     @property
     def text(self) -> str:
         """For a person."""
-        return f"{100 * self.bots:.2g} % (95 %: {100 * self.low:.2g} to {100 * self.high:.2g} %)"
+        shares = (self.bots, self.low, self.high)
+        bots, low, high = ("100" if share >= _ALL else f"{100 * share:.2g}" for share in shares)
+        return f"{bots} % (95 %: {low} to {high} %)"
 
     @property
-    def supposed(self) -> float:
-        """A share that probabilities can suppose: of none or of all among few, the end of the interval that is one."""
-        return min(self.low if self.bots == 1 else self.bots or self.high, _NEARLY_ALL)
+    def usable(self) -> float | None:
+        """The point estimate in two digits, never rounded up; None where it is 0 or 1 or counted on too few."""
+        if self.accounts < _LEAST or not 0 < self.bots < 1:
+            return None
+        return float(_TWO_DIGITS.create_decimal(repr(self.bots)))
+
+    @property
+    def missing(self) -> str:
+        """Why there is no usable estimate yet, and how many more accounts to review."""
+        unsettled = f"; {self.unsettled} of them wait until two reviewers agree" if self.unsettled else ""
+        if self.accounts < _LEAST:
+            return f"too few to say how common bots are{unsettled}: review {_LEAST - self.accounts:,} more at random"
+        rare = "people" if self.bots == 1 else "bots"
+        searches = ((_until_one(share), share) for share in (_RARE, *(10.0**-digits for digits in range(2, 9))))
+        needed, share = next(one for one in searches if one[0] > self.accounts)
+        return (
+            f"this cannot tell yet how common bots are{unsettled}: review {needed - self.accounts:,} more at random; "
+            f"{needed:,} find at least one of the {rare} in {100 * _SURE:.0f} of 100 cases if {100 * share:.2g} % of "
+            f"all accounts are {rare}"
+        )
 
 
 @dataclass(frozen=True)
@@ -68,18 +92,25 @@ class Rate:
 def share_at_random(labels: pl.DataFrame) -> Share | None:
     """From LABELS whose source says that the accounts were drawn at random (Clopper & Pearson); None without any.
 
-    Whom one rater of three called a bot may be either: the lower end counts it as a person, the upper as a bot.
+    An account on which reviewers do not agree yet may be either: the lower end of the interval counts it as a person,
+    the upper end as a bot.
     """
     source = pl.col("source").str.strip_chars().str.to_lowercase()
     drawn = resolve(labels).frame.filter(source.is_in(sorted(AT_RANDOM)).fill_null(value=False))
     if not drawn.height:
         return None
-    unsure = pl.col("bot") & (pl.col("votes") == UNCERTAIN_VOTES).fill_null(value=False)
+    unsure = (pl.col("votes") == UNCERTAIN_VOTES).fill_null(value=False)
     actors = drawn.group_by("actor").agg(
         sure=(pl.col("bot") & ~unsure).any(), unsure=unsure.any() & ~(pl.col("bot") & ~unsure).any()
     )
     bots, either, count = int(actors["sure"].sum()), int(actors["unsure"].sum()), actors.height
-    return Share(bots / count, lower_bound(bots, count, _TAIL), upper_bound(bots + either, count, _TAIL), count)
+    low, high = lower_bound(bots, count, _TAIL), upper_bound(bots + either, count, _TAIL)
+    return Share(bots / count, low, high, count, either)
+
+
+def _until_one(share: float) -> int:
+    """How many accounts drawn at random find at least one of so rare a kind, nearly always."""
+    return ceil(log(1 - _SURE) / log1p(-share))
 
 
 def share_by_likeness(bots: Rate, people: Rate, strangers: Rate) -> Share | None:
@@ -129,9 +160,10 @@ def share_notes(labels: pl.DataFrame, scores: pl.DataFrame, strangers: pl.DataFr
     """What is known of how common bots are, in sentences with what each rests on."""
     drawn, alike = share_at_random(labels), share_among_strangers(scores, strangers)
     if drawn is not None:
+        advice = drawn.missing if drawn.usable is None else f"write [population] bots = {drawn.usable:g}"
         yield (
-            f"Of {drawn.accounts:,} accounts reviewed at random {drawn.text} are bots: write [population] bots = "
-            f"{drawn.supposed:.2g}. It holds for those they were drawn from, as far as reviewers see bots."
+            f"Of {drawn.accounts:,} accounts reviewed at random {drawn.text} are bots: {advice}. It holds for those "
+            "they were drawn from, as far as reviewers see bots."
         )
     if alike is not None:
         yield (

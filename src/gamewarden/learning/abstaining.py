@@ -52,18 +52,22 @@ class HeldOut:
         decisions = np.asarray(self.decisions) - sum(np.asarray(self.parts[name]) for name in absent)
         slope, offset = platt(decisions, np.asarray(self.bot)) if fitted else (calibrated.slope, calibrated.offset)
         table = pl.DataFrame({"actor": self.who, "bot": self.bot, "held_out": decisions})
+        styles = calibrated.styles
         return Calibration(
             slope,
             offset,
-            Reference.of(table.filter(~pl.col("bot"))),
-            None if calibrated.styles is None else self._styles(table, absent, calibrated.styles.rule),
+            calibrated.reference.of_same_kind(table.filter(~pl.col("bot"))),
+            None if styles is None else self._styles(table, absent, calibrated.reference, styles.rule),
         )
 
-    def _styles(self, table: pl.DataFrame, absent: Sequence[str], rule: Styles) -> StyleReferences:
+    def _styles(
+        self, table: pl.DataFrame, absent: Sequence[str], reference: Reference, rule: Styles
+    ) -> StyleReferences:
         names = " ".join(name for name in (rule.kills, rule.level) if name in absent)
         told = table.with_columns(style=pl.Series([STYLES[place] for place in self.styles[names]]))
         parts = told.filter(~pl.col("bot")).partition_by("style", as_dict=True)
-        return StyleReferences(rule, {str(style): Reference.of(part) for (style,), part in sorted(parts.items())})
+        kind = reference.of_same_kind
+        return StyleReferences(rule, {str(style): kind(part) for (style,), part in sorted(parts.items())})
 
     def agreements(self) -> Iterator[tuple[str, bool]]:
         """What must hold between its values."""

@@ -24,6 +24,7 @@ from gamewarden.learning.reference import (
     plain_json,
     platt,
     sigmoid,
+    smallest_fpr,
     validation_of,
 )
 from gamewarden.tables import SCORES, check
@@ -32,6 +33,7 @@ __all__ = [  # what a method needs for its two numbers stands in one place, wher
     "CALIBRATIONS",
     "KEY",
     "PERSON",
+    "RATED",
     "Calibration",
     "Flags",
     "Floats",
@@ -51,6 +53,7 @@ __all__ = [  # what a method needs for its two numbers stands in one place, wher
 KEY = ("actor", "since", "until")
 PERSON = (*KEY, "group")  # whose row it is, and when: what reference humans are counted by
 CALIBRATIONS = ("platt", "none")
+RATED = ("probability", "fpr", "fpr_peers")  # the numbers of a score; null where there is not enough evidence
 _CHANCE = 0.5  # the AUC of a coin
 _SPANS = ("unit", "every", "chunk")  # options that may be microseconds
 
@@ -69,13 +72,15 @@ class Calibration:
         """SCORES of a table's rows by a detector and model of this name; null where there is not enough evidence."""
         detector, model = name
         known = [COVERED] if COVERED in table.columns else []
+        beside = self.peers or self.styles
         scores = table.select(*KEY, "events", *known).with_columns(
             pl.lit(detector).alias("detector"),
             pl.lit(model).alias("model"),
             pl.Series("probability", sigmoid(self.slope * decisions + self.offset)),
             pl.Series("fpr", self._fprs(table, decisions)),
+            pl.lit(None, pl.Float64).alias("fpr_peers") if beside is None else beside.within(table, decisions),
         )
-        blind = [pl.when(enough).then(pl.col(name)).alias(name) for name in ("probability", "fpr")]
+        blind = [pl.when(enough).then(pl.col(name)).alias(name) for name in RATED]
         return check(scores.with_columns(blind), SCORES, f"score {detector}")
 
     def _fprs(self, table: pl.DataFrame, decisions: Floats) -> Floats:
@@ -125,12 +130,16 @@ def short_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: short(name, value) for name, value in options.items()}
 
 
-def by_style(styles: StyleReferences | None) -> str:
-    """With whom the FPR of a model with these styles compares."""
+def by_style(styles: StyleReferences | None, humans: int) -> str:
+    """With whom the FPR of a model with these styles and humans compares, and where it promises nothing."""
     if styles is None:
         return (
             "Its rows show neither hours nor level, so that it cannot tell styles of play apart: its FPR holds for "
             "people as a whole, not for the busiest."
         )
-    least = ", ".join(f"1 in {humans + 1} for a {style}" for style, humans in styles.counts().items())
-    return f"Its FPR compares with people of the same style of play too, so that it is at least {least}; 1 for others."
+    counts = styles.counts().items()
+    least = ", ".join(f"1 in {1 / smallest_fpr(people, humans):.3g} for a {style}" for style, people in counts)
+    return (
+        "Its FPR compares with people of the same style of play too, where more people play in that style than the "
+        f"rate: it is at least {least}. Within rarer styles it promises nothing; it holds over all people."
+    )

@@ -32,9 +32,10 @@ def log_odds(probability: pl.Expr) -> pl.Expr:
 class Days:
     """The reference humans' days: the mean log-odds of a day's rows, by how many rows it had and all together.
 
-    Lengths are 1, 2 to 3, 4 to 7 rows and so on. Given its length, a new human's day is exchangeable with the days of
-    that length of the reference humans, so that `fpr` holds for short days as for long ones; it is never below the
-    share among all days either.
+    Every human counts once, with the most bot-like day, and once in each length. Lengths are 1, 2 to 3, 4 to 7 rows and
+    so on. A new human's most bot-like day of a length is exchangeable with those of the reference humans, so that `fpr`
+    holds for short days as for long ones, at every rate up to the share of people who have such days; it is never below
+    the rate over all days either.
     """
 
     every: Annotated[Natural, Rule(lambda v: v <= LONGEST_PERIOD, "the length of a period in microseconds")]
@@ -60,12 +61,12 @@ class Days:
         return Clock(self.every, self.time_zone)
 
     def fpr(self, means: Floats, rows: NDArray[np.int64]) -> Floats:
-        """The share of human days that look at least as bot-like: of the same length or of all, whichever is larger."""
+        """The rate over all human days, or that over days of this length up to its share, if that is larger."""
         length = _length_of(rows, sorted(self.by_length))  # a file has them by their first digits
         fprs = self.pooled.fpr(means)
         for least, reference in self.by_length.items():
             own = np.flatnonzero(length == least)
-            fprs[own] = np.maximum(fprs[own], reference.fpr(means[own]))
+            fprs[own] = self.pooled.with_group(fprs[own], reference, means[own])
         return fprs
 
     def people(self, humans: pl.DataFrame) -> People:

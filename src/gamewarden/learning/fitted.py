@@ -24,6 +24,7 @@ from gamewarden.learning.days import Days
 from gamewarden.learning.exposure import People
 from gamewarden.learning.model_json import dump, load
 from gamewarden.learning.ranges import FAR, Ranges
+from gamewarden.learning.styles import STYLES
 from gamewarden.learning.validation import Positive, Results, Text, Training
 from gamewarden.tables import EVIDENCE, check
 
@@ -140,9 +141,16 @@ class CalibratedModel(FittedModel):
 
     @property
     def compared_with(self) -> tuple[int, ...]:
-        """How many humans a row is ranked among: of each length of a day, of each style, or all of them."""
-        parts = [part.counts() for part in (self.days, self.styles) if part is not None]
-        return tuple(next((counts.values() for counts in parts if counts), (self.reference.humans,)))
+        """How many humans a row is ranked among: of each length of a day, of each style, or all of them.
+
+        One 0 stands for the styles that no human has.
+        """
+        if self.days is not None:
+            return tuple(self.days.counts().values())
+        if self.styles is None:
+            return (self.reference.humans,)
+        counts = tuple(self.styles.counts().values())
+        return counts if len(counts) == len(STYLES) else (*counts, 0)
 
     def told_styles(self, features: pl.DataFrame) -> pl.Series:
         """The style of play of each row; null where people are not told apart by it."""
@@ -168,7 +176,7 @@ class CalibratedModel(FittedModel):
 
     def _compared(self) -> str:
         """With whom its FPR compares."""
-        return by_style(self.styles)
+        return by_style(self.styles, self.reference.humans)
 
     @abstractmethod
     def _learned(self) -> Mapping[str, Any]:

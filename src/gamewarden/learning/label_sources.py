@@ -16,6 +16,8 @@ UNREVIEWED = frozenset({"unreviewed", "not-banned", "not banned", "unlabelled", 
 _BY_MACHINE = frozenset(
     {"model", "detector", "classifier", "score", "scores", "prediction", "predicted", "machine", "automatic", "pseudo"}
 )
+# Of three raters one said bot: uncertain, and in no training set (Lee et al., three raters a character; our rule).
+UNCERTAIN_VOTES = 1
 _FOREVER = 1 << 62  # microseconds
 _MODEL_ID = re.compile(r"\S+@[0-9a-f]{6,64}")
 
@@ -26,6 +28,11 @@ class Resolved:
 
     frame: pl.DataFrame
     left_out: Mapping[str, int]
+
+
+def agreed_on(labels: pl.DataFrame) -> pl.DataFrame:
+    """LABELS without those on which reviewers do not agree yet."""
+    return labels.filter(pl.col("votes").is_null() | (pl.col("votes") != UNCERTAIN_VOTES))
 
 
 def resolve(labels: pl.DataFrame) -> Resolved:

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from gamewarden.learning.label_sources import UNNAMED, resolve
+from gamewarden.learning.label_sources import UNCERTAIN_VOTES, UNNAMED, agreed_on, resolve
 from gamewarden.tables import FEATURES, LABELS, check
 
-# Of three raters one said bot: uncertain, and in no training set (Lee et al., three raters a character; our rule).
-UNCERTAIN_VOTES = 1
+_ONE_VOTE = "labels with one vote, where two reviewers must agree"
 
 
 @dataclass(frozen=True)
@@ -34,15 +33,17 @@ def label_periods(features: pl.DataFrame, labels: pl.DataFrame, door: str) -> La
     told = check(labels, LABELS, door).unique(maintain_order=True)
     resolved = resolve(told)
     given = resolved.frame
-    certain = given.filter(pl.col("votes").is_null() | (pl.col("votes") != UNCERTAIN_VOTES))
+    certain = agreed_on(given)
+    one_vote = _one_vote(given)
     judged = _judged(periods, certain)
     contradicted = judged.filter(pl.col("bots") != pl.col("labels"), pl.col("bots") > 0)
     agreed = judged.join(contradicted.select("row"), on="row", how="anti")
     known = certain.join(periods, on="actor", how="semi")
     left_out = {
         **resolved.left_out,
-        "labels with 1 of 3 votes": given.height - certain.height,
-        "labelled actors not in the log": certain["actor"].n_unique() - known["actor"].n_unique(),
+        _ONE_VOTE: one_vote,
+        "labels that reviewers do not agree on": given.height - certain.height - one_vote,
+        "labelled actors without a row to learn from": certain["actor"].n_unique() - known["actor"].n_unique(),
         "periods that end after their label was given": _too_late(periods, certain),
         "labelled actors without a period in their label's time": known["actor"].n_unique()
         - judged["actor"].n_unique(),
@@ -51,6 +52,20 @@ def label_periods(features: pl.DataFrame, labels: pl.DataFrame, door: str) -> La
     }
     rows = agreed.with_columns(pl.col("bots") > 0).rename({"bots": "bot"}).drop("labels", "row")
     return Labelled(rows, {reason: count for reason, count in left_out.items() if count})
+
+
+def more_labels(left_out: Mapping[str, int], otherwise: str) -> str:
+    """What to do where too few labels are left: a second vote where single votes wait for one, else `otherwise`."""
+    if not left_out.get(_ONE_VOTE):
+        return otherwise
+    return "let a second reviewer vote, or set [workspace] one_rater = true if one vote is enough"
+
+
+def _one_vote(labels: pl.DataFrame) -> int:
+    """How many labels no second reviewer has confirmed; a workspace says in `raters` how many people voted."""
+    if "raters" not in labels.columns:
+        return 0
+    return labels.filter(pl.col("votes") == UNCERTAIN_VOTES, pl.col("raters").cast(pl.Int64, strict=False) == 1).height
 
 
 _IN_TIME = (

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from gamewarden.learning.abstaining import HeldOut
-from gamewarden.learning.calibration import KEY, Calibration, Floats
+from gamewarden.learning.calibration import KEY, RATED, Calibration, Floats
 from gamewarden.learning.columns import checked, measured, values
 from gamewarden.learning.fitted import CalibratedModel
 from gamewarden.learning.phrases import SeenNumber, median, says, topic_of
@@ -76,7 +76,7 @@ class ColumnModel(CalibratedModel):
         for absent, rows in self._abstaining(table):
             part = table[rows]
             told = self._without(absent).scores(part, self._decide(part), enough[rows], (self.detector, self.id))
-            numbers = [scores[name].scatter(rows, told[name]).alias(name) for name in ("probability", "fpr")]
+            numbers = [scores[name].scatter(rows, told[name]).alias(name) for name in RATED]
             scores = scores.with_columns(numbers)
         return scores
 

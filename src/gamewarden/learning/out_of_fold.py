@@ -12,6 +12,7 @@ from gamewarden.contracts import digest, frame_digest
 from gamewarden.core.coverage import COVERED
 from gamewarden.errors import FitError
 from gamewarden.learning.folds import assign_folds, max_folds
+from gamewarden.learning.labels import more_labels
 from gamewarden.learning.reference import Flags, Floats
 from gamewarden.tables import LABELS, check
 
@@ -40,7 +41,7 @@ def refuse_too_few(rows: pl.DataFrame, least: int, door: str, left_out: Mapping[
         why = "; ".join(f"{reason}: {count}" for reason, count in left_out.items())
         raise FitError(
             f"{door}: {machines} labelled bots and {humans} labelled humans have a measured period; "
-            f"needed are {least} of each, in 2 groups at least; label more actors"
+            f"needed are {least} of each, in 2 groups at least; {more_labels(left_out, 'label more actors')}"
             + (f" (left out: {why})" if why else "")
         )
 

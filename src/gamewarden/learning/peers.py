@@ -2,22 +2,22 @@
 
 One reference for all people breaks its promise to those who look most like bots, such as the busiest. So each number
 parts the reference humans by steps, and an FPR is never below the share among the people on one's own step of any of
-them: at most 1 in 100 of all people, and of the people on every step of every number.
+them, unless the step holds a smaller share of people than that: at most 1 in 100 of all people, and of the people on
+every step that holds more than 1 in 100 of them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from gamewarden.learning.calibration import Floats, Reference
 from gamewarden.learning.ladders import UNMEASURED, Ladder
 from gamewarden.learning.validation import Count, Rising
-
-Said = Callable[[Reference, Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Peers:
 
     Who has several rows on a step counts once there, with the row that looks most like a bot. Another human's most
     bot-like row is then as likely to stand anywhere among them as each of theirs, so that at most 1 in 100 of such
-    people have a row with an FPR of 1 in 100, however many rows a person has. Where nobody stands, the FPR is 1.
+    people have a row with an FPR of 1 in 100, however many rows a person has. Where nobody stands, nobody is protected.
     """
 
     ladders: tuple[Ladder, ...]
@@ -42,16 +42,22 @@ class Peers:
         steps = tuple(tuple(ladder.steps(rows).tolist()) for ladder in ladders)
         return cls(tuple(ladders), tuple(persons), tuple(rows["held_out"].to_list()), steps)
 
-    def fpr(self, table: pl.DataFrame, decisions: Floats, pooled: Reference, said: Said = Reference.fpr) -> Floats:
-        """The share of people that look at least as bot-like: of all, or on a step of one's own where it is larger."""
-        fprs = said(pooled, decisions)
-        for ladder, references in zip(self.ladders, self._references, strict=True):
-            steps = ladder.steps(table)
-            for step in np.unique(steps):
-                own = np.flatnonzero(steps == step)
-                found = references.get(int(step))
-                fprs[own] = 1.0 if found is None else np.maximum(fprs[own], said(found, decisions[own]))
+    def fpr(self, table: pl.DataFrame, decisions: Floats, pooled: Reference, new: int = 1) -> Floats:
+        """The rate over all people, or the rate on a step of one's own up to the step's share, whichever is largest.
+
+        `new` is 0 for rows of the reference people themselves.
+        """
+        fprs = pooled.fpr(decisions, new)
+        for own, reference in self._on_steps(table):
+            fprs[own] = pooled.with_group(fprs[own], reference, decisions[own], new)
         return fprs
+
+    def within(self, table: pl.DataFrame, decisions: Floats) -> pl.Series:
+        """The largest of the rates on a row's steps; null where nobody reviewed stands on any of them."""
+        rates = np.full(decisions.size, np.nan)
+        for own, reference in self._on_steps(table):
+            rates[own] = np.fmax(rates[own], reference.fpr(decisions[own]))
+        return pl.Series("fpr_peers", rates).fill_nan(None)
 
     def counts(self) -> dict[str, int]:
         """How many people stand on each step."""
@@ -89,18 +95,19 @@ class Peers:
             ),
         )
 
+    def _on_steps(self, table: pl.DataFrame) -> Iterator[tuple[NDArray[np.int64], Reference]]:
+        """The rows on each step of each ladder that a reference person stands on, and the people there."""
+        for ladder, references in zip(self.ladders, self._references, strict=True):
+            steps = ladder.steps(table)
+            for step, reference in references.items():
+                yield np.flatnonzero(steps == step), reference
+
     @cached_property
     def _references(self) -> list[dict[int, Reference]]:
         rows = pl.DataFrame({"person": self.persons, "held_out": self.held_out})
         return [_by_step(rows, steps) for steps in self.steps]
 
 
-def reference_of(humans: pl.DataFrame) -> Reference:
-    """The reference in which every `person` counts once, with the row that looks most like a bot."""
-    strictest = humans.group_by("person").agg(pl.col("held_out").max()).sort("held_out")
-    return Reference(tuple(strictest["held_out"].to_list()), (1.0,) * strictest.height, strictest.height)
-
-
 def _by_step(rows: pl.DataFrame, steps: Sequence[int]) -> dict[int, Reference]:
     parts = rows.with_columns(step=pl.Series(steps, dtype=pl.Int64)).partition_by("step", as_dict=True)
-    return {int(step): reference_of(part) for (step,), part in sorted(parts.items())}
+    return {int(step): Reference.of(part, "person") for (step,), part in sorted(parts.items())}

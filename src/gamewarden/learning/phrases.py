@@ -18,6 +18,8 @@ UNCOMMON = 1 / 3  # what at most one in three reaches is more than most have; al
 _NEARLY_ALL, _MOST = "nearly all", "most"
 HUMANS, PLAYERS = "human", "player"  # with whom a number is compared: those known to be people, or everybody
 _SMALL = 10
+USUAL = "usual"  # in the lead of every sentence on a number as people have it, and of no other
+UNREACHED = f"(no {HUMANS} in training was that far "
 _PLACE = re.compile(r"\{(\w+)\}")
 _WINDOWS = {"1s": "second", "1m": "minute", "1h": "hour", "1d": "day"}
 
@@ -72,6 +74,19 @@ def _about(words: str, seen: SeenNumber) -> str:
     )
 
 
+def is_usual(says: str) -> bool:
+    """Whether a sentence says that a number is as people have it."""
+    return USUAL in says.partition(":")[0]
+
+
+def may_point(says: str, side: str) -> bool:
+    """Whether a number may be shown as pointing to a side.
+
+    A usual number points to neither, and a number that no known person reaches never points to a person.
+    """
+    return not is_usual(says) and not (side == HUMANS and UNREACHED in says)
+
+
 def window_word(unit: object) -> str:
     """How to call a time unit, as text or microseconds: "60s" is a minute, 5000000 a 5s window."""
     try:
@@ -114,7 +129,7 @@ def _in_order(percentiles: tuple[float, ...]) -> tuple[float, ...]:
 
 def _aside(share: float, way: str) -> str:
     if not share:
-        return f" (no human in training was that far {way})"
+        return f" {UNREACHED}{way})"
     only = "only " if share <= RARE else ""
     return f" ({only}{max(1, round(100 * share))} % of humans are that far {way})"
 

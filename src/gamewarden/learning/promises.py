@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gamewarden.learning.calibration import Floats, Reference
 from gamewarden.learning.ladders import LEAST, Ladder
-from gamewarden.learning.peers import Peers, reference_of
+from gamewarden.learning.peers import Peers
+from gamewarden.learning.reference import Reference
 
 ACCOUNT, ROW = "account", "row"
 RATES = (0.01, 0.001)
@@ -48,9 +48,9 @@ def prices(rows: pl.DataFrame, choices: Sequence[Choice], eyes: Sequence[Ladder]
 
 def _price(choice: Choice, bots: pl.DataFrame, humans: pl.DataFrame, eyes: Sequence[Ladder]) -> dict[str, Any]:
     persons = as_persons(humans, choice.promise)
-    peers, pooled = Peers.of(choice.ladders, persons), reference_of(persons)
+    peers, pooled = Peers.of(choice.ladders, persons), Reference.of(persons, "person")
     caught = peers.fpr(bots, bots["held_out"].to_numpy(), pooled)
-    flagged = peers.fpr(humans, humans["held_out"].to_numpy(), pooled, _without_oneself)
+    flagged = peers.fpr(humans, humans["held_out"].to_numpy(), pooled, new=0)
     most = RATES[0] + _ROUNDING
     return {
         **{_caught(rate): float((caught <= rate + _ROUNDING).mean()) for rate in RATES},
@@ -61,12 +61,6 @@ def _price(choice: Choice, bots: pl.DataFrame, humans: pl.DataFrame, eyes: Seque
 
 def _caught(rate: float) -> str:
     return f"bots caught at {rate:.1%}"
-
-
-def _without_oneself(reference: Reference, decisions: Floats) -> Floats:
-    """The FPR of one of the reference's own people beside the others: oneself is counted once already."""
-    share: Floats = (reference.fpr(decisions) * (reference.humans + 1) - 1) / reference.humans
-    return share
 
 
 def _share(humans: pl.DataFrame, flagged: np.ndarray[Any, np.dtype[np.bool_]]) -> tuple[float, int]:

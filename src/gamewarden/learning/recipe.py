@@ -57,7 +57,7 @@ class DetectorRecipe(ABC):
     sees: ClassVar[str]
     model: ClassVar[type[Any]]
     # Grows when the same recipe and data would give other numbers, so that a name never means two models.
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     version_key: ClassVar[str] = "method"  # what the version is called in JSON
 
     feature: Feature  # frozen: what the table given to `fit` was measured with

@@ -32,11 +32,12 @@ LEAST_STEEPNESS = 0.01  # log-odds a standard deviation of the decision values
 
 @dataclass(frozen=True)
 class Reference:
-    """The training humans' held-out decision values, rising; each human weighs 1, shared among its periods.
+    """The training humans' held-out decision values, rising: of each human the most bot-like one, with the weight 1.
 
-    With one period a human, `fpr` is (k + 1) / (n + 1) to the letter. With several, k adds the share of each human's
-    periods that look at least as bot-like, so that a human seen on thirty days is still one human and n humans can
-    never claim less than 1 in n + 1 (the hierarchical form of conformal prediction).
+    `fpr` is (k + 1) / (n + 1) with the k of n humans whose most bot-like period is at least as bot-like. A new human's
+    most bot-like period is exchangeable with theirs, so the rate is per person: at most 1 in 100 people have any period
+    at 1 in 100, if they are judged on as many periods as the reference. Models that were fitted before share a human's
+    weight among its periods; their rate is per period.
     """
 
     values: Rising
@@ -44,10 +45,18 @@ class Reference:
     humans: Natural
 
     @classmethod
-    def of(cls, humans: pl.DataFrame) -> "Reference":
-        """From the humans' periods: actor, and the decision value as `held_out`."""
+    def of(cls, humans: pl.DataFrame, person: str = "actor") -> "Reference":
+        """From the humans' periods: the column that names the person, and the decision value as `held_out`."""
+        highest = humans.group_by(person).agg(pl.col("held_out").max()).sort("held_out")
+        return cls(tuple(highest["held_out"].to_list()), (1.0,) * highest.height, highest.height)
+
+    def of_same_kind(self, humans: pl.DataFrame) -> "Reference":
+        """A reference of these periods whose weights are made as those of this one, so that older models stay."""
+        if min(self.weights) == 1:
+            return Reference.of(humans)
         shared = humans.with_columns(weight=1.0 / pl.len().over("actor")).sort("held_out", "weight")
-        return cls(tuple(shared["held_out"].to_list()), tuple(shared["weight"].to_list()), shared["actor"].n_unique())
+        values, weights = shared["held_out"].to_list(), shared["weight"].to_list()
+        return Reference(tuple(values), tuple(weights), shared["actor"].n_unique())
 
     @cached_property
     def _sorted(self) -> tuple[Floats, Floats]:
@@ -55,12 +64,24 @@ class Reference:
         beyond = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
         return np.asarray(self.values, dtype=np.float64), np.minimum(beyond, self.humans)
 
-    def fpr(self, decisions: Floats) -> Floats:
-        """The share of humans that look at least as bot-like, counting this one as one more."""
+    def fpr(self, decisions: Floats, new: int = 1) -> Floats:
+        """The share of humans that look at least as bot-like, counting this one as one more.
+
+        `new` is 0 for somebody who is one of these humans and counted already.
+        """
         values, beyond = self._sorted
         at_least_as_bot_like = beyond[np.searchsorted(values, decisions, side="left")]
-        share: Floats = (at_least_as_bot_like + 1.0) / (self.humans + 1.0)
+        share: Floats = (at_least_as_bot_like + new) / (self.humans + new)
         return share
+
+    def with_group(self, overall: Floats, group: "Reference", decisions: Floats, new: int = 1) -> Floats:
+        """The rates over all these humans, raised to those within a group of them, but not beyond the group's share.
+
+        The result is never below `overall`, so it holds over all people. Within the group it holds at every rate up
+        to the group's share of people; at larger rates a group so rare is not protected.
+        """
+        share = (group.humans + new) / (self.humans + new)
+        return np.maximum(overall, np.minimum(group.fpr(decisions, new), share))
 
     def agreements(self) -> Iterator[tuple[str, bool]]:
         """What must hold between its values."""
@@ -73,9 +94,10 @@ class StyleReferences:
     """The same humans by play style: a row is compared with people who play as it does.
 
     Given its style, a new human's row is exchangeable with the rows of that style of the reference humans, whatever the
-    other styles look like, so that the share of humans of one's own style holds style by style, for any number of
-    humans. `fpr` is never below the share among all humans either: it holds within a style and as a whole, and people
-    of a kind the styles do not know are not accused for being rare in theirs. A style nobody had has the FPR 1.
+    other styles look like, so that the rate within a style holds style by style, for any number of humans. `fpr` is
+    never below the rate over all humans either, and people of a kind the styles do not know are not accused for being
+    rare in theirs. It holds within every style whose share of people is larger than the rate. Within rarer styles
+    nothing is promised: a style that no human has would otherwise protect every bot in it (decision 161).
     """
 
     rule: Styles
@@ -89,13 +111,22 @@ class StyleReferences:
         return cls(settled, {str(style): Reference.of(part) for (style,), part in sorted(parts.items())})
 
     def fpr(self, table: pl.DataFrame, decisions: Floats, pooled: Reference) -> Floats:
-        """The share of humans that look at least as bot-like: of a row's own style or of all, whichever is larger."""
+        """The rate over all humans, or the rate within the row's style up to the style's share, if that is larger."""
         style = self.rule.tell(table).to_numpy()
-        fprs = np.ones(decisions.size)
+        fprs = pooled.fpr(decisions)
         for name, reference in self.by_style.items():
             own = np.flatnonzero(style == name)
-            fprs[own] = np.maximum(reference.fpr(decisions[own]), pooled.fpr(decisions[own]))
+            fprs[own] = pooled.with_group(fprs[own], reference, decisions[own])
         return fprs
+
+    def within(self, table: pl.DataFrame, decisions: Floats) -> pl.Series:
+        """The rate within each row's style; null where nobody who plays in this style has been reviewed."""
+        style = self.rule.tell(table).to_numpy()
+        rates = np.full(decisions.size, np.nan)
+        for name, reference in self.by_style.items():
+            own = np.flatnonzero(style == name)
+            rates[own] = reference.fpr(decisions[own])
+        return pl.Series("fpr_peers", rates).fill_nan(None)
 
     def counts(self) -> dict[str, int]:
         """How many humans showed each style."""
@@ -106,7 +137,15 @@ class Comparison(Protocol):
     """People to be compared with beside people as a whole."""
 
     def fpr(self, table: pl.DataFrame, decisions: Floats, pooled: Reference) -> Floats:
-        """The share of people that look at least as bot-like: of all, or of those like oneself where it is larger."""
+        """The rate over all people, or the rate within a group up to the group's share, if that is larger."""
+
+    def within(self, table: pl.DataFrame, decisions: Floats) -> pl.Series:
+        """The rate within the row's group, the largest of several; null where nobody in it has been reviewed."""
+
+
+def smallest_fpr(group: int, humans: int) -> float:
+    """The smallest rate that a row of a group can have, from the humans of the group and all humans."""
+    return max(1 / (humans + 1), min(1 / (group + 1), (group + 1) / (humans + 1)))
 
 
 def people_of(humans: pl.DataFrame, pooled: Reference, styles: Comparison | None = None) -> People:

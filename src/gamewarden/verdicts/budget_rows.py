@@ -8,6 +8,7 @@ from gamewarden.contracts import Card, Model, Persons
 from gamewarden.errors import ReadError, TableError
 from gamewarden.learning.exposure import People
 from gamewarden.learning.labels import label_periods
+from gamewarden.learning.reference import smallest_fpr
 from gamewarden.verdicts.budget import Budget, Humans, cost_threshold, no_threshold, threshold
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.prevalence import Prevalence, moved
@@ -39,7 +40,8 @@ def row_of_model(budget: Budget, model: Model, days: float | None) -> dict[str, 
         return no_threshold(budget, name, model.without_people)
     if days is None and people.days is None:
         return no_threshold(budget, name, "Its rows have no times; say with --days how many days a row covers.")
-    smallest = [1 / (humans + 1) for humans in model.compared_with]
+    known = max(len(people.lowest), *model.compared_with)
+    smallest = [smallest_fpr(humans, known) for humans in model.compared_with]
     return threshold(budget, Humans(name, people.lowest, _days(people, days), smallest))
 
 

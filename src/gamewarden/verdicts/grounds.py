@@ -13,8 +13,9 @@ from gamewarden.verdicts.timeless import TIMELESS
 def evidence_behind(
     verdicts: pl.DataFrame, models: Sequence[Model], features: Mapping[str, pl.DataFrame], cut: Clock
 ) -> pl.DataFrame:
-    """EVIDENCE of every row that these verdicts rest on."""
-    parts = [model.explain(rows_behind(verdicts, features[model.card.id], cut)) for model in models]
+    """EVIDENCE of every row that these verdicts rest on; a model without rows has none."""
+    rows = ((model, rows_behind(verdicts, features[model.card.id], cut)) for model in models)
+    parts = [model.explain(table) for model, table in rows if table.height]
     nothing = check(pl.DataFrame(schema=dict(EVIDENCE.columns)), EVIDENCE, "judge")
     return pl.concat([nothing, *parts])
 

@@ -18,6 +18,7 @@ ONLINE = ("session.login", "session.logout")  # kinds that decide when somebody 
 CROWD = 10  # actors: of fewer, each that lies far is said to, and the others are judged
 EXPECTED = 10  # events of a kind: where fewer would be expected, their absence is no surprise
 _NAMED = 3
+COVERAGE_SETTING = "[coverage] least"
 _WORTH_SAYING = 0.0005  # of the events
 _MODEL = "\x00"  # stands for a model's id, which never holds it
 
@@ -218,7 +219,7 @@ def least_of_row(training: Mapping[str, object], limits: Limits, *, part_of_day:
 def whole_enough(scores: pl.DataFrame, least: float) -> pl.DataFrame:
     """SCORES without the numbers of periods that the source covers too little of: part of a day is not a day."""
     whole = pl.col(COVERED).is_null() | (pl.col(COVERED) >= least)
-    numbers = [name for name in ("probability", "fpr", "far") if name in scores.columns]
+    numbers = [name for name in ("probability", "fpr", "fpr_peers", "far") if name in scores.columns]
     return scores.with_columns(pl.when(whole).then(pl.col(name)).alias(name) for name in numbers)
 
 
@@ -261,7 +262,7 @@ class Partly:
         more = f" and {len(self.periods) - _NAMED:,} more" if len(self.periods) > _NAMED else ""
         yield (
             f"the source covers only part of {', '.join(named)}{more}: {_rows(self.rows)} not {what}; read the "
-            "missing hours too, or lower [coverage] least"
+            f"missing hours too, or lower {COVERAGE_SETTING}"
         )
 
 

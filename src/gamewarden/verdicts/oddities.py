@@ -1,6 +1,7 @@
 """The list of accounts that look odd, before anybody has said who is a bot: one row per account, the oddest first."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -28,7 +29,9 @@ def list_oddities(
 ) -> pl.DataFrame:
     """One row per actor of its newest days: how odd it is, what it did, and its profile.
 
-    Whoever has no sign that could be measured stands last. `play_minutes` is how long it plays on a day.
+    Whoever has no sign that could be measured stands last. `play_hours` counts the minutes with an event, a day that
+    the log knows; `online_minutes` is the time from login to logout, idle time included, on a day it played. A filter
+    on `play_minutes` is one on `online_minutes`.
 
     Raises:
         ConfigError: a filter names no column or value of its kind.
@@ -42,14 +45,15 @@ def list_oddities(
         listed = with_facts(listed, facts)
     if profiles is not None:
         listed = with_profiles(listed, check(profiles, PROFILES, "rank"))
-    kept = apply_filters(listed, tuple(filters))
+    online = [replace(one, column="online_minutes") if one.column == "play_minutes" else one for one in filters]
+    kept = apply_filters(listed, tuple(online))
     return kept.sort(["oddness", "actor"], descending=[True, False], nulls_last=True)
 
 
 def _seen(rows: pl.DataFrame) -> pl.DataFrame:
     missing = [pl.lit(None, dtype=kind).alias(name) for name, kind in _SHOWN.items() if name not in rows.columns]
     told = rows.with_columns(missing).select("actor", *_SHOWN)
-    return told.rename({"main_char_level": "level", "total_use_time_min": "play_minutes"})
+    return told.rename({"main_char_level": "level", "total_use_time_min": "online_minutes"})
 
 
 def alike(actors: pl.Series, signs: pl.Series, zones: pl.DataFrame | None) -> dict[str, str]:

@@ -17,8 +17,9 @@ ACT, WATCH, NEITHER = "act", "watch", "neither"
 class OperatingPoints:
     """From which FPR on an actor is watched, and from which on more may follow.
 
-    To watch is an "or": the verdict's FPR is low enough, or one family's own is. To act is an "and": the
-    verdict's FPR is low enough, and so many families agree, each on its own.
+    The point to watch needs the verdict's FPR, and a probability above the share of bots that it assumes. An FPR is a
+    rank among people, and somebody is always the most bot-like of them: evidence that points to a person gives no
+    point. The point to act needs a lower FPR, and so many families that reach the FPR to watch each on its own.
 
     Raises:
         ConfigError: a border cannot be one, or the point to act would be easier to reach than the point to watch.
@@ -27,6 +28,7 @@ class OperatingPoints:
     watch: float = 0.05
     act: float = 0.001
     agree: int = 2
+    bots: float = 0.0  # the share that probabilities assume
 
     def __post_init__(self) -> None:
         if not 0 <= self.act <= self.watch <= 1:
@@ -42,7 +44,7 @@ class OperatingPoints:
         What lies far beyond what a detector learned from is a reason to watch, and for no more.
         """
         near = pl.col("far").is_null() if "far" in verdicts.columns else pl.lit(True)
-        strict = (pl.col("fpr") <= self.act) & (pl.col("agree") >= self.agree) & near
+        strict = self._says_bot() & (pl.col("fpr") <= self.act) & (pl.col("agree") >= self.agree) & near
         point = (
             pl.when(pl.col("fpr").is_null())
             .then(None)
@@ -64,12 +66,12 @@ class OperatingPoints:
         """VERDICTS of every actor and period in `everybody`, from the fused numbers and the detectors' parts.
 
         `everybody` may say how much of a period was covered, and which detectors were shown the unknown. Families in
-        `about_others` speak of those around an actor: however many of them say bot, without a family that sees its
-        own behaviour they are one too few for the point to act.
+        `about_others` describe the accounts around an actor: without a family that sees its own behaviour and says
+        bot, none of them counts in `agree`.
         """
         says_bot = pl.col("own_fpr") <= self.watch
         own = (says_bot & ~pl.col("family").is_in(list(about_others))).any()
-        agree = pl.when(own).then(says_bot.sum()).otherwise(pl.min_horizontal(says_bot.sum(), self.agree - 1))
+        agree = pl.when(own).then(says_bot.sum()).otherwise(0)
         agreeing = by_family(parts).group_by(KEY).agg(agree.cast(pl.Int64).alias("agree"))
         rows = (
             everybody.unique(KEY)
@@ -91,7 +93,7 @@ class OperatingPoints:
         return pl.when(judged & ~said).then(0).otherwise(before + said.cast(pl.Int64)).cast(pl.Int64)
 
     def _says_bot(self) -> pl.Expr:
-        return (pl.col("fpr") <= self.watch) | (pl.col("agree") >= 1)
+        return (pl.col("fpr") <= self.watch) & (pl.col("probability") > self.bots)
 
     def _streak(self) -> pl.Expr:
         """Judged periods in a row that say bot; a period nobody could judge neither lengthens nor ends it."""

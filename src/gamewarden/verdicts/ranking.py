@@ -6,6 +6,7 @@ import polars as pl
 
 from gamewarden.config import Rank
 from gamewarden.errors import ConfigError
+from gamewarden.learning.phrases import USUAL
 from gamewarden.tables import EVIDENCE, FEATURES, PROFILES, SCORES, check
 from gamewarden.verdicts.filters import Filter, apply_filters
 
@@ -15,7 +16,6 @@ THRESHOLD = Rank.probability
 REASONS = 3
 _COMMON = 3 / 4  # of a list: what so many have tells none of them from the others
 _SLIGHT = 0.1  # of an actor's heaviest reason: what weighs less is none
-USUAL = "usual"  # the word that every sentence on a number as people have it holds: no reason where there is another
 EDGE = 1e-12  # log-odds stay finite
 _KNOWN = " (profile)"
 _KEY = ("actor", "since", "until")
@@ -90,15 +90,19 @@ def _spoken(ranking: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
             pl.col("says").first().str.split(":").list.first().str.strip_suffix("."),
         )
     )
-    usual = pl.col("says").str.contains(USUAL, literal=True)
     return (
         weighed.with_columns(apart=pl.col("weight") - pl.col("weight").median().over("feature"))
         .filter(pl.col("weight") > 0, pl.col("alone").is_null() | (pl.col("alone") > 0))
+        .filter(~usual_number())
         .filter(pl.col("weight") >= _SLIGHT * pl.col("weight").max().over("actor"))
-        .filter(~usual | usual.all().over("actor"))
         .sort("actor", "apart", "weight", "feature", descending=[False, True, True, False])
         .unique(["actor", "says"], keep="first", maintain_order=True)
     )
+
+
+def usual_number() -> pl.Expr:
+    """Whether the sentence in `says` calls a number usual: such a number is no reason."""
+    return pl.col("says").str.split(":").list.first().str.contains(USUAL, literal=True)
 
 
 def _common(ranking: pl.DataFrame, spoken: pl.DataFrame) -> pl.DataFrame:

@@ -8,10 +8,12 @@ import polars as pl
 
 from gamewarden.contracts import Card, Model
 from gamewarden.learning.model_info import family_of
-from gamewarden.verdicts.combining import WHATEVER_DEPENDENCE
+from gamewarden.learning.reference import smallest_fpr
+from gamewarden.verdicts.combining import combined
 from gamewarden.verdicts.points import ACT, NEITHER, WATCH, OperatingPoints
 
 _ORDER = {ACT: 0, WATCH: 1, NEITHER: 2}
+_ROUNDING = 1e-9  # an FPR is a quotient of counts
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class Voice:
     """What a family of features, or a fusion of several, can say at the strongest."""
 
     name: str
-    humans: int  # held out, of the style of play that has most of them
+    humans: int  # held out, that its lowest FPR rests on
 
     @property
     def least(self) -> float:
@@ -37,14 +39,11 @@ class Reach:
 
     @property
     def least(self) -> float:
-        """Of several families twice the mean, unless a fusion with humans of its own speaks for them."""
-        if self.fusion is not None:
-            return self.fusion.least
-        mean = sum(voice.least for voice in self.families) / len(self.families)
-        return mean * WHATEVER_DEPENDENCE if len(self.families) > 1 else mean
+        """That of all families combined, unless a fusion with humans of its own speaks for them."""
+        return combined([voice.least for voice in self.families]) if self.fusion is None else self.fusion.least
 
     def humans_needed(self) -> int:
-        """Held-out humans of one style with which a fusion, or a family that may speak alone, is sure enough."""
+        """Held-out humans with which a fusion, or a family that may speak alone, is sure enough."""
         return math.ceil(1 / self.points.act) - 1
 
     def sentence(self, others: Sequence[str] = ()) -> str | None:
@@ -67,19 +66,27 @@ class Reach:
             names = ", ".join(voice.name for voice in self.families)
             yield f"{self.points.agree} families of features must agree and only {names} can speak"
         if self._coarse:
-            known = self.fusion or min(self.families, key=lambda voice: voice.humans)
+            known = self.limiting
             yield (
                 f"the FPR must be {self.points.act:g} and is never below {self.least:.2g} "
-                f"({known.humans:,} held-out humans of one style)"
+                f"({known.humans:,} held-out humans)"
             )
 
     def _takes(self, others: Sequence[str]) -> Iterator[str]:
         if self._few_families:
             yield f"`gamewarden fit {others[0]}`" if others else "a source that feeds another family"
         if self._coarse:
-            yield f"{self.humans_needed():,} reviewed humans of one style"
+            yield f"{self.humans_needed():,} reviewed humans"
         if self._coarse and self.fusion is None and self.points.agree > 1:
             yield "`gamewarden fit fusion`"
+
+    @property
+    def limiting(self) -> Voice:
+        """The fusion, or the family whose own lowest FPR decides how low the combined one can be."""
+        if self.fusion is not None:
+            return self.fusion
+        by_humans = sorted(self.families, key=lambda voice: voice.humans, reverse=True)
+        return by_humans[0 if len(by_humans) <= 2 else 1]  # noqa: PLR2004  as families are combined
 
     @property
     def _few_families(self) -> bool:
@@ -94,6 +101,12 @@ def _listed(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
+def reach_of_models(models: Sequence[Model], fusion: Model | None, points: OperatingPoints) -> Reach:
+    """What verdicts of these models can say at the strongest."""
+    families = [Voice(family_of(model.feature.name), _held_out_humans(model.card)) for model in _speaking(models)]
+    return Reach(points, families, None if fusion is None else Voice(fusion.id, _held_out_humans(fusion.card)))
+
+
 def out_of_reach(
     models: Sequence[Model], fusion: Model | None, points: OperatingPoints, others: Sequence[str]
 ) -> tuple[str, ...]:
@@ -101,25 +114,24 @@ def out_of_reach(
 
     `others` are detectors of further families that the same source could feed.
     """
-    families = [Voice(family_of(model.feature.name), _held_out_humans(model.card)) for model in _speaking(models)]
-    fused = None if fusion is None else Voice(fusion.id, _held_out_humans(fusion.card))
-    told = Reach(points, families, fused).sentence(others)
+    told = reach_of_models(models, fusion, points).sentence(others)
     heard = [*(model.card for model in _speaking(models)), *([] if fusion is None else [fusion.card])]
     return (*rare_styles(heard, points), *([] if told is None else [told]))
 
 
 def rare_styles(cards: Sequence[Card], points: OperatingPoints) -> Iterator[str]:
     """Of which styles of play too few people are known for even the point to watch, where there are some."""
-    counts: dict[str, int] = {}
+    lowest: dict[str, tuple[float, int]] = {}
     for card in cards:
         for style, humans in card.parameters.get("humans_by_style", {}).items():
-            counts[style] = max(humans, counts.get(style, 0))
-    rare = [f"{style} ({humans})" for style, humans in sorted(counts.items()) if 1 / (humans + 1) > points.watch]
+            rate = smallest_fpr(humans, card.parameters["humans"])
+            lowest[style] = min((rate, humans), lowest.get(style, (1.0, humans)))
+    rare = [f"{style} ({humans})" for style, (rate, humans) in sorted(lowest.items()) if rate > points.watch]
     if rare and points.watch:
         yield (
             f"Of some styles of play too few people are known for anybody to reach a point: {', '.join(rare)}; an "
-            f"FPR of {points.watch:g} takes {math.ceil(1 / points.watch) - 1} of one style. Models that "
-            "do not tell styles apart may reach it still."
+            f"FPR of {points.watch:g} takes {math.ceil(1 / points.watch) - 1} of one style, or more people of other "
+            "styles. Models that do not tell styles apart may reach it still."
         )
 
 
@@ -146,8 +158,8 @@ def beside_the_list(verdicts: pl.DataFrame, points: OperatingPoints, listed_from
     if count := int(probable.sum()):
         yield (
             f"{count:,} periods reach no point with a probability of {listed_from:g} or more, from which `rank` lists: "
-            f"points go by the FPR, here above {points.watch:g}; too many people of their style look alike, or "
-            "too few people of it are known."
+            f"points go by the FPR, here above {points.watch:g}; too many people of their style look alike, "
+            "too few people of it are known, or only one of several families says bot."
         )
 
 
@@ -160,9 +172,15 @@ def _speaking(models: Sequence[Model]) -> list[Model]:
 
 
 def _held_out_humans(card: Card) -> int:
-    """The held-out humans of the style, or the length of a day, that has most; of all where none are told apart."""
-    parts = card.parameters.get("humans_by_rows_of_a_day") or card.parameters.get("humans_by_style")
-    return max(parts.values()) if parts else int(card.parameters.get("humans", 0))
+    """The held-out humans that the lowest FPR rests on: of a length of a day, or all of them.
+
+    All of them count where styles are told apart: somebody in a style that nobody has is compared with all.
+    """
+    humans = int(card.parameters.get("humans", 0))
+    lengths = card.parameters.get("humans_by_rows_of_a_day")
+    if not lengths:
+        return humans
+    return math.floor(1 / min(smallest_fpr(people, humans) for people in lengths.values()) + _ROUNDING) - 1
 
 
 def pointless(shown: pl.DataFrame, card: Card, points: OperatingPoints) -> Iterator[str]:

@@ -8,8 +8,7 @@ import polars as pl
 from gamewarden.core.binomial import upper_bound
 from gamewarden.core.text import counted
 from gamewarden.errors import ConfigError
-from gamewarden.learning.label_sources import resolve, without_model_made
-from gamewarden.learning.labels import UNCERTAIN_VOTES
+from gamewarden.learning.label_sources import UNCERTAIN_VOTES, resolve, without_model_made
 from gamewarden.verdicts.budget import Budget
 
 FLAGS_SCHEMA: dict[str, type[pl.DataType]] = {

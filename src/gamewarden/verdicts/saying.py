@@ -1,6 +1,7 @@
 """A model before a source: what it says of what it is shown, and what has to stand beside every word."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -8,9 +9,11 @@ import polars as pl
 from gamewarden.contracts import Feature, Model
 from gamewarden.core.coverage import COVERED
 from gamewarden.core.text import counted
+from gamewarden.errors import FitError
 from gamewarden.tables import Table
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.meeting import (
+    COVERAGE_SETTING,
     Far,
     Limits,
     Meeting,
@@ -79,19 +82,38 @@ def meeting_of(model: Model, feature: Feature, shown: Table) -> Meeting | None:
     return Meeting(model.card.id, learned, shown.shows)
 
 
-def only_whole(seen: Table, limits: Limits) -> Table:
+def only_whole(seen: Table, limits: Limits, *, part_of_day: bool) -> Table:
     """What may be learned from: the periods that the source covers as well as its best ones, with a remark on others.
 
-    Where none is whole the parts are all alike, and a model that learned from them knows such parts.
+    Where none is whole the parts are all alike, and a model that learned from them knows such parts. A row that is a
+    piece of a day's play is covered whatever is missing of its day; the day's share only says which days such a model
+    may judge.
     """
     if COVERED not in seen.frame.columns or not seen.frame[COVERED].count():
         return seen
-    least = limits.covered * float(seen.frame[COVERED].drop_nulls().to_numpy().max())
+    best = float(seen.frame[COVERED].drop_nulls().to_numpy().max())
+    if part_of_day:
+        return replace(seen, frame=seen.frame.with_columns(pl.lit(best).alias(COVERED)))
+    least = limits.covered * best
     return replace(
         seen,
         frame=only_covered(seen.frame, least),
         notes=(*seen.notes, *coverage_notes(seen.frame, least, "learned from")),
     )
+
+
+@contextmanager
+def coverage_named(seen: Table) -> Iterator[None]:
+    """Add to a failed fit which rows were left out because their period is not covered.
+
+    Raises:
+        FitError: the fit failed.
+    """
+    try:
+        yield
+    except FitError as error:
+        left_out = [note for note in seen.notes if COVERAGE_SETTING in note]
+        raise FitError("; ".join([str(error), *left_out])) from error
 
 
 def zone_notes(models: Sequence[Model], time_zone: str | None) -> tuple[str, ...]:

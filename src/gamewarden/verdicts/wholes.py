@@ -13,7 +13,8 @@ from gamewarden.verdicts.rules import VerdictRules
 
 PROMISE = (
     "FPRs were combined without labels: a family's is the share of human days, of as many rows as this one and of "
-    "all, that look at least as bot-like, and twice the mean of several families holds whatever they have in common"
+    "all, that look at least as bot-like; two families have twice the lower of their FPRs, n families n/2 times the "
+    "second lowest, where a silent family's is 1; this holds however families depend on each other"
 )
 
 

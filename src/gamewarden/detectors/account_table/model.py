@@ -17,6 +17,7 @@ from gamewarden.learning.peers import Peers
 from gamewarden.learning.phrases import SeenNumber, median, says
 from gamewarden.learning.promises import ACCOUNT, told
 from gamewarden.learning.ranges import spread_out
+from gamewarden.learning.reference import smallest_fpr
 from gamewarden.learning.validation import NotNegative, Percentiles, Positive, Rule, Text, finite
 from gamewarden.phrases import Phrase
 from gamewarden.tables import EVIDENCE, check
@@ -260,14 +261,16 @@ class AccountTableModel(CalibratedModel):
 
     def _compared(self) -> str:
         """With whom its FPR compares, and where people are too few for 1 in 100."""
-        whom = "accounts" if self.recipe["promise"] == ACCOUNT else "rows"
+        whom, humans = "accounts" if self.recipe["promise"] == ACCOUNT else "rows", self.reference.humans
         if not self.peers.ladders:
             return f"Its FPR holds for {whom} of people as a whole, not for the busiest of them."
-        few = {words: people for words, people in self.peers.counts().items() if people < LEAST}
+        smallest = {words: smallest_fpr(people, humans) for words, people in self.peers.counts().items()}
+        few = {words: rate for words, rate in smallest.items() if rate > 1 / (LEAST + 1)}
         most = f"; it is at least {_listed(few)}" if few else ""
         return (
-            f"Its FPR holds for {whom} of people as a whole and on each step of its numbers, on average over "
-            f"them{most}; 1 where nobody stood. An account with rows on several steps may be flagged on each of them."
+            f"Its FPR holds for {whom} of people as a whole and, on average, on each step of its numbers that holds "
+            f"more of the people than the rate{most}. On rarer steps it promises nothing. An account with rows on "
+            "several steps may be flagged on each of them."
         )
 
     def _weak_here(self) -> list[str]:
@@ -381,11 +384,13 @@ def numbers_of(table: pl.DataFrame, columns: tuple[str, ...], ratios: tuple[tupl
     return np.ascontiguousarray(stacked)
 
 
-def _listed(few: Mapping[str, int]) -> str:
-    """The steps with the fewest people, and how low an FPR can be there."""
-    rarest = sorted(few, key=lambda words: (few[words], words))
-    shown = ", ".join(f"1 in {few[words] + 1} ({_plainly(words)})" for words in rarest[:_SHOWN])
-    return shown + (f" and {len(few) - _SHOWN} more with fewer than {LEAST} people" if len(few) > _SHOWN else "")
+def _listed(smallest: Mapping[str, float]) -> str:
+    """The steps on which the smallest FPR is largest, and how low it can be there."""
+    highest = sorted(smallest, key=lambda words: (-smallest[words], words))
+    shown = ", ".join(f"1 in {1 / smallest[words]:.3g} ({_plainly(words)})" for words in highest[:_SHOWN])
+    return shown + (
+        f" and more than 1 in {LEAST + 1} on {len(smallest) - _SHOWN} more" if len(smallest) > _SHOWN else ""
+    )
 
 
 def _plainly(text: str) -> str:

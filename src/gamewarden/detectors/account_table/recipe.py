@@ -34,7 +34,7 @@ from gamewarden.learning.fitting import Calibrated, Learned, Learner
 from gamewarden.learning.labels import label_periods
 from gamewarden.learning.ladders import FIFTHS, LEARNED, NONE, Crowd, Ladder
 from gamewarden.learning.out_of_fold import bots, fold_count, groups, out_of_fold, training_of
-from gamewarden.learning.peers import Peers, reference_of
+from gamewarden.learning.peers import Peers
 from gamewarden.learning.promises import ACCOUNT, ROW, Choice, as_persons, prices
 from gamewarden.learning.ranges import Ranges, spread_out
 from gamewarden.learning.ratios import ratios_of
@@ -69,7 +69,7 @@ class AccountTableDetector(Calibrated, Learner[AccountTableModel]):
     says: ClassVar[str] = "An operator's own table, one row per account, as the probability that a bot is behind it."
     sees: ClassVar[str] = "account-table"
     model: ClassVar[type[Any]] = AccountTableModel
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     version_key: ClassVar[str] = "version"
     too_little: ClassVar[str] = "rows that tell too little"
     validated: ClassVar[str] = "held-out rows, an actor or its group in one fold only"
@@ -88,12 +88,12 @@ class AccountTableDetector(Calibrated, Learner[AccountTableModel]):
         "A false-positive rate of 1 in 100 flags 1 in 100 accounts (--group), or rows.",
     )
     peers: tuple[str, ...] = option(
-        (LEARNED,),
-        ((NONE,), (FIFTHS,), ("Playtime:3600:7200", "Max_level")),
+        (FIFTHS,),
+        ((NONE,), (LEARNED,), ("Playtime:3600:7200", "Max_level")),
         Rule(bool, f"choose {NONE}, {FIFTHS}, {LEARNED} or columns"),
         "Whom the promise holds for besides all: none, fifths of every number, learned (fifths, the top "
         "twentieth, 10 and 16 hours a day), or columns as Playtime:3600:7200,level.",
-        **{"as": "kinds", "shown": LEARNED},
+        **{"as": "kinds", "shown": FIFTHS},
     )
     hours: float = option(Styles().hardcore_hours, (6.0,), POSITIVE)  # a day, of `learned`
     strength: float = option(1.0, (0.1,), POSITIVE)  # C of the logistic regression
@@ -213,7 +213,7 @@ class AccountTableDetector(Calibrated, Learner[AccountTableModel]):
 
     def reference(self, humans: pl.DataFrame) -> Reference:
         """People, each with the row that looks most like a bot."""
-        return reference_of(humans)
+        return Reference.of(humans, "person")
 
     def learn(self, features: pl.DataFrame, labels: pl.DataFrame) -> TreeScorer | Judges:
         """What decides, without calibration: for evaluations that hold rows out themselves."""

@@ -47,7 +47,7 @@ class _Chunks(ByDay, Calibrated, Learner[ActionModel]):
 
     sees: ClassVar[str] = "actions"
     model: ClassVar[type[Any]] = ActionModel
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     too_little: ClassVar[str] = "chunks with too few actions"
     validated: ClassVar[str] = "held-out chunks, an actor or its group in one fold only"
 

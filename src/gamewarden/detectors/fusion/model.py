@@ -108,8 +108,8 @@ class FusionModel(CalibratedModel):
         return self.feature.options
 
     def _weak_here(self) -> list[str]:
-        least = ", ".join(f"1 in {humans + 1} for a {style}" for style, humans in self.styles.counts().items())
-        return [f"It saw {self.reference.humans} humans, so that its FPR is at least {least}."]
+        humans = self.reference.humans
+        return [f"It saw {humans} humans, so no FPR is below 1 in {humans + 1}.", self._compared()]
 
     def _learned(self) -> Mapping[str, Any]:
         columns = {
@@ -196,7 +196,7 @@ def _sentence(term: FusionTerm, value: float | None) -> str:
         return f"{term.detector} was silent: what it would have said is expected from the others."
     beyond = (value - term.mean) / term.deviation
     way = "more" if beyond > USUAL else "less" if beyond < -USUAL else ""
-    lead = f"{term.detector} speaks {way} of a bot than usual" if way else f"{term.detector} says what is usual"
+    lead = f"{term.detector} speaks {way} of a bot than on average" if way else f"{term.detector} says what is usual"
     return f"{lead}: its evidence is {value:.2f}, {term.mean:.2f} on average."
 
 

@@ -39,7 +39,7 @@ class Fusion(ByStyle, Learner[FusionModel]):
     says: ClassVar[str] = "How much each detector's answer counts beside the others', as one verdict per period."
     sees: ClassVar[str] = SCORES_OF
     model: ClassVar[type[Any]] = FusionModel
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     too_little: ClassVar[str] = ""  # a period in which no model spoke is none
     validated: ClassVar[str] = (
         "held-out periods, an actor or its group in one fold only; the detectors had not seen them either"

@@ -42,7 +42,7 @@ class _OfDays(ByStyle, LogisticRecipe[LogisticModel]):
 
     sees: ClassVar[str] = "self-similarity"
     model: ClassVar[type[Any]] = LogisticModel
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     too_little: ClassVar[str] = "periods with too little play"
     counts: ClassVar[frozenset[str]] = COUNTS
     may_be_absent: ClassVar[frozenset[str]] = MAY_BE_ABSENT

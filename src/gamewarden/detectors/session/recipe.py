@@ -59,7 +59,7 @@ class _Sessions(ByDay, Calibrated, Learner[SessionModel]):
 
     sees: ClassVar[str] = "session"
     model: ClassVar[type[Any]] = SessionModel
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     too_little: ClassVar[str] = "sessions too short or with too little in them"
     validated: ClassVar[str] = (
         "held-out sessions, an actor or its group in one fold only; at the cut calibrated by the other folds"

@@ -16,7 +16,7 @@ from gamewarden.detectors.traffic.search import Flags, Layout, Learned, Search, 
 from gamewarden.errors import FitError, TableError
 from gamewarden.learning.calibration import plain_json
 from gamewarden.learning.days import Days
-from gamewarden.learning.labels import Labelled, label_periods
+from gamewarden.learning.labels import Labelled, label_periods, more_labels
 from gamewarden.learning.out_of_fold import training_digest, training_of
 from gamewarden.learning.recipe import ByDay, DetectorRecipe, one_of, option
 from gamewarden.learning.validation import Rule
@@ -42,7 +42,7 @@ class TrafficDetector(ByDay, DetectorRecipe):
     )
     sees: ClassVar[str] = "traffic"
     model: ClassVar[type[Any]] = TrafficModel
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     tree: str = option(BEST, ("majority",), one_of(BEST, *NAMED), "A tree by its name, or the best.")
     thresholds: bool = option(True, (False,), says="Whether thresholds are learned, or kept as they are.")
@@ -142,7 +142,7 @@ def _refuse_too_few(labelled: Labelled) -> None:
     if min(bots, humans) < LEAST:
         raise FitError(
             f"fit traffic: {bots} traces of bots and {humans} of humans have a completed window; needed are {LEAST} "
-            "of each; label more traces or longer ones"
+            f"of each; {more_labels(labelled.left_out, 'label more traces or longer ones')}"
             + "".join(f" ({reason}: {count})" for reason, count in labelled.left_out.items())
         )
 
