@@ -2,8 +2,8 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,12 +14,11 @@ from gamewarden.core.sizes import parse_size
 from gamewarden.errors import ConfigError, short
 from gamewarden.policy import (
     ADAPTER_KINDS,
-    FAMILIES,
+    FEWEST_FAMILIES,
     LADDER,
     LOG_ADAPTER,
     SANCTIONS,
     STEPS,
-    WATCH,
     AdapterSettings,
     AppealSettings,
     ChallengeSettings,
@@ -36,7 +35,8 @@ class Read:
     """How sources are read."""
 
     time_zone: str = _setting(
-        "", "The time zone (IANA name) of sources that write local time; empty refuses such times."
+        "",
+        "The time zone (IANA name) of local times and of the days; empty refuses such times, and days are the lake's.",
     )
     max_bad_share: float = _setting(0.01, "The share of bad rows above which a source is refused as a whole.")
     earliest: str = _setting("1995-01-01", "Events dated before this are bad rows.")
@@ -138,9 +138,17 @@ class Chunks:
 class Verdict:
     """How detectors add up, and from where on a verdict may be followed by something."""
 
-    watch: float = _setting(0.05, "The false-positive rate from which an actor is watched; one family is enough.")
-    act: float = _setting(0.001, "The false-positive rate from which more than watching may follow.")
-    agree: int = _setting(2, "So many families of features must agree, each on its own, before more may follow.")
+    watch: float = _setting(0.05, "The false-positive rate of a verdict from which an actor is watched.")
+    act: float = _setting(
+        0.001,
+        "The false-positive rate of the point to act, and of rungs that name none; written down, of all rungs of the "
+        "default ladder.",
+    )
+    agree: int = _setting(
+        2,
+        "So many families of features must agree, each on its own, to reach the point to act, and for rungs that name "
+        "no number; written down, for all rungs of the default ladder.",
+    )
     discount: float = _setting(0.3, "How much of a further family's evidence counts where no fusion was learned.")
 
 
@@ -237,7 +245,10 @@ class Workspace:
     labels: str = _setting("", "The file that says who is a bot and who is human; empty where there is none.")
     profiles: str = _setting("", "The file with what is known of accounts beside their events; empty for none.")
     one_rater: bool = _setting(
-        default=False, says="Whether models learn from what one rater alone says of an account; else two must agree."
+        default=False, says="Whether one reviewer's vote on an account is a label, bot or human; else two must agree."
+    )
+    account_numbers: bool = _setting(
+        default=False, says="Whether actors of pushed events are account numbers; each [[source]] says it for itself."
     )
 
 
@@ -336,6 +347,10 @@ class SourceSettings:
     )
     profiles: str = _setting(
         "", "Of a game server's database: the file that gets its accounts at each look; [workspace] profiles reads it."
+    )
+    account_numbers: bool = _setting(
+        default=False,
+        says="Whether its actors are account numbers of the game server; an adapter with account_id acts on no others.",
     )
     settled: str = _setting(
         "0s",
@@ -451,9 +466,17 @@ def config_from(values: Mapping[str, Any], source: str) -> Config:
         name: _section(SECTIONS[name], part, f"{source} [{name}]") for name, part in plain.items()
     }
     listed: dict[str, Any] = {name: _listed(_LISTS[head], part, f"{source} [[{head}]]") for name, head, part in lists}
+    listed.setdefault("ladder", _usual_ladder(given))
     config = Config(**sections, **listed, given=given)
     _refuse_impossible(config, source)
     return config
+
+
+def _usual_ladder(given: Collection[str]) -> tuple[Rung, ...]:
+    """The default ladder; [verdict] act and agree replace its own numbers where somebody has written them down."""
+    settings_of = {"fpr": "[verdict] act", "agree": "[verdict] agree"}
+    replaced: dict[str, Any] = {key: None for key, setting in settings_of.items() if setting in given}
+    return tuple(replace(rung, **replaced) if rung.needs_evidence else rung for rung in LADDER)
 
 
 def _lists_apart(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str, Any]]]:
@@ -794,6 +817,7 @@ _SPANS = (
     "[response] tau",
     "[response] played_a_day",
     "[response] evidence_for",
+    "[response] long_ban",
     "[response] wave",
     "[challenge] every",
     "[challenge] least_every",
@@ -965,10 +989,10 @@ def _refuse_crooked_ladder(config: Config, source: str) -> None:
         where = f"{source} [[{RUNG}]] {rung.name!r}"
         if below is not None and rung.enter <= below.enter:
             raise ConfigError(f"{where}: enter = {rung.enter:g}; it must lie above {below.name!r}, {below.enter:g}")
-        if not set(rung.steps) <= {WATCH} and rung.agree is not None and rung.agree < FAMILIES:
-            raise ConfigError(
-                f"{where}: agree = {rung.agree}; more than watching needs {FAMILIES} families of evidence at least"
-            )
+        strictest = max(rung.steps, key=lambda step: FEWEST_FAMILIES.get(step, 0), default="")
+        fewest = FEWEST_FAMILIES.get(strictest, 0)
+        if rung.agree is not None and rung.agree < fewest:
+            raise ConfigError(f"{where}: agree = {rung.agree}; {strictest} needs {fewest} or more families of evidence")
         if rung.leave is not None and rung.leave >= rung.enter:
             raise ConfigError(f"{where}: leave = {rung.leave:g}; it must lie below enter, {rung.enter:g}")
         below = rung

@@ -28,6 +28,7 @@ from gamewarden.readers.logs.plausible import Plausible
 from gamewarden.readers.options import CaptureOptions, LogOptions, MessageOptions, SourceOptions
 from gamewarden.readers.places import file_at
 from gamewarden.store import models as stored_models
+from gamewarden.store.lake import Lake
 from gamewarden.tables import EVENTS, Table, check
 
 if TYPE_CHECKING:  # most of what is asked for needs neither
@@ -49,11 +50,19 @@ _WRITTEN: Mapping[str, Callable[[str], Any]] = {
 
 
 def reading_of(
-    config: Config, mapping: str | None = None, time_zone: str | None = None, max_bad_share: float | None = None
+    config: Config,
+    mapping: str | None = None,
+    time_zone: str | None = None,
+    max_bad_share: float | None = None,
+    places: Sequence[object] = (),
 ) -> SourceOptions:
-    """How a run reads its sources, with warden.toml where nothing is asked for."""
+    """How a run reads its sources, with warden.toml where nothing is asked for.
+
+    The time zone is the one given, else that of warden.toml, else that of the first lake among `places`.
+    """
     share = config.read.max_bad_share if max_bad_share is None else max_bad_share
-    zone = time_zone or config.read.time_zone or None
+    lakes = (Lake.time_zone_at(Path(one)) for one in places if isinstance(one, str | Path))
+    zone = time_zone or config.read.time_zone or next((one for one in lakes if one), None)
     return SourceOptions(LogOptions(mapping, zone, share, plausible=Plausible.of(config.read, now())))
 
 

@@ -221,6 +221,8 @@ class _Witness:
         return {"verdict": values["id"], "actor": values["actor"], **times, "holds": not wrong, "says": says}
 
     def _findings(self, values: Mapping[str, Any], where: str) -> list[tuple[str, bool]]:
+        if VerdictRules.of(values["rules"]).earlier:
+            return [("the document is whole; sealed under earlier rules, so it is not scored again", True)]
         if self._grounds.models is None:
             return [("the document is whole; with --models it is scored again", True)]
         named = [*values["models"], *([values["fusion"]] if values["fusion"] else [])]

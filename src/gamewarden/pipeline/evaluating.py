@@ -36,7 +36,7 @@ from gamewarden.verdicts.budget_rows import cost_row, known_humans, row_among, r
 from gamewarden.verdicts.meeting import Limits
 from gamewarden.verdicts.prevalence import Prevalence
 from gamewarden.verdicts.reviewed import FLAGS_SCHEMA, Accepted, flags_promised, outcomes_of
-from gamewarden.verdicts.saying import only_whole
+from gamewarden.verdicts.saying import coverage_named, only_whole
 
 FOLDS, LEAVE_PAIR_OUT = "folds", "leave-pair-out"
 # What each protocol tries where no detector is named: the family it was published for.
@@ -257,11 +257,12 @@ def compare_splits(
     telling = sanction_kinds(seen.kinds["kind"].unique())
     stream: EventStream = without(events, telling) if telling else events
     frozen = seeing[0].feature.learn(stream)
-    told = only_whole(measured(frozen, stream), splitting.limits)
+    told = only_whole(measured(frozen, stream), splitting.limits, part_of_day=frozen.part_of_day)
     ground = Ground(told.frame, labels, ties_of(seen), splitting.group, splitting.cut, splitting.folds)
     if {TIME, ALL} & set(splitting.names):
         _refuse_future(frozen, stream, ground)
-    result = compare(seeing, ground, splitting.names, prevalence=splitting.prevalence, progress=progress)
+    with coverage_named(told):
+        result = compare(seeing, ground, splitting.names, prevalence=splitting.prevalence, progress=progress)
     warnings = (
         *left_out_kinds(telling),
         *telling_kinds(_others(seen, telling), ground.labelled().rows),

@@ -18,6 +18,7 @@ from gamewarden.detectors.traffic.model import TrafficModel
 from gamewarden.errors import FitError, ReadError
 from gamewarden.evaluation.separation import separates
 from gamewarden.evaluation.shares import share_at_random
+from gamewarden.features import load as load_feature
 from gamewarden.features.account_table.labels import groups_of_table, labels_of_table, with_probes
 from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.traffic.details import TrafficDetails
@@ -43,11 +44,10 @@ from gamewarden.store import models as stored_models
 from gamewarden.streams import WatchedRows
 from gamewarden.verdicts.periods import Clock, infos_of, played, roll_up, side_by_side
 from gamewarden.verdicts.prevalence import SUPPOSED, Prevalence, scored
-from gamewarden.verdicts.saying import only_whole
+from gamewarden.verdicts.saying import coverage_named, only_whole
 from gamewarden.verdicts.timeless import in_periods
 
 _NO_GROUP = "every row counts as a person of its own; where people have several rows, name their account with --group"
-_LEAST_DRAWN = 10  # accounts that chance chose: of fewer nothing is said of all
 _LEAST_MODELS = 2  # one voice needs no fusing
 
 
@@ -83,8 +83,9 @@ def fit(
     told = read_labels(labels, run.time_zone)
     stream = stream_for(detector.feature, source, progress)
     frozen = detector.feature.learn(given_to(stream))
-    seen = only_whole(measured(frozen, stream), run.limits)
-    model = detector.on_clock(run.time_zone).around(frozen).fit(seen.frame, told.frame)
+    seen = only_whole(measured(frozen, stream), run.limits, part_of_day=frozen.part_of_day)
+    with coverage_named(seen):
+        model = detector.on_clock(run.time_zone).around(frozen).fit(seen.frame, told.frame)
     return kept(model, to, (*seen.notes, *told.notes, *_how_common(told.frame)))
 
 
@@ -93,11 +94,10 @@ def _how_common(labels: pl.DataFrame) -> tuple[str, ...]:
     drawn = share_at_random(labels)
     if drawn is None:
         return ()
-    if drawn.accounts < _LEAST_DRAWN:
-        few = f"Of {drawn.accounts} accounts that chance chose nothing follows for all"
-        return (f"{few}; {_LEAST_DRAWN} are needed.",)
     told = f"Of {drawn.accounts:,} accounts that chance chose {drawn.text} are bots"
-    return (f"{told}; --prevalence {drawn.supposed:.2g} lets probabilities suppose so.",)
+    if drawn.usable is None:
+        return (f"{told}: {drawn.missing}.",)
+    return (f"{told}; --prevalence {drawn.usable:g} lets probabilities suppose so.",)
 
 
 def fit_traces(
@@ -203,7 +203,10 @@ def fit_fusion(
         raise FitError(
             f"fit fusion: {models} has {len(heard.models)} model that can judge {source.name}; fit a second one"
         )
-    measured = {name: only_whole(seen, run.limits) for name, seen in heard.shown.items()}
+    by_name = {model.card.id: load_feature(model.feature.name) for model in heard.models}
+    measured = {
+        name: only_whole(seen, run.limits, part_of_day=by_name[name].part_of_day) for name, seen in heard.shown.items()
+    }
     cut = Clock(every or parse_span(config.measure.every), run.time_zone or "UTC")
     fusion = _fair(fusion, heard.models)
     features = {name: seen.frame for name, seen in measured.items()}

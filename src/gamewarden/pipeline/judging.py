@@ -18,14 +18,15 @@ from gamewarden.core.durations import parse_span, span_text
 from gamewarden.detectors.fusion.model import FusionModel
 from gamewarden.errors import ModelError
 from gamewarden.features import load as load_feature
+from gamewarden.learning.model_info import family_of
 from gamewarden.pipeline.measuring import USUAL, RunOptions, feature_of, least_measured, rows_to_judge
 from gamewarden.pipeline.models import load_models, models_for
 from gamewarden.pipeline.scoring import PartedView, Span, doubted, hear, names_in_common, reach_of
 from gamewarden.store import model_registry
 from gamewarden.store import models as stored_models
-from gamewarden.tables import TIME, VERDICTS, Table
+from gamewarden.tables import SCORES, TIME, VERDICTS, Table
 from gamewarden.verdicts.chunks import prior_of
-from gamewarden.verdicts.combining import combine
+from gamewarden.verdicts.combining import Family, able_families, combine
 from gamewarden.verdicts.compact import Compact
 from gamewarden.verdicts.grounds import evidence_behind
 from gamewarden.verdicts.meeting import Far, Limits, Partly, said_once, whole_enough
@@ -153,8 +154,13 @@ def judged(
     Evidence is weighed as each model gave it, so that neither an FPR nor an operating point depends on the supposed
     share of bots; what is shown supposes it.
     """
-    scores = {model.card.id: model.score(features[model.card.id]) for model in models}
+    scores = {model.card.id: _scored(model, features[model.card.id]) for model in models}
     return judged_scores(scores, features.values(), models, fusion, rules)
+
+
+def _scored(model: Model, rows: pl.DataFrame) -> pl.DataFrame:
+    """SCORES of a model; none of a table without rows, which lacks the columns of rows that were never measured."""
+    return model.score(rows) if rows.height else pl.DataFrame(schema=dict(SCORES.columns))
 
 
 def judged_scores(
@@ -169,10 +175,18 @@ def judged_scores(
     scores = in_periods(pl.concat(list(own.values())), rules.cut)
     marks = marks_of(scores, rules.cut)
     parts = of_whole_periods(roll_up(scores, infos_of(models), rules.cut, rules.repeated), marks, models, rules)
-    fused = combine(parts, rules.together, rules.bots) if fusion is None else _fused(fusion, parts, features, rules)
+    if fusion is None:
+        fused = combine(parts, able_families(scores, _families(models), rules.cut), rules.together, rules.bots)
+    else:
+        fused = _fused(fusion, parts, features, rules)
     verdicts = rules.points.verdicts(fused, parts, marks, _about_others(models))
     shown = pl.concat([at_share(own[model.card.id], prior_of(model.card), rules.bots) for model in models])
     return shown.sort("actor", "since", "detector"), verdicts
+
+
+def _families(models: Sequence[Model]) -> dict[str, Family]:
+    """The family and the kind of source of each model, by its id."""
+    return {model.card.id: Family(family_of(model.feature.name), _input(model)) for model in models}
 
 
 def _about_others(models: Sequence[Model]) -> frozenset[str]:
@@ -227,7 +241,7 @@ def rules_of(
     every: int | None = None,
 ) -> VerdictRules:
     """The rules of a judgement: those of the settings, and of the fusion where there is one."""
-    points = OperatingPoints(policy.verdict.watch, policy.verdict.act, policy.verdict.agree)
+    points = OperatingPoints(policy.verdict.watch, policy.verdict.act, policy.verdict.agree, prevalence.bots)
     repeated = policy.chunks.discount if fusion is None else fusion.discount
     cut, together = _cut(fusion, every, policy, run), policy.verdict.discount
     return VerdictRules(cut, points, repeated, together, prevalence.bots, run.limits.covered)

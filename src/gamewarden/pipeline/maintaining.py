@@ -367,7 +367,8 @@ class LakeActions:
         since, until = periods[-1].since, periods[0].until
         frozen = feature.learn(self._events(since, until))
         rows = pl.concat([self._measured_alone(frozen, one) for one in periods])
-        fitted: Model = recipe_of(self._model(model), frozen).fit(only_whole(Table(rows), self.limits).frame, labels)
+        seen = only_whole(Table(rows), self.limits, part_of_day=frozen.part_of_day)
+        fitted: Model = recipe_of(self._model(model), frozen).fit(seen.frame, labels)
         return fitted
 
     def _labels(self, period: Period) -> pl.DataFrame | None:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -43,7 +44,7 @@ from gamewarden.readers.logs.operator_tables import read_vocabulary
 from gamewarden.store.forgotten import Forgotten
 from gamewarden.store.hashed_log import HashedLog
 from gamewarden.store.known_rows import Added
-from gamewarden.store.lake import Lake
+from gamewarden.store.lake import Lake, LakeBatch
 from gamewarden.streams import Unquestioned, WatchedEvents, WatchedLog, WatchedMessages, WatchedPackets, WatchedRows
 from gamewarden.tables import SESSIONS, TIME, Table, check, write_table
 from gamewarden.verdicts.likeness import Likeness
@@ -196,13 +197,30 @@ def read(source: Source, lake: Path, progress: Progress = no_progress, privacy: 
         ReadError: it cannot be read, or the lake has its rows in another shape.
         ConfigError: identifiers are to be hashed, and there is no key.
     """
-    into = Lake(lake)
-    logs = source.pieces(into.reached(source.name), into.actors_of) if isinstance(source, Growing) else [source.log()]
-    added, notes = Added(source.name, 0, 0, ()), tuple[str, ...]()
+    with Lake(lake).batch() as batch:
+        return read_into(batch, source, progress, privacy)
+
+
+def lake_batch(lake: Path) -> AbstractContextManager[LakeBatch]:
+    """Many sources that are taken into one lake; see `LakeBatch`."""
+    return Lake(lake).batch()
+
+
+def read_into(
+    batch: LakeBatch, source: Source, progress: Progress = no_progress, privacy: Privacy | None = None
+) -> Table:
+    """Take one of many logs into a lake; it is there for good once the batch is saved."""
+    growing = isinstance(source, Growing)
+    lake = batch.lake
+    logs = source.pieces(lake.reached(source.name), lake.actors_of) if isinstance(source, Growing) else [source.log()]
+    added, notes, zones = Added(source.name, 0, 0, ()), tuple[str, ...](), tuple[str, ...]()
     for log in logs:
         hashed = HashedLog(log, privacy) if privacy is not None and privacy.columns else None
-        piece = into.add(WatchedLog(hashed or log, progress), key=hashed.key if hashed else "")
+        piece = batch.add(WatchedLog(hashed or log, progress), key=hashed.key if hashed else "")
+        if growing:
+            batch.save()  # the next piece may be asked for only now
         notes = _notes(log, piece)  # of a source in pieces, what there is to say of all so far
+        zones += batch.zone_notes(log) if piece.new else ()
         added += piece
     row = {
         "source": source.name,
@@ -212,8 +230,7 @@ def read(source: Source, lake: Path, progress: Progress = no_progress, privacy: 
         "last": added.last,
         "note": added.note,
     }
-    frame = pl.DataFrame([row], schema_overrides={"note": pl.String, "last": pl.Int64})
-    return Table(frame.with_columns(pl.col("last").cast(TIME)), notes)
+    return Table(pl.DataFrame([row], schema_overrides={"note": pl.String, "last": TIME}), (*notes, *zones))
 
 
 def write_profiles(source: Source, path: Path, forgotten: Forgotten | None = None) -> None:

@@ -89,7 +89,8 @@ def event_model(models: Path, detector: str | None) -> Model:
     Raises:
         ModelError: there is none.
     """
-    found = load_models(models, detector)[0]
+    loaded = load_models(models, detector)
+    found = next((one for one in loaded if features.load(one.feature.name).input == "events"), loaded[0])
     if features.load(found.feature.name).input != "events":
         raise ModelError(
             f"{models}: {found.card.id} judges {features.load(found.feature.name).input}; `gamewarden score` uses it, "

@@ -12,7 +12,7 @@ from gamewarden.store.ledger.ledger import Ledger
 from gamewarden.tables import write_table
 from gamewarden.workspace.labels import REVIEW, by_chance, told_by
 
-_BESIDE = {"actor": pl.String, "raters": pl.Int64, "drawn": pl.Boolean, "score_seen": pl.Boolean}
+_BESIDE = {"actor": pl.String, "drawn": pl.Boolean, "score_seen": pl.Boolean}
 
 
 def labels_of(ledger: Ledger) -> pl.DataFrame:
@@ -30,13 +30,12 @@ def labels_of(ledger: Ledger) -> pl.DataFrame:
     drawn, votes = _drawn(reviews), votes_in(reviews)
     seen = {actor: any(one.score_seen for one in said.values() if one.says != UNSURE) for actor, said in votes.items()}
     beside = [
-        {"actor": one.actor, "raters": len(one.votes), "drawn": drawn.get(one.actor), "score_seen": seen.get(one.actor)}
+        {"actor": one.actor, "drawn": drawn.get(one.actor), "score_seen": seen.get(one.actor)}
         for one in labels
         if one.source == REVIEW
     ]
-    told = (
-        told_by(labels, alone=True).filter(pl.col("source") == REVIEW).select("actor", "bot", "source", "votes", "at")
-    )
+    columns = ("actor", "bot", "source", "votes", "at", "raters")
+    told = told_by(labels, alone=True).filter(pl.col("source") == REVIEW).select(columns)
     both = told.join(pl.DataFrame(beside, schema=_BESIDE), on="actor", how="left", maintain_order="left")
     return by_chance(both, [actor for actor, named in drawn.items() if named])
 

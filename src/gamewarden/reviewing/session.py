@@ -30,7 +30,8 @@ class Progress:
 class Sitting:
     """What one rater does with a list of accounts; another one that begins where this ends sees the same.
 
-    Whom the rater has judged is not shown again; whom the rater skipped, not on the same day.
+    Whom the rater has judged is not shown again; whom the rater skipped, not on the same day. Accounts that wait for a
+    third person come first.
     """
 
     ledger: Ledger
@@ -40,6 +41,7 @@ class Sitting:
     chance: float = CHANCE
     seed: str = SEED
     time_zone: str = "UTC"  # of midnight
+    disputed: frozenset[str] = frozenset()  # a vote contradicts what is known of them
     _place: Place | None = field(default=None, init=False)
     _since: datetime | None = field(default=None, init=False)
     _order: Iterator[Place] | None = field(default=None, init=False)
@@ -52,7 +54,7 @@ class Sitting:
         """
         if self._place is None:
             if self._order is None:
-                self._order = in_order(self.candidates, seed=self.seed, chance=self.chance, known=self._known())
+                self._order = self._places()
             self._place, self._since = next(self._order, None), self.now()
         return self._place
 
@@ -62,9 +64,8 @@ class Sitting:
 
     def coming(self, most: int) -> list[str]:
         """Who would come next if nothing were learned meanwhile, the one before the rater first."""
-        order = in_order(self.candidates, seed=self.seed, chance=self.chance, known=self._known())
         first = [] if self._place is None else [self._place.actor]
-        return list(dict.fromkeys([*first, *(place.actor for place in islice(order, most))]))[:most]
+        return list(dict.fromkeys([*first, *(place.actor for place in islice(self._places(), most))]))[:most]
 
     def answer(self, says: str, note: str = "") -> Review:
         """Keep what the rater says of the account; once this returns, nothing takes it away.
@@ -117,6 +118,13 @@ class Sitting:
         ever = Counter({one.actor: one.says for one in mine}.values())
         known = self._known()
         return Progress(dict(today), dict(ever), sum(one.actor not in known for one in self.candidates))
+
+    def _places(self) -> Iterator[Place]:
+        known = self._known()
+        first = [one.actor for one in self.candidates if one.actor in self.disputed and one.actor not in known]
+        yield from (Place(actor, drawn=False) for actor in first)
+        shown = known | dict.fromkeys(first, False)
+        yield from in_order(self.candidates, seed=self.seed, chance=self.chance, known=shown)
 
     def _mine(self) -> list[Review]:
         """What the rater said and did not take back, the earliest first."""

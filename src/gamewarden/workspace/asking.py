@@ -9,6 +9,7 @@ import polars as pl
 
 from gamewarden.contracts import EventStream, Feature, Model, Progress, no_progress
 from gamewarden.core.durations import from_micros, to_micros
+from gamewarden.core.text import counted
 from gamewarden.errors import ModelError, ReadError
 from gamewarden.features.addresses import addresses_by_period
 from gamewarden.features.signs import Signs
@@ -40,7 +41,6 @@ from gamewarden.pipeline.scoring import doubted
 from gamewarden.presentation.judgement import judgement_in_short
 from gamewarden.presentation.ranking import Ranked
 from gamewarden.store.source import LakeSource
-from gamewarden.store.verdict_days import DaySeal
 from gamewarden.streams import only
 from gamewarden.tables import VERDICTS, Table
 from gamewarden.verdicts.chunks import prior_of
@@ -50,10 +50,13 @@ from gamewarden.verdicts.ranking import highest_period
 from gamewarden.verdicts.saying import Said, unsure
 from gamewarden.verdicts.shortlist import GLANCE, Shortlist, highest, shortlist
 from gamewarden.workspace.days import EVER, Window
-from gamewarden.workspace.judged import JudgedDays
+from gamewarden.workspace.exonerated import without_exonerated
+from gamewarden.workspace.judged import JudgedDays, JudgedNow
+from gamewarden.workspace.judged_list import judged_accounts
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.rest import recipe_of
 from gamewarden.workspace.scored import Scored
+from gamewarden.workspace.silence import first_fits, has_events
 
 
 @dataclass(frozen=True)
@@ -110,11 +113,44 @@ class Answers:
         self._refuse(scored, model)
         if everybody:
             return self._listed(scored, model, wishes)
+        return self._with_others(self._shortlisted(scored, model, wishes), scored, model, wishes)
+
+    def _shortlisted(self, scored: Scored, model: Model, wishes: RankOptions) -> Ranked:
         seen = at_share(self._scores(scored, model, columns=GLANCE), prior_of(model.card), wishes.prevalence.bots)
         some = shortlist(seen, wishes.probability, 0 if wishes.filters else wishes.top)
         if some.actors and (ranked := self._listed(scored, model, wishes, some)).frame.height:
             return ranked
         return self._listed(scored, model, wishes, None if wishes.filters else highest(seen))
+
+    def _with_others(self, ranked: Ranked, scored: Scored, model: Model, wishes: RankOptions) -> Ranked:
+        """A list from events, and with it the accounts that only other sources show."""
+        inputs = {feature_of(one.feature).input for one in self.workspace.models_in_force()}
+        if wishes.detector or wishes.filters or not inputs - {"events", "table"}:
+            return ranked
+        known = self._scores(scored, model, columns=["actor", "since"])["actor"].unique().to_list()
+        others = judged_accounts(self.workspace.judged(), wishes, self.question.window, without=known).frame
+        if not others.height:
+            return ranked
+        both = pl.concat([ranked.frame, others], how="diagonal_relaxed")
+        order = both.sort("probability", descending=True, nulls_last=True, maintain_order=True)
+        note = f"{counted(others.height, 'account')} judged without events listed by stored verdicts"
+        return replace(ranked, frame=order.head(wishes.top) if wishes.top else order, notes=(*ranked.notes, note))
+
+    def lists_events(self, detector: str | None) -> bool:
+        """Whether `rank` has events to list accounts from; otherwise `rank_judged` lists what other sources show."""
+        if detector is not None:
+            return True
+        of_events = (feature_of(one.feature).input == "events" for one in self.workspace.models_in_force())
+        return has_events(self.workspace) and any(of_events)
+
+    def rank_judged(self, wishes: RankOptions) -> Table:
+        """The accounts to look at by all stored verdicts, highest first.
+
+        Raises:
+            ConfigError: a condition is about events.
+            ReadError: no day was judged yet.
+        """
+        return judged_accounts(self.workspace.judged(), wishes, self.question.window)
 
     def explain(self, actor: str, detector: str | None, prevalence: Prevalence) -> Explanation:
         """What one actor did, and why it scores as it does.
@@ -127,11 +163,16 @@ class Answers:
         asked = [one for one in models if detector is None or one.card.detector == detector]
         if not asked:
             raise ModelError(f"{self.workspace.models}: there is no model{f' of {detector!r}' if detector else ' yet'}")
-        scored = self._ready(asked)
+        scored, cleared = self._ready(asked), self.workspace.exonerated
+        end = f"{cleared[actor]:%Y-%m-%d %H:%M} UTC" if actor in cleared else ""
+        excluded = f"an appeal was overturned: evidence until {end} no longer counts"
         for model in asked:
             rows = scored.rows(model, scored.measured(model, self.question.window), [actor])
+            if rows.height and (counting := without_exonerated(rows, cleared)).height:
+                found = self._story(actor, scored, model, counting, prevalence)
+                return found if counting.height == rows.height else replace(found, caveats=(*found.caveats, excluded))
             if rows.height:
-                return self._story(actor, scored, model, rows, prevalence)
+                raise ReadError(f"{actor}: {excluded}; nothing newer is stored about it")
         raise ReadError(f"{self.workspace.root}: nothing rests of {actor!r}; `gamewarden run` takes in what is new")
 
     def first_look(self, wishes: RankOptions, asked: LookOptions) -> FirstLook:
@@ -143,10 +184,12 @@ class Answers:
         """
         days, question = self.workspace.days(), self.question
         if next(iter(days.stretches), None) is None:
-            raise ReadError(f"{self.workspace.root}: nothing was taken in yet; `gamewarden run` does it")
+            fits = "; ".join(first_fits(self.workspace))
+            missing = f"no log was taken in, and there is no model of other files: {fits}" if fits else ""
+            raise ReadError(f"{self.workspace.root}: {missing or 'nothing was taken in yet; `gamewarden run` does it'}")
         kept = population_in(self.workspace.models)
         refuse_settled(kept, asked)
-        signs = Signs(time_zone=self.workspace.config.read.time_zone or None, without=asked.without)
+        signs = Signs(time_zone=self.workspace.time_zone, without=asked.without)
         feature = feature_of(kept.feature) if kept else signs_of_lake(signs, days.events, question.progress)
         activity = activity_beside(feature, wishes)
         days.measure([feature, activity], question.window, fresh=question.fresh, progress=question.progress)
@@ -174,15 +217,15 @@ class Answers:
         notes = (*doubted(self.workspace.models, able, scores), *refusals.values(), *told, *unsure(scores))
         return Table(scores, (*notes, prevalence.sentence))
 
-    def judge(self) -> "tuple[Found, list[DaySeal]]":
-        """VERDICTS by the rules in force, those that are missing judged and sealed; and the seals that are new.
+    def judge(self) -> "tuple[Found, JudgedNow]":
+        """VERDICTS by the rules in force, those that are missing judged and sealed; and the days judged now.
 
         Raises:
             ModelError: no model can judge what is here.
         """
         self._ready(self.workspace.models_in_force())
         judged, question = self.workspace.judged(), self.question
-        new = judged.judge(question.window, by_these_rules=True, fresh=question.fresh, progress=question.progress)
+        new = judged.judge(judged.due(question.window, fresh=question.fresh), progress=question.progress)
         return Found(judged, judged.verdicts(question.window)), new
 
     def trend(self, wishes: TrendOptions) -> Table:
@@ -239,6 +282,7 @@ class Answers:
     ) -> pl.DataFrame:
         partitions = scored.partitions(model, self.question.window)
         told = scored.table(model).table(partitions, columns, actors)
+        told = without_exonerated(told, self.workspace.exonerated)
         return whole_enough(told, least_measured(model, scored.limits))
 
     def _listed(self, scored: Scored, model: Model, wishes: RankOptions, some: Shortlist | None = None) -> Ranked:

@@ -15,6 +15,7 @@ from gamewarden.store.ledger.audit import Head
 from gamewarden.store.ledger.ledger import Ledger
 from gamewarden.tables import TIME, DataType
 from gamewarden.workspace.place import Workspace
+from gamewarden.workspace.reconciling import noted_head
 
 _LINES: dict[str, DataType] = {
     "line": pl.Int64,
@@ -27,7 +28,10 @@ _LINES: dict[str, DataType] = {
     "hash": pl.String,
     "says": pl.String,
 }
-_UNSAID = frozenset({"id", "ladder", "evidence", "answer", "before", "receipt", "lines"})  # long, and for programs
+_UNNAMED = "cannot be compared, because lines of an earlier version do not name them"
+_UNSAID = frozenset(
+    {"id", "ladder", "evidence", "answer", "before", "receipt", "lines", "removed"}
+)  # long, and for programs
 
 
 @dataclass(frozen=True)
@@ -35,17 +39,18 @@ class Auditing:
     """The audit of one ledger."""
 
     ledger: Ledger
+    noted: Head | None = None  # the last line as the latest run noted it outside the ledger
 
     @classmethod
     def of(cls, workspace: Workspace) -> "Auditing":
         """The audit of a workspace.
 
         Raises:
-            LedgerError: nothing was decided yet, or the ledger cannot be opened.
+            LedgerError: nothing was decided yet, the ledger cannot be opened, or what was noted is damaged.
         """
         if not workspace.has_ledger:
             raise LedgerError(f"{workspace.ledger_place}: there is no ledger yet; `gamewarden decide` begins one")
-        return cls(workspace.ledger)
+        return cls(workspace.ledger, noted_head(workspace))
 
     def lines(self, about: str | None = None, since: datetime | None = None) -> pl.DataFrame:
         """Its lines as a table, in their order.
@@ -66,11 +71,16 @@ class Auditing:
         """
         head, since = self.ledger.head, None if noted is None else Head.of(noted)
         faults = list(self.ledger.audit_faults(since))
+        if not faults and self.noted is not None and not self.ledger.has_line(self.noted):
+            faults = [f"audit: line {self.noted.number} is not the one that the latest run noted outside the ledger"]
         if faults:
             more = f", and {counted(len(faults) - 1, 'more fault')}" if len(faults) > 1 else ""
             raise LedgerError(f"{self.ledger.name}: {faults[0]}{more}; put a copy back, and ask who could change it")
         beyond = "" if since is None else f", and line {since.number} is the one that was noted"
-        return f"{counted(head.number, 'line')} hold{beyond}"
+        tables = self.ledger.compared()
+        match = f"; {counted(tables.records, 'record')} in the tables match them" if tables.records else ""
+        unclear = f"; {counted(tables.not_compared, 'record')} {_UNNAMED}" if tables.not_compared else ""
+        return f"{counted(head.number, 'line')} hold{beyond}{match}{unclear}"
 
     def head(self) -> str:
         """The number and the hash of the last line."""
@@ -90,7 +100,7 @@ def in_words(line: AuditLine) -> str:
 def _said(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     """What changed, a piece per value."""
     for name in dict.fromkeys((*old, *new)):
-        if name in _UNSAID or not (old.get(name) or new.get(name)):
+        if name in _UNSAID or not (old.get(name) or new.get(name)) or (name in old and old[name] == new.get(name)):
             continue
         if name in old and name in new:
             yield f"{name}: {_word(old[name])} → {_word(new[name])}"

@@ -64,6 +64,8 @@ class _Rules:
     together: float
     bots: OpenShare
     covered: Share
+    combination: str = ""  # days that were sealed under earlier rules name neither
+    rates: str = ""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.features.self_similarity.rolling import rolling
 from gamewarden.features.self_similarity.windows import windows_of
 from gamewarden.features.traffic.recipe import TrafficTest
+from gamewarden.learning.label_sources import agreed_on
 from gamewarden.pipeline.measuring import feature_of
 from gamewarden.policy import ChallengeSettings
 from gamewarden.readers.logs.operator_tables import read_labels
@@ -144,8 +145,8 @@ class Calling:
         labels = self.workspace.labels
         if labels is None or (isinstance(labels, Path) and not labels.is_file()):
             return []
-        frame = read_labels(labels, self.workspace.config.read.time_zone or None).frame
-        return sorted(frame.filter(~pl.col("bot"))["actor"].unique().to_list(), key=digest)[: _HUMANS[1]]
+        frame = read_labels(labels, self.workspace.time_zone).frame
+        return sorted(agreed_on(frame).filter(~pl.col("bot"))["actor"].unique().to_list(), key=digest)[: _HUMANS[1]]
 
     @property
     def _settings(self) -> ChallengeSettings:

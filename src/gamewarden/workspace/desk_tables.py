@@ -24,6 +24,7 @@ from gamewarden.store.verdict_days import DaySeal
 from gamewarden.tables import TIME
 from gamewarden.verdicts.facts import sharing_of
 from gamewarden.verdicts.points import ACT, WATCH
+from gamewarden.verdicts.ranking import usual_number
 from gamewarden.workspace.beside import verdicts_of
 from gamewarden.workspace.days import EVER, LakeDays, Window, is_within
 from gamewarden.workspace.place import Workspace
@@ -250,7 +251,7 @@ class _Row:
         return ordered.group_by("actor", maintain_order=True).agg(pl.col("detector").first())
 
     def _reasons(self) -> pl.DataFrame:
-        said = self.writing.sealed(self.seal, "evidence").filter(pl.col("says").is_not_null())
+        said = self.writing.sealed(self.seal, "evidence").filter(pl.col("says").is_not_null(), ~usual_number())
         ordered = said.sort("actor", "weight", "feature", descending=[False, True, False], nulls_last=True)
         return ordered.group_by("actor", maintain_order=True).agg(pl.col("says").first().alias("reason"))
 

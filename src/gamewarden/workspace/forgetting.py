@@ -33,6 +33,7 @@ from gamewarden.tables import write_parquet
 from gamewarden.workspace.beside import about, facts_of, verdicts_of
 from gamewarden.workspace.days import day_name
 from gamewarden.workspace.intake import take_in_pushed
+from gamewarden.workspace.judged import OUTDATED
 from gamewarden.workspace.parts import with_looks
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.pushed import PACKETS_NAME, packet_files, pending_rows, without_actors
@@ -229,7 +230,7 @@ def _standing(workspace: Workspace, at: datetime) -> list[str]:
     """The days whose verdicts rest on all that is known of them."""
     try:
         judged = workspace.judged(at)
-        due = {day_name(one, judged.clock) for one in judged.due()}
+        due = {day_name(one.period, judged.clock) for one in judged.due() if one.reason != OUTDATED}
     except GamewardenError:  # nobody judges here now
         return []
     return [name for name in workspace.verdicts.current() if name not in due]

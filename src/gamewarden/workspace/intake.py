@@ -12,11 +12,11 @@ from gamewarden.core.database_urls import Address, address_of, is_database
 from gamewarden.core.durations import parse_span, to_micros
 from gamewarden.core.text import counted
 from gamewarden.errors import EmptyError, GamewardenError
-from gamewarden.pipeline.measuring import NO_ROWS, read, write_profiles
+from gamewarden.pipeline.measuring import NO_ROWS, read_into, write_profiles
 from gamewarden.readers.arrivals import TO_READ, Arrival, arrivals
 from gamewarden.readers.places import Place, places
 from gamewarden.store import manifest as manifests
-from gamewarden.store.lake import Lake
+from gamewarden.store.lake import Lake, LakeBatch
 from gamewarden.workspace.parts import FilePart, SourceState
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.pushed import EVENTS_NAME, PACKETS_NAME, PushedEvents, gather_packets, pushed_sources
@@ -72,14 +72,15 @@ def take_in(workspace: Workspace, source: SourceSettings, at: datetime, progress
         state = workspace.states.load(source.name)
     except GamewardenError as error:
         return Taken(source.name, failed=(str(error),))
-    intake = _Intake(workspace, source, at, progress, state)
-    try:
-        intake.look_at(found)
-        intake.look_into(databases)
-        if source.name == EVENTS_NAME:
-            intake.empty_inbox()
-    finally:
-        intake.save()
+    with Lake(workspace.lake).batch() as batch:
+        intake = _Intake(workspace, source, at, progress, state, batch=batch)
+        try:
+            intake.look_at(found)
+            intake.look_into(databases)
+            if source.name == EVENTS_NAME:
+                intake.empty_inbox()
+        finally:
+            intake.save()
     return intake.taken()
 
 
@@ -94,9 +95,17 @@ class _Intake:
     """One look at a source."""
 
     def __init__(
-        self, workspace: Workspace, source: SourceSettings, at: datetime, progress: Progress, state: SourceState
+        self,
+        workspace: Workspace,
+        source: SourceSettings,
+        at: datetime,
+        progress: Progress,
+        state: SourceState,
+        *,
+        batch: LakeBatch,
     ) -> None:
         self._workspace, self._source, self._at, self._progress = workspace, source, at, progress
+        self._batch = batch
         self._known = state.known
         self._parts = {_key(one): one for one in state.files}
         self._unsaved = 0
@@ -196,7 +205,7 @@ class _Intake:
 
     def _into_lake(self, name: str, source: Source) -> int:
         """Take a log into the lake; how many of its rows are new."""
-        told = read(source, self._workspace.lake, self._progress, self._workspace.config.privacy)
+        told = read_into(self._batch, source, self._progress, self._workspace.config.privacy)
         row = told.frame.row(0, named=True)
         new: int = row["new"]
         self._rows += new
@@ -249,16 +258,16 @@ class _Intake:
             return
         self._known = self._known.after(arrival)
         self._unsaved += 1
-        if self._unsaved >= _AT_ONCE or self._has_notes(arrival):
+        if self._unsaved >= _AT_ONCE or self._batch.is_due:
             self.save()
 
-    def _has_notes(self, arrival: Arrival) -> bool:
-        """Whether something was wrong in a log that was read: no second reading would say it."""
-        part = self._parts.get(arrival.name)
-        return arrival.state in TO_READ and part is not None and bool(part.notes)
-
     def save(self) -> None:
-        """Let what is known reach the disk; what a crash takes of it is looked at again."""
+        """Let what is known reach the disk; what a crash takes of it is looked at again.
+
+        The lake comes first: a file that the state calls taken in is there. The state follows at once, since a second
+        reading would not say again what was wrong in a file that the lake knows.
+        """
+        self._batch.save()
         if self._unsaved:
             self._workspace.states.save(self._source.name, SourceState(tuple(self._parts.values()), self._known))
             self._unsaved = 0

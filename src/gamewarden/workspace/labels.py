@@ -10,16 +10,15 @@ import polars as pl
 
 from gamewarden.cases import LADDER, AuditLine, Label
 from gamewarden.errors import ResponseError, short
-from gamewarden.learning.label_sources import APPEAL, UNREVIEWED, made_by_a_model
-from gamewarden.learning.labels import UNCERTAIN_VOTES
-from gamewarden.readers.logs.operator_tables import labels_in
+from gamewarden.learning.label_sources import APPEAL, UNCERTAIN_VOTES, UNREVIEWED, agreed_on, made_by_a_model
+from gamewarden.readers.logs.operator_tables import labels_in, read_labels
 from gamewarden.store.ledger.ledger import Ledger, Writing
 from gamewarden.tables import LABELS
 
 REVIEW = "review"  # what raters' votes are called
 AT_RANDOM = "random-review"  # and those on accounts that chance named: from them it is told how common bots are
 _WRITTEN = ("add labels", "change labels", "remove labels")  # what the audit calls it
-_RATERS = 3  # who look at a character (Lee et al.): two of them make a bot, one makes nothing
+_RATERS = 3  # who look at a character (Lee et al.): two of them make a label, one makes nothing
 
 
 def vote(
@@ -120,27 +119,67 @@ def _values(old: Mapping[str, Any]) -> dict[str, Any]:
     return {**old, **times}
 
 
-def said(votes: Mapping[str, bool]) -> bool | None:
-    """What raters say together: bot where two say so and two thirds, human where less than a third does, or nothing."""
-    bots, raters = sum(votes.values()), len(votes)
-    if bots >= _RATERS - 1 and _RATERS * bots >= (_RATERS - 1) * raters:
-        return True
-    return False if _RATERS * bots < raters else None
+def consensus(votes: Mapping[str, bool], *, one_enough: bool = False) -> bool | None:
+    """What raters agree on: bot or human where two say so, and two thirds of all; None where they do not agree.
+
+    With `one_enough` a single vote counts until a second person votes.
+    """
+    least = 1 if one_enough else _RATERS - 1
+    for bot in (True, False):
+        agreeing = sum(vote is bot for vote in votes.values())
+        if agreeing >= least and _RATERS * agreeing >= (_RATERS - 1) * len(votes):
+            return bot
+    return None
 
 
-def told_by(labels: Sequence[Label], *, alone: bool = False) -> pl.DataFrame:
-    """LABELS of the ledger; an appeal holds against what was said before it.
+def agreed(label: Label, *, one_enough: bool = False) -> bool | None:
+    """What a label of the ledger says; an appeal is one person's decision, and no vote."""
+    if label.source == APPEAL or not label.votes:
+        return label.bot
+    return consensus(label.votes, one_enough=one_enough)
+
+
+def in_force(labels: Sequence[Label]) -> list[Label]:
+    """Labels of the ledger, the earliest first, without those that an appeal of the same account has replaced."""
+    appeals = {label.actor: label.at for label in labels if label.source == APPEAL}
+    return [
+        label
+        for label in labels
+        if label.source == APPEAL or label.actor not in appeals or label.at > appeals[label.actor]
+    ]
+
+
+def disputed(labels: Sequence[Label], file: pl.DataFrame | None = None) -> frozenset[str]:
+    """Accounts that wait for another person: a vote contradicts another one, or what the labels file says.
+
+    The file counts as one vote: with it, two of three decide.
+    """
+    votes = {label.actor: dict(label.votes) for label in in_force(labels) if label.source == REVIEW}
+    if file is not None and votes:
+        known = agreed_on(file.filter(pl.col("actor").is_in(list(votes)))).group_by("actor").agg(pl.col("bot").unique())
+        for actor, words in known.iter_rows():
+            votes[actor] |= {"": words[0]} if len(words) == 1 else {}
+    return frozenset(
+        actor for actor, theirs in votes.items() if len(set(theirs.values())) > 1 and consensus(theirs) is None
+    )
+
+
+def told_by(labels: Sequence[Label], *, alone: bool = False, waiting: Collection[str] = ()) -> pl.DataFrame:
+    """LABELS of the ledger with the number of `raters`; an appeal replaces what was said before it.
 
     With `alone` the word of one rater is a label while nobody else has looked: it is not one of three votes then.
+    Accounts that are `waiting` for another person have no such label.
     """
-    appeals = {one.actor: one.at for one in labels if one.source == APPEAL}  # the latest, where they are in order
-    holding = [one for one in labels if one.source == APPEAL or one.actor not in appeals or one.at > appeals[one.actor]]
+
+    def votes(one: Label) -> int | None:
+        return None if alone and len(one.votes) == 1 and one.actor not in waiting else _of_three(one)
+
     rows: list[dict[str, Any]] = [
         {"actor": one.actor, "since": one.since, "until": one.until, "bot": one.bot, "source": one.source}
-        | {"votes": None if alone and len(one.votes) == 1 else _of_three(one), "at": one.at}
-        for one in holding
+        | {"votes": votes(one), "at": one.at, "raters": len(one.votes)}
+        for one in in_force(labels)
     ]
-    return pl.DataFrame(rows, schema=dict(LABELS.columns))
+    return pl.DataFrame(rows, schema={**LABELS.columns, "raters": pl.Int64})
 
 
 def by_chance(labels: pl.DataFrame, drawn: Collection[str]) -> pl.DataFrame:
@@ -162,21 +201,22 @@ def known_labels(
     Raises:
         ReadError: the file cannot be read.
     """
-    ours = by_chance(told_by(labels, alone=alone), drawn)
+    waiting = disputed(labels, read_labels(file, time_zone).frame) if alone and file is not None else ()
+    ours = by_chance(told_by(labels, alone=alone, waiting=waiting), drawn)
     return ours if file is None else pl.concat([labels_in(file, time_zone), ours], how="diagonal")
 
 
 def _label(label: Label, votes: Mapping[str, bool]) -> Label:
-    together = said(votes)
-    return replace(label, votes=votes, bot=sum(votes.values()) * 2 > len(votes) if together is None else together)
+    result = consensus(votes)
+    return replace(label, votes=votes, bot=sum(votes.values()) * 2 > len(votes) if result is None else result)
 
 
 def _of_three(label: Label) -> int:
     """How many of three raters say bot, as LABELS counts them: 1 is uncertain, and in no training set."""
-    together = said(label.votes) if label.votes else label.bot
-    if together is None:
+    result = agreed(label)
+    if result is None:
         return UNCERTAIN_VOTES
-    return min(max(sum(label.votes.values()), _RATERS - 1), _RATERS) if together else 0
+    return min(max(sum(label.votes.values()), _RATERS - 1), _RATERS) if result else 0
 
 
 def _rater(by: str) -> str:

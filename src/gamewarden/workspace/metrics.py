@@ -47,6 +47,8 @@ class RunMeters:
 
     def tell(self, step: Step) -> None:
         """Count a step that ended."""
+        if step.begins:
+            return
         self.meters.add(STEPS.name, 1, {"step": step.step, "outcome": FAILED if step.failed else DONE})
         self.meters.set(STEP_SECONDS.name, step.seconds, {"step": step.step})
         self.meters.add(ROWS.name, step.rows)

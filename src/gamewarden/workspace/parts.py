@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,7 @@ class SourceState:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {"files": [asdict(one) for one in self.files], "known": self.known.as_json()}
+        return {"files": [vars(one) for one in self.files], "known": self.known.as_json()}
 
 
 def with_looks(state: SourceState, places: Mapping[str, Place], at: int) -> SourceState:
@@ -114,7 +114,7 @@ class SourceStates:
         Raises:
             WriteError: the place cannot be written.
         """
-        text = json.dumps(state.to_dict(), indent=1, sort_keys=True, ensure_ascii=False)
+        text = json.dumps(state.to_dict(), sort_keys=True, ensure_ascii=False)
         write_text(self._directory / f"{source}.json", text + "\n")
 
 

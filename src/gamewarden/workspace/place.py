@@ -21,7 +21,7 @@ from gamewarden.notices import now
 from gamewarden.pipeline.measuring import RunOptions, feature_of, limits_of
 from gamewarden.pipeline.models import days_of, load_models, together
 from gamewarden.readers import open as open_source
-from gamewarden.readers.logs.operator_tables import OwnTable
+from gamewarden.readers.logs.operator_tables import OwnTable, read_labels
 from gamewarden.readers.places import Place, places
 from gamewarden.readers.together import KnownAs
 from gamewarden.requests import reading_of_source
@@ -31,10 +31,12 @@ from gamewarden.store.lake import Lake
 from gamewarden.store.source import LakeSource
 from gamewarden.store.verdict_days import VerdictDays
 from gamewarden.workspace.days import LakeDays, Window
+from gamewarden.workspace.exonerated import exonerated_until
 from gamewarden.workspace.judged import JudgedDays
 from gamewarden.workspace.kept import Kept, Memory
 from gamewarden.workspace.parts import FilePart, GoneError, Part, Parts, SourceStates, validities
-from gamewarden.workspace.pushed import pushed_sources
+from gamewarden.workspace.pushed import INBOX, named_sources, pushed_sources
+from gamewarden.workspace.response_settings import no_more_permissive
 from gamewarden.workspace.rest import Rest
 from gamewarden.workspace.scored import Scored
 
@@ -65,7 +67,7 @@ class Workspace:
         path = root / FILE_NAME
         if not path.is_file():
             raise ConfigError(f"{root}: is no workspace (it has no {FILE_NAME}); `gamewarden init {root}` makes one")
-        return cls(root, load_config(config or path), config)
+        return cls(root, _settings(load_config(path), config), config)
 
     @classmethod
     def found(
@@ -83,7 +85,7 @@ class Workspace:
         settings = None if root is None else load_config(root / FILE_NAME)
         if root is None or settings is None or not settings.is_workspace:
             return None
-        return cls(_short(root, start), settings if config is None else load_config(config), config)
+        return cls(_short(root, start), _settings(settings, config), config)
 
     @property
     def lake(self) -> Path:
@@ -120,11 +122,28 @@ class Workspace:
         from gamewarden.workspace.labels import known_labels
 
         told = self.ledger.find(Label, order=("at",))
-        zone = self.config.read.time_zone or None
+        zone = self.time_zone
         if not told:
             return self.labels_file
         drawn = {one.actor for one in self.ledger.find(Review, drawn=True, undone_at=None)}
         return known_labels(self.labels_file, told, zone, alone=self.config.workspace.one_rater, drawn=drawn)
+
+    @property
+    def disputed(self) -> frozenset[str]:
+        """Accounts that wait for a third person, because a vote contradicts another vote or the labels file.
+
+        Raises:
+            LedgerError: the ledger cannot be read.
+            ReadError: the labels file cannot be read.
+        """
+        from gamewarden.cases import Label
+        from gamewarden.workspace.labels import disputed
+
+        labels = self.ledger.find(Label, order=("at",)) if self.has_ledger else []
+        if not labels:
+            return frozenset()
+        path, zone = self.labels_file, self.time_zone
+        return disputed(labels, None if path is None or not path.is_file() else read_labels(path, zone).frame)
 
     @property
     def profiles(self) -> Path | None:
@@ -152,12 +171,25 @@ class Workspace:
         """
         from gamewarden.store.ledger.ledger import Ledger  # SQLAlchemy takes its time, and few commands need it
 
-        return Ledger.at(self.ledger_place)
+        ledger = Ledger.at(self.ledger_place)
+        ledger.account_numbers = self.account_numbers
+        return ledger
+
+    @property
+    def noted_head(self) -> Path:
+        """Where the last line of the ledger's audit is noted, outside the ledger."""
+        return self.results / "ledger.head"
 
     @property
     def inbox(self) -> Path:
         """Where what game servers push waits for the next run."""
-        return self.root / "inbox"
+        return self.root / INBOX
+
+    @property
+    def account_numbers(self) -> bool:
+        """Whether all that names actors says that they are account numbers."""
+        said = [one.account_numbers for one in self.config.sources] or [self.config.workspace.account_numbers]
+        return all(said) and not named_sources(self.config, self.root)
 
     @property
     def sources(self) -> tuple[SourceSettings, ...]:
@@ -175,9 +207,14 @@ class Workspace:
         return VerdictDays(self.results / "verdicts")
 
     @property
+    def time_zone(self) -> str | None:
+        """The time zone of its days, and of labels and profiles: by the settings, else by the lake; None means UTC."""
+        return self.config.read.time_zone or Lake.time_zone_at(self.lake)
+
+    @property
     def run_options(self) -> RunOptions:
         """What runs here go by."""
-        return RunOptions(self.config.read.time_zone or None, limits_of(self.config))
+        return RunOptions(self.time_zone, limits_of(self.config))
 
     def open(self, source: SourceSettings, place: object) -> Source:
         """One place of a source.
@@ -211,7 +248,7 @@ class Workspace:
     def days(self, at: datetime | None = None) -> LakeDays:
         """The lake as it is now, by period."""
         when = at or now()
-        zone = self.config.read.time_zone or "UTC"
+        zone = self.time_zone or "UTC"
         return LakeDays(Lake(self.lake), Rest(self.results), when, zone, self.kept(when), self.engine)
 
     @property
@@ -283,7 +320,18 @@ class Workspace:
     def judged(self, at: datetime | None = None) -> JudgedDays:
         """The verdicts."""
         scored = self.scored(at)
-        return JudgedDays(scored, self.verdicts, self.models, self.config, self.run_options, scored.days.now)
+        return JudgedDays(
+            scored, self.verdicts, self.models, self.config, self.run_options, scored.days.now, self.exonerated
+        )
+
+    @property
+    def exonerated(self) -> dict[str, datetime]:
+        """Accounts that won an appeal, each with the end of the time whose evidence no longer counts.
+
+        Raises:
+            LedgerError: the ledger cannot be read.
+        """
+        return exonerated_until(self)
 
     def window(self, asked: TimeRange) -> Window:
         """The time that somebody asks about; `last` is counted back from the newest event."""
@@ -342,6 +390,17 @@ class Workspace:
         more = [source.include_empty, source.max_bad_share, source.keep_truncated, source.packet_version, source.strict]
         later = [source.packet_client] if source.packet_client else []  # digests of before this setting stay
         return digest(canonical_json([*options, *more, content, *later]))
+
+
+def _settings(own: Config, file: Path | None) -> Config:
+    """The settings of a workspace, or of another file as far as that allows no more than the workspace's own.
+
+    Raises:
+        ConfigError: the file allows more, or cannot be followed.
+    """
+    if file is None:
+        return own
+    return no_more_permissive(own, load_config(file), file)
 
 
 def _is_ours(path: Path, here: bool) -> bool:  # noqa: FBT001  whether somebody stands beside it

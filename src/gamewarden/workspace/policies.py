@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import polars as pl
@@ -57,7 +57,8 @@ def past_of(workspace: Workspace, progress: Progress = no_progress) -> Past:
     """All verdicts at rest as evidence, beside what the ledger knows.
 
     As `decide` does, an account is looked at from the day on that a verdict reaches a point, with all verdicts on it
-    that still carry something then. What an appeal excluded counts nothing.
+    that still carry something then; of accounts without such a verdict, those that the ledger has taken in as the most
+    suspicious ones. What an appeal excluded counts nothing.
 
     Raises:
         ReadError: no day was judged yet.
@@ -69,6 +70,7 @@ def past_of(workspace: Workspace, progress: Progress = no_progress) -> Past:
         raise ReadError(f"{workspace.results}: no day was judged yet; `gamewarden run` judges what is there")
     written = _Written.of(workspace)
     met, everybody = _met(workspace, seals, written.beside)
+    met = {**written.taken_in, **met}
     seen: dict[str, list[Observation]] = defaultdict(list)
     for seal in seals:
         for one in written.counting(_observed(workspace, seal, met)):
@@ -118,6 +120,7 @@ class _Written:
     excluded: frozenset[str] = frozenset()  # verdicts that no longer count
     exonerated: tuple[Exonerated, ...] = ()
     on_call: frozenset[str] = frozenset()  # who has a human on call
+    taken_in: Mapping[str, datetime] = field(default_factory=dict)  # whom verdicts in it are about, and since when
 
     @classmethod
     def of(cls, workspace: Workspace) -> "_Written":
@@ -130,6 +133,7 @@ class _Written:
             frozenset(one.id for one in known if one.kind == VERDICT and one.excluded is not None),
             tuple(workspace.ledger.find(Exonerated)),
             frozenset(one.actor for one in workspace.ledger.find(Suspicion, on_call=True)),
+            {one.actor: one.at for one in reversed(known) if one.kind == VERDICT},
         )
 
     def counting(self, observations: Sequence[Observation]) -> list[Observation]:
@@ -151,7 +155,7 @@ def _labels(workspace: Workspace) -> tuple[pl.DataFrame, pl.DataFrame]:
     labels = workspace.labels
     if labels is None:
         return pl.DataFrame(schema=nobody[0]), pl.DataFrame(schema=nobody[1])
-    told = read_labels(labels, workspace.config.read.time_zone or None).frame
+    told = read_labels(labels, workspace.time_zone).frame
     if "group" not in told.columns:
         told = told.with_columns(group=pl.lit(None, pl.String))
     groups = told.group_by("actor").agg(pl.col("group").drop_nulls().min())

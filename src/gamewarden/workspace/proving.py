@@ -167,10 +167,16 @@ class _Prover:
     def row(self, seal: DaySeal, earlier: Sequence[DaySeal] = ()) -> dict[str, Any]:
         """What there is to say of one day: of its verdicts, and of those that they replaced."""
         wrong = [*self._wrong(seal), *(line for one in earlier for line in self._wrong_before(one))]
-        fine = "as it was sealed; scores, evidence and verdicts come out the same to the last bit"
+        fine = "" if wrong else self._fine(seal)
         about = {"day": seal.day.removeprefix("day="), "verdicts": seal.verdicts, "kept": seal.kept, "judged": seal.at}
         told = "; ".join(wrong) or f"{fine}{_less(seal)}{_as_well(earlier)}"
         return {**about, "holds": not wrong, "says": told}
+
+    def _fine(self, seal: DaySeal) -> str:
+        """What was found of a day of which nothing is wrong."""
+        if VerdictRules.of(facts_of(self.days, seal)["rules"]).earlier:
+            return "as it was sealed; sealed under earlier rules, so its scores and verdicts are not computed again"
+        return "as it was sealed; scores, evidence and verdicts come out the same to the last bit"
 
     def _wrong(self, seal: DaySeal) -> list[str]:
         try:
@@ -186,6 +192,9 @@ class _Prover:
 
     def _differences(self, seal: DaySeal) -> Iterator[str]:
         bundle = _Opened.of(self.days, seal)
+        if bundle.rules.earlier:
+            yield from _misnamed(bundle)
+            return
         named = [*bundle.facts["models"], *([bundle.facts["fusion"]] if bundle.facts["fusion"] else [])]
         if problems := [line for one in named for line in self._unlike(one)]:
             yield from problems
@@ -237,6 +246,11 @@ def _changed(bundle: _Opened, models: Sequence[Model], fusion: FusionModel | Non
     yield from _unequal("scores", bundle.scores, scores, ("actor", "since", "until", "detector"))
     yield from _unequal("verdicts", bundle.verdicts.select(*KEY, *_NUMBERS), again.select(*KEY, *_NUMBERS), KEY)
     yield from _unequal("evidence", bundle.evidence, evidence, (*KEY, "detector", "feature"))
+    yield from _misnamed(bundle)
+
+
+def _misnamed(bundle: _Opened) -> Iterator[str]:
+    """How many verdicts of a day have an id that is not the digest of what they rest on."""
     ids = pl.Series(bundle.grounds(bundle.verdicts).ids(bundle.verdicts.drop("verdict")), dtype=pl.String)
     wrong = int((ids != bundle.verdicts["verdict"]).sum())
     if wrong:

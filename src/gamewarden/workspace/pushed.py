@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from gamewarden.config import SourceSettings
+from gamewarden.config import Config, SourceSettings
 from gamewarden.contracts import (
     Content,
     Fingerprint,
@@ -40,6 +40,7 @@ from gamewarden.store.inbox_segments import Closed, checked, closed_segments, fi
 from gamewarden.streams import PlainEvents
 from gamewarden.tables import EVENTS, EVENTS_ARROW, PARQUET_FAULTS, first_line
 
+INBOX = "inbox"  # the directory below the workspace
 EVENTS_NAME, PACKETS_NAME = "pushed events", "pushed packets"  # no [[source]] may have a blank in its name
 _RECIPE = digest("pushed events", "1")
 _PIECE = 2_000_000  # rows that come into the lake at once
@@ -54,6 +55,13 @@ def pushed_sources(inbox: Path) -> tuple[SourceSettings, ...]:
     events = SourceSettings(EVENTS_NAME, kind="events")
     packets = SourceSettings(PACKETS_NAME, (str(inbox.absolute() / "packets" / f"*{_FILES}"),), kind="packets")
     return tuple(one for one, kind in ((events, "events"), (packets, "packets")) if (inbox / kind).is_dir())
+
+
+def named_sources(config: Config, root: Path) -> list[str]:
+    """The sources of a workspace whose actors may be names, since nothing says that they are account numbers."""
+    named = [one.name for one in config.sources if not one.account_numbers]
+    pushed = [] if config.workspace.account_numbers else pushed_sources(root / INBOX)
+    return [*named, *(one.name for one in pushed)]
 
 
 class PushedEvents(PlainSource):
@@ -127,6 +135,7 @@ class _Piece(PlainEvents):
 
     name, recipe, own_seq = EVENTS_NAME, _RECIPE, True
     promised: frozenset[str] = frozenset()
+    time_zone: str | None = None
     columns = frozenset(EVENTS.columns)
 
     def __init__(self, segments: Sequence[Closed], first: int, stretch: Stretch) -> None:

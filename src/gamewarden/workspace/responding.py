@@ -5,7 +5,9 @@ Nothing is carried out that was not written down before, and everything that was
 
 import os
 import secrets
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -25,6 +27,7 @@ from gamewarden.cases import (
     Decision,
     Exonerated,
     IndexedVerdict,
+    Label,
     Observation,
     Suspicion,
 )
@@ -32,12 +35,15 @@ from gamewarden.contracts import Progress, no_progress
 from gamewarden.core.durations import from_micros, parse_span, to_micros
 from gamewarden.core.files import make_directory, write_text
 from gamewarden.core.text import counted
-from gamewarden.errors import LedgerError, ResponseError
-from gamewarden.response.admitting import upper_llrs, who_could_reach
+from gamewarden.errors import LedgerError, ReadError, ResponseError
+from gamewarden.policy import REVIEW
+from gamewarden.readers.logs.operator_tables import labels_in
+from gamewarden.response.admitting import upper_bounds, upper_llrs, who_could_reach
 from gamewarden.response.appeals import kept_out
 from gamewarden.response.carrying import Carried, Carrier, resume, settle
-from gamewarden.response.evidence import observations_of
+from gamewarden.response.evidence import SUPERSEDED, observations_of
 from gamewarden.response.persons import approve
+from gamewarden.response.suspicion import suspicion_of
 from gamewarden.store.ledger.ledger import Ledger, Writing
 from gamewarden.store.verdict_days import DaySeal
 from gamewarden.verdicts.points import ACT, WATCH
@@ -45,11 +51,15 @@ from gamewarden.workspace.carrying_book import LedgerBook
 from gamewarden.workspace.deciding import the_one
 from gamewarden.workspace.person_acts import Wish, decide_all, take_back
 from gamewarden.workspace.place import LEDGER_VARIABLE, Workspace
-from gamewarden.workspace.settling import Settled, Settling
+from gamewarden.workspace.reconciling import Reconciling, note_head, restored
+from gamewarden.workspace.response_settings import record_settings
+from gamewarden.workspace.settling import Settled, Settling, remember_judged_again
 
 _DAY = "decided "  # the fact that says which bundle of a day was decided on begins so
 _WORKSPACE = "workspace"  # the fact that says whose ledger it is
-_SUPERSEDED = "its day was judged again"
+_BATCH = 5_000  # accounts whose suspicion is counted at once
+_POLICY = "policy"  # the fact that says by which policy suspicion was counted
+CANONICAL = pl.col("actor").str.replace(r"^0+([0-9]+)$", "$1")  # an account number as the ledger writes it
 
 
 @dataclass(frozen=True)
@@ -99,7 +109,8 @@ class CarriedOut:
             "rehearsed": len(self.carried.of(REHEARSED)),
             "waiting": len(self.carried.held),
         }
-        return ", ".join(f"{count:,} {what}" for what, count in parts.items() if count) or "nothing to carry out"
+        nothing = f"stopped: {self.carried.halted}" if self.carried.halted else "nothing to carry out"
+        return ", ".join(f"{count:,} {what}" for what, count in parts.items() if count) or nothing
 
 
 @dataclass(frozen=True)
@@ -137,6 +148,14 @@ class Responding:
         """The policy."""
         return Settling(self.workspace.config, self.workspace.root, self.moment)
 
+    def record_settings(self) -> None:
+        """Write into the audit what has changed in the settings since they were last used.
+
+        Raises:
+            LedgerError: the ledger cannot be written.
+        """
+        record_settings(self.ledger, self.workspace.config, self.at, self.workspace.settings)
+
     def decide(self, progress: Progress = no_progress) -> Decided:
         """Take in the verdicts that are new, and let the ladder decide about everybody whom they touch.
 
@@ -145,25 +164,44 @@ class Responding:
             ReadError: verdicts that rest are missing or damaged.
         """
         settling = self.settling
+        self.record_settings()
         with self.ledger.writing(LADDER, self.at) as work:
+            if work.fact(_POLICY) != settling.ladder.digest:
+                settling.count_again(work)
+                work.remember(_POLICY, settling.ladder.digest)
             recent = self._recent()  # read now: another process may have judged and decided while this one waited
             due = [seal for seal in recent if work.fact(_DAY + seal.day) != seal.bundle]
             touched = set(self._expired(work))
-            known = {one.actor for one in work.find(Suspicion)}
-            new = self._suspected(due, recent, progress) - known
+            known, reviewed = {one.actor for one in work.find(Suspicion)}, self._reviewed(work)
+            touched |= {one.actor for one in work.find(Decision, step=REVIEW, by=LADDER, undone_at=None)} & reviewed
+            new = self._suspected(due, recent, known | reviewed, progress) - known
             for seal in recent:
                 touched |= self._observe(work, seal, known | new if seal in due else new, due=seal in due)
-            settled = settling.settle(work, touched)
+            remember_judged_again(work, past_days_judged_again(self.workspace.verdicts.seals()))
+            settled = settling.settle(work, touched) + settling.open_cases(work, reviewed)
         return Decided(len(due), settled, self.workspace.config.response.armed)
 
     def carry(self) -> "CarriedOut":
         """Carry out what is due, as far as the settings allow, and take back what is over.
 
+        A ledger that is older than its last run carries out nothing.
+
         Raises:
             LedgerError: the ledger cannot be read or written.
         """
+        self.record_settings()
         carrier = Carrier(self.workspace.config.response, self.settling.ways, LedgerBook(self.ledger))
-        return CarriedOut(carrier.carry(self.at))  # by the clock on the wall: nothing of a rehearsal leaves
+        if (why := restored(self.workspace)) is not None:
+            return CarriedOut(Carried(halted=why))
+        try:
+            return CarriedOut(carrier.carry(self.at))  # by the clock on the wall: nothing of a rehearsal leaves
+        finally:
+            note_head(self.workspace)
+
+    @property
+    def reconciling(self) -> Reconciling:
+        """The ledger and the game side by side."""
+        return Reconciling(self.workspace, self.settling.ways, self.at)
 
     def by_person(
         self, actor: str, step: str, *, by: str, because: str, span: timedelta | None
@@ -174,6 +212,7 @@ class Responding:
             ResponseError: nobody signs it, or no reason is given.
             LedgerError: the ledger cannot be written.
         """
+        self.record_settings()
         with self.ledger.writing(by, self.at) as work:
             made = decide_all(work, self.settling, [actor], Wish(step, by, because, span))
         if not made:
@@ -201,7 +240,8 @@ class Responding:
             LedgerError: the ledger cannot be written.
         """
         found = the_one(self.ledger, Decision, name)
-        new = approve(found, by, self.moment)
+        new = approve(self.workspace.config.response, found, by, self.moment)
+        self.record_settings()
         with self.ledger.writing(by, self.at) as work:
             work.change(found, new)
             self.settling.send(work, [new], not_before=not_before)
@@ -233,8 +273,13 @@ class Responding:
         oldest = to_micros(self.moment - timedelta(microseconds=self._evidence_for))
         return [seal for seal in self.workspace.verdicts.current().values() if seal.until > oldest]
 
-    def _suspected(self, due: Sequence[DaySeal], recent: Sequence[DaySeal], progress: Progress) -> set[str]:
-        """Who reaches a point on a new day, and by all recent days could reach the first rung."""
+    def _suspected(
+        self, due: Sequence[DaySeal], recent: Sequence[DaySeal], looked_at: Collection[str], progress: Progress
+    ) -> set[str]:
+        """Who reaches a point on a new day and by all recent days could reach the first rung, and the most suspicious.
+
+        Of the others only as many are taken in as a day has review cases, and nobody of `looked_at`.
+        """
         pointed: set[str] = set()
         llrs = []
         for seal in recent if due else ():
@@ -243,7 +288,44 @@ class Responding:
             if seal in due:
                 pointed |= set(verdicts.filter(pl.col("point").is_in([WATCH, ACT]))["actor"].to_list())
                 progress(seal.verdicts)
-        return pointed & who_could_reach(pl.concat(llrs), self.settling.ladder.scale) if llrs else set()
+        if not llrs:
+            return set()
+        scale, evidence = self.settling.ladder.scale, pl.concat(llrs)
+        others = upper_bounds(evidence.filter(~pl.col("actor").is_in({*looked_at, *pointed})), scale)
+        return pointed & who_could_reach(evidence, scale) | self._most_suspicious(others, recent)
+
+    def _most_suspicious(self, bounds: pl.DataFrame, recent: Sequence[DaySeal]) -> set[str]:
+        """As many of these actors as a day has review cases; `bounds` have the highest possible suspicion first."""
+        ladder, most = self.settling.ladder, self.workspace.config.response.cases_per_day
+        if ladder.review_by_rank is None or not most:
+            return set()
+        least = max(ladder.scale.prior, ladder.scale.enters[ladder.review_by_rank - 1])
+        scores: dict[str, float] = {}
+        for batch in bounds.filter(pl.col("bound") > least).iter_slices(_BATCH):
+            best = sorted(scores.values(), reverse=True)[:most]
+            if len(best) == most and best[-1] >= batch["bound"][0]:
+                break
+            scores |= self._scores(batch["actor"].to_list(), recent)
+        first = sorted(scores, key=lambda actor: (-scores[actor], actor))[:most]
+        return {actor for actor in first if scores[actor] > least}
+
+    def _scores(self, actors: Collection[str], recent: Sequence[DaySeal]) -> dict[str, float]:
+        """The suspicion of actors by what recent days say of them."""
+        found: dict[str, list[Observation]] = {}
+        for seal in recent:
+            for one in observations_of(self._verdicts(seal, actors=actors), self._bots(seal)):
+                found.setdefault(one.actor, []).append(one)
+        scale = self.settling.ladder.scale
+        return {actor: suspicion_of(scale, actor, seen, at=self.moment).score for actor, seen in found.items()}
+
+    def _reviewed(self, work: Writing) -> set[str]:
+        """On whom a person has voted, and who is known by the operator's own file, as far as that can be read."""
+        known, file = {one.actor for one in work.find(Label)}, self.workspace.labels_file
+        if file is not None:
+            # Other steps report a file that cannot be read; here it would keep steps from ending.
+            with suppress(ReadError):
+                known.update(labels_in(file, self.workspace.time_zone)["actor"].to_list())
+        return known
 
     @property
     def _evidence_for(self) -> int:
@@ -262,7 +344,7 @@ class Responding:
         verdicts = self._verdicts(seal, actors=actors)
         found = kept_out(observations_of(verdicts, self._bots(seal)), work.find(Exonerated))
         gone = _superseded(work, found, seal) if due else []
-        work.put([replace(one, excluded=_SUPERSEDED) for one in gone])
+        work.put([replace(one, excluded=SUPERSEDED) for one in gone])
         work.put(_back_again(work, found))
         work.add(found)
         kept = verdicts.filter(pl.col("verdict").is_not_null())
@@ -275,12 +357,36 @@ class Responding:
     ) -> pl.DataFrame:
         """The verdicts of a day, without those of whoever was forgotten."""
         store = self.workspace.verdicts
+        if self.workspace.account_numbers and actors is not None:
+            written = store.table(seal, columns=("actor",))
+            actors = written.filter(CANONICAL.is_in(list(actors)))["actor"].to_list()
         found = store.table(seal, columns=columns, actors=actors).filter(~pl.col("actor").is_in(store.stubs(seal)))
+        if self.workspace.account_numbers:
+            found = found.with_columns(actor=CANONICAL)
         return found.filter(~pl.col("actor").str.contains("\0", literal=True))  # no database keeps such a name
 
     def _bots(self, seal: DaySeal) -> float:
         """The share of bots that the probabilities of a day suppose."""
         return float(self.workspace.verdicts.facts(seal)["rules"]["bots"])
+
+
+def past_days_judged_again(seals: Sequence[DaySeal]) -> list[tuple[int, int]]:
+    """Begin and end of the days that were sealed again in a run that knew of a later day, or by other rules alone.
+
+    The newest day is none of them where its data changed. The same data under the same rules give the same verdicts.
+    """
+    latest, newest = 0, dict[str, int]()  # by when it was judged: all days of a run have one time
+    for seal in seals:
+        latest = max(latest, seal.until)
+        newest[seal.at] = latest
+    again, rested_on = set[tuple[int, int]](), defaultdict[str, dict[str, set[str]]](dict)  # by day: rules by content
+    for seal in seals:
+        earlier = rested_on[seal.day]
+        past = seal.until < newest[seal.at] or seal.content in earlier
+        if earlier and past and seal.rules not in earlier.get(seal.content, ()):
+            again.add((seal.since, seal.until))
+        earlier.setdefault(seal.content, set()).add(seal.rules)
+    return sorted(again)
 
 
 def _claim(workspace: Workspace, at: datetime) -> None:
@@ -304,7 +410,7 @@ def _claim(workspace: Workspace, at: datetime) -> None:
 
 def _back_again(work: Writing, found: Sequence[Observation]) -> list[Observation]:
     """Evidence that was superseded and is what the day says after all."""
-    known = {one.id for one in work.find(Observation, id=[one.id for one in found], excluded=_SUPERSEDED)}
+    known = {one.id for one in work.find(Observation, id=[one.id for one in found], excluded=SUPERSEDED)}
     return [one for one in found if one.id in known]
 
 

@@ -9,7 +9,9 @@ from gamewarden.core.text import counted
 from gamewarden.policy import REVIEW, STEPS
 from gamewarden.store.ledger.ledger import Ledger
 from gamewarden.workspace.carrying_book import HALTED
+from gamewarden.workspace.ladder_reach import unreachable_steps
 from gamewarden.workspace.place import Workspace
+from gamewarden.workspace.reconciling import restored
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,8 @@ class ResponseStatus:
     halted: str | None
     waiting: int  # decisions that wait for a second person
     appeals: int  # open ones
+    unreachable: tuple[str, ...] = ()  # which steps nobody can reach, and why
+    restored: str | None = None  # why this ledger is not the one that was last used
 
     def lines(self) -> Iterator[str]:
         """For a terminal."""
@@ -33,11 +37,14 @@ class ResponseStatus:
             yield f"In the game now: {', '.join(f'{count:,} {step}' for step, count in self.in_game.items())}."
         if self.actions:
             yield f"Actions: {', '.join(f'{count:,} {state}' for state, count in self.actions.items())}."
-        if self.halted:
-            yield f"All actions are stopped: {self.halted}"
+        yield from (f"{line[0].upper()}{line[1:]}." for line in self.unreachable)
+        if self.restored or self.halted:
+            yield f"All actions are stopped: {self.restored or self.halted}"
 
     def next_steps(self) -> Iterator[str]:
         """What to do, the most urgent first."""
+        if self.restored:
+            yield "compare the ledger with the game: `gamewarden decisions reconcile`"
         if self.halted:
             yield "look at `gamewarden decisions actions --all`, then let actions leave: `decisions resume --by NAME`"
         if self.appeals:
@@ -66,7 +73,17 @@ def response_status(workspace: Workspace) -> ResponseStatus | None:
     armed = workspace.config.response.armed
     there = Counter(one.step for one in ledger.find(Action, verb=DO, state=DONE))
     in_game = {step: there[step] for step in STEPS if there[step]}
-    return ResponseStatus(armed, _by_step(decisions), in_game, _on_their_way(ledger), halted, waiting, appeals)
+    return ResponseStatus(
+        armed,
+        _by_step(decisions),
+        in_game,
+        _on_their_way(ledger),
+        halted,
+        waiting,
+        appeals,
+        unreachable_steps(workspace),
+        restored(workspace),
+    )
 
 
 def _by_step(decisions: Sequence[Decision]) -> dict[str, int]:

@@ -23,9 +23,12 @@ from gamewarden.workspace.desk_tables import DeskWriting
 from gamewarden.workspace.forgetting import finish
 from gamewarden.workspace.gate import Gate
 from gamewarden.workspace.intake import take_in
+from gamewarden.workspace.judged import reasons_counted
+from gamewarden.workspace.ladder_reach import unreachable_steps
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.responding import Responding
 from gamewarden.workspace.retention import is_limited, sweep, tidy
+from gamewarden.workspace.silence import first_fits, has_events
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Step:
     failed: bool = False
     rows: int = 0  # new ones that were taken in
     verdicts: int = 0
+    begins: bool = False  # it says what is about to be done
 
 
 Watching = Callable[[str], AbstractContextManager[Progress]]  # a progress bar under a title
@@ -65,6 +69,7 @@ class Run:
     failed: int = field(default=0, init=False)
     _rows: int = field(default=0, init=False)  # of the step in hand
     _verdicts: int = field(default=0, init=False)
+    _new_days: int = field(default=0, init=False)  # that were decided on
 
     def run(self) -> int:
         """Do all steps; how many failed.
@@ -85,6 +90,7 @@ class Run:
                 self._do("list", "", self._list)
                 self._do("tests", "", self._challenges)
                 self._do("decide", "", self._decide)
+                self._do("ladder", "", self._ladder)
                 self._do("act", "", self._carry)
                 self._do("maintain", "", self._maintain)
             else:
@@ -109,7 +115,9 @@ class Run:
         try:
             if self.workspace.models_in_force():
                 return True
-            says, failed = "there is no model yet; `gamewarden rank` and `gamewarden review` need none", False
+            needs_none = "`gamewarden rank` and `gamewarden review` need none"
+            fits = "" if has_events(self.workspace) else "; ".join(first_fits(self.workspace))
+            says, failed = f"there is no model yet; {fits or needs_none}", False
         except GamewardenError as error:
             says, failed = str(error), True
             self.failed += 1
@@ -170,12 +178,20 @@ class Run:
 
     def _judge(self, progress: Progress) -> str:
         judged = self.workspace.judged(self.at)
-        seals = judged.judge(fresh=self.fresh, progress=progress)
-        if not seals:
+        if why := judged.no_days():
+            return why
+        due = judged.due(fresh=self.fresh)
+        if not due:
             return "nothing new"
-        verdicts, kept = sum(one.verdicts for one in seals), sum(one.kept for one in seals)
+        why = reasons_counted(one.reason for one in due)
+        self.tell(Step("judge", "", f"{counted(len(due), 'day')} to judge: {why}", 0.0, begins=True))
+        done = judged.judge(due, progress=progress)
+        verdicts, kept = sum(one.verdicts for one in done.seals), sum(one.kept for one in done.seals)
         self._verdicts = verdicts
-        return f"{counted(len(seals), 'day')}: {verdicts:,} verdicts, {kept:,} of them to watch or to act on"
+        says = f"{counted(len(done.seals), 'day')}: {verdicts:,} verdicts, {kept:,} of them to watch or to act on"
+        if done.failures:
+            raise _FailedError("; ".join([says, *done.troubles]))
+        return says
 
     def _list(self, progress: Progress) -> str:
         """Write what the desk reads."""
@@ -193,7 +209,13 @@ class Run:
         return ", ".join(f"{count:,} {what}" for what, count in told.items() if count)
 
     def _decide(self, progress: Progress) -> str:
-        return str(Responding(self.workspace, self.at).decide(progress))
+        decided = Responding(self.workspace, self.at).decide(progress)
+        self._new_days = decided.days
+        return str(decided)
+
+    def _ladder(self, _progress: Progress) -> str:
+        """Which steps nobody can reach with the models and adapters at hand, wherever days were decided on."""
+        return "; ".join(unreachable_steps(self.workspace)) if self._new_days else ""
 
     def _carry(self, _progress: Progress) -> str:
         carried = Responding(self.workspace, self.at).carry()
@@ -217,7 +239,7 @@ class Run:
             self.workspace.lake,
             self.workspace.models,
             self.workspace.labels,
-            time_zone=self.workspace.config.read.time_zone or None,
+            time_zone=self.workspace.time_zone,
             config=self.workspace.config,
             before=self.workspace.days(self.at).measured_before,
             objections=Gate(self.workspace).objections,

@@ -26,6 +26,14 @@ from gamewarden.workspace.kept import Kept
 from gamewarden.workspace.parts import Parts
 from gamewarden.workspace.rest import Rest, came_from
 
+RATE_RULE = 2  # raised when the same model states another false-positive rate: stored scores are computed anew
+KIND_NOUNS: Mapping[str, str] = {
+    "events": "events",
+    "packets": "packets",
+    "messages": "client messages",
+    "table": "account table",
+}
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -112,6 +120,15 @@ class Scored:
                 found[name] = why
         return found
 
+    def no_rows(self, model: Model) -> str | None:
+        """Why a model has no rows at all to judge; None where it has some, or will have once they are measured."""
+        feature, measured = self.features[model.card.id], self.measured(model)
+        if any(one.rows for one in measured):
+            return None
+        if not (any(self.days.stretches) if feature.input == "events" else self.parts.of(feature)):
+            return f"no {KIND_NOUNS[feature.input]} taken in"
+        return f"too little in the {KIND_NOUNS[feature.input]} to measure {feature.name}" if measured else None
+
     def caveats(self, model: Model, window: Window = EVER) -> tuple[str, ...]:
         """What stands beside every word of a model."""
         return caveats_of(
@@ -144,7 +161,7 @@ class Scored:
         ]
 
     def _meetings(self) -> Mapping[str, Meeting | None]:
-        of_events = any(one.input == "events" for one in self.features.values())
+        of_events = any(one.input == "events" for one in self.features.values()) and any(self.days.stretches)
         return self.view.meetings if of_events else {}
 
     @cached_property
@@ -177,7 +194,7 @@ class Scored:
         return rows if actors is None else rows.filter(pl.col("actor").is_in(sorted(actors)))
 
     def _came_from(self, model: Model, measured: Partition) -> str:
-        return came_from(measured.came_from, self._digests[model.card.id], self._sight(model, measured))
+        return came_from(RATE_RULE, measured.came_from, self._digests[model.card.id], self._sight(model, measured))
 
     def _sight(self, model: Model, measured: Partition) -> object:
         """What of the rest of the lake decides how these rows are shown."""

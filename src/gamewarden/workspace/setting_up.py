@@ -1,12 +1,14 @@
 """Setting up a workspace: its settings, its directories, and, for a first look, a synthetic game to run on."""
 
 import json
+import re
+import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
-from gamewarden.config import FILE_NAME
+from gamewarden.config import FILE_NAME, config_from
 from gamewarden.contracts import Progress, no_progress
 from gamewarden.core.database_urls import Address
 from gamewarden.core.files import make_directory, unwritable, write_text
@@ -172,6 +174,28 @@ def set_up_database(root: Path, address: Address, preset: str | None, options: S
     write_text(root / FILE_NAME, _HEAD + _SERVER_PROFILES + _ZONE + _RESPONSE + _adapter(found.name) + text)
     refused = tuple(str(one) for one in source.refused)
     return SetUp(root, (f"{address} is a database of {found.title}; it will be read: {read}", *refused))
+
+
+def write_one_rater(path: Path, *, enough: bool) -> None:
+    """Write into settings whether one vote is enough for a label; everything else in the file stays as it is.
+
+    Raises:
+        ConfigError: the file is written in a way that this cannot add to; the message says what to write.
+        WriteError: the file cannot be written.
+    """
+    value = "true" if enough else "false"
+    line = f"one_rater = {value}  # whether one reviewer's vote is enough for a label\n"
+    text = path.read_text(encoding="utf-8")
+    head = re.search(r"^[ \t]*\[workspace\][^\n]*(\n|$)", text, re.MULTILINE)
+    start, rest = (text[: head.end()], text[head.end() :]) if head else (f"{text.rstrip()}\n\n[workspace]", "")
+    new = start + ("" if start.endswith("\n") else "\n") + line + rest
+    try:
+        written = config_from(tomllib.loads(new), str(path)).workspace.one_rater is enough
+    except ValueError:
+        written = False
+    if not written:
+        raise ConfigError(f"{path}: cannot add a setting to it; write one_rater = {value} under [workspace] yourself")
+    write_text(path, new)
 
 
 def _make(root: Path, *more: str) -> None:

@@ -1,9 +1,9 @@
 """How a workspace stands, for one screen: sources, detectors, days, and what to do next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import cast
+from typing import Any, cast
 
 import polars as pl
 
@@ -11,12 +11,16 @@ from gamewarden.core.durations import from_micros
 from gamewarden.core.text import counted
 from gamewarden.errors import GamewardenError
 from gamewarden.store.lake import Lake
+from gamewarden.store.verdict_days import DaySeal
 from gamewarden.tables import TIME, DataType
 from gamewarden.workspace.beside import facts_of
 from gamewarden.workspace.days import day_name
+from gamewarden.workspace.exonerated import is_exonerated
+from gamewarden.workspace.judged import CHANGED, NEW, OUTDATED, reasons_counted
 from gamewarden.workspace.place import Workspace
 from gamewarden.workspace.response_status import ResponseStatus, response_status
 from gamewarden.workspace.retention import sentences
+from gamewarden.workspace.silence import abstains, first_fits, has_events, last_day_begins, newest_rows, silent_since
 
 _SOURCES: dict[str, DataType] = {
     "source": pl.String,
@@ -30,10 +34,16 @@ _SOURCES: dict[str, DataType] = {
 _DETECTORS: dict[str, DataType] = {
     "detector": pl.String,
     "model": pl.String,
-    "fitted": TIME,
+    "trained_until": TIME,  # the end of the newest labelled period; null where the model's rows have no times
     "age": pl.Duration("us"),
     "scored": pl.Int64,  # days or files
     "says": pl.String,
+}
+_WHY_DUE = {
+    None: "",
+    NEW: "missing",
+    CHANGED: "its data changed after it was judged",
+    OUTDATED: "judged by earlier models or settings",
 }
 _DAYS: dict[str, DataType] = {
     "day": pl.String,
@@ -62,12 +72,18 @@ def status(workspace: Workspace, at: datetime) -> Status:
     Raises:
         ReadError: something that rests is damaged.
     """
-    sources = pl.DataFrame(list(_sources(workspace, at)), schema=_SOURCES)
-    detectors = pl.DataFrame(list(_detectors(workspace, at)), schema=_DETECTORS)
-    days = pl.DataFrame(list(_days(workspace, at)), schema=_DAYS)
+    rows = list(_sources(workspace, at, newest_rows(workspace, at)))
+    last_day = last_day_begins(workspace, at, [one["last_event"] for one in rows if one["last_event"] is not None])
+    zone = workspace.time_zone or "UTC"
+    for one in rows:
+        one["says"] = "; ".join(filter(None, [silent_since(one["last_event"], last_day, zone), one["says"]]))
+    sources = pl.DataFrame(rows, schema=_SOURCES)
+    detectors = pl.DataFrame(list(_detectors(workspace, at, last_day)), schema=_DETECTORS)
+    due = _due(workspace, at)
+    days = pl.DataFrame(list(_days(workspace, due)), schema=_DAYS)
     response = response_status(workspace)
     asked = () if response is None else response.next_steps()
-    next_steps = (*_missing_models(workspace), *_next(workspace, sources, detectors, days), *asked)
+    next_steps = (*_missing_models(workspace), *_next(workspace, sources, detectors, days, due), *asked)
     return Status(sources, detectors, days, response, tuple(sentences(workspace.config.retention)), next_steps)
 
 
@@ -77,13 +93,13 @@ def lags(workspace: Workspace, at: datetime) -> dict[str, timedelta | None]:
     Raises:
         ReadError: what is known of a source is damaged.
     """
-    return {str(one["source"]): cast("timedelta | None", one["lag"]) for one in _sources(workspace, at)}
+    return {str(one["source"]): cast("timedelta | None", one["lag"]) for one in _sources(workspace, at, {})}
 
 
-def _sources(workspace: Workspace, at: datetime) -> Iterator[dict[str, object]]:
+def _sources(workspace: Workspace, at: datetime, newest: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     for source in workspace.sources:
         files = workspace.states.load(source.name).files
-        last = max((one.last for one in files if one.last is not None), default=None)
+        last = max((one.last for one in files if one.last is not None), default=newest.get(source.name))
         failed = [one.error for one in files if one.error]
         notes = list(dict.fromkeys(note for one in files for note in one.notes))
         yield {
@@ -97,48 +113,57 @@ def _sources(workspace: Workspace, at: datetime) -> Iterator[dict[str, object]]:
         }
 
 
-def _detectors(workspace: Workspace, at: datetime) -> Iterator[dict[str, object]]:
+def _detectors(workspace: Workspace, at: datetime, last_day: datetime | None) -> Iterator[dict[str, object]]:
     try:
         models = workspace.models_in_force()
-        scored = workspace.scored(at) if models else None
-        blind = scored.refusals() if scored is not None and models else {}
+        if not models:
+            return
+        scored = workspace.scored(at)
+        blind = scored.refusals()
     except GamewardenError as error:
         yield {"detector": "", "says": str(error)}
         return
     for model in models:
-        path = workspace.models / f"{model.card.id}.json"
-        fitted = datetime.fromtimestamp(path.stat().st_mtime, at.tzinfo)
+        written = model.card.training.get("until")
+        trained_until = datetime.fromisoformat(written) if isinstance(written, str) else None
         yield {
             "detector": model.card.detector,
             "model": model.card.id,
-            "fitted": fitted,
-            "age": at - fitted,
-            "scored": 0 if scored is None else len(scored.partitions(model)),
-            "says": f"blind: {blind[model.card.id]}" if model.card.id in blind else "",
+            "trained_until": trained_until,
+            "age": None if trained_until is None else at - trained_until,
+            "scored": len(scored.partitions(model)),
+            "says": f"blind: {why}" if (why := blind.get(model.card.id)) else abstains(scored, model, last_day),
         }
 
 
-def _days(workspace: Workspace, at: datetime) -> Iterator[dict[str, object]]:
-    sealed = workspace.verdicts.current()
-    due = _due(workspace, at)
+def _days(workspace: Workspace, due: Mapping[str, str]) -> Iterator[dict[str, object]]:
+    sealed, cleared = workspace.verdicts.current(), workspace.exonerated
     for name in sorted({*sealed, *due}):
         seal = sealed.get(name)
         yield {
             "day": name.removeprefix("day="),
             "verdicts": None if seal is None else seal.verdicts,
-            "kept": None if seal is None else seal.kept,
+            "kept": None if seal is None else seal.kept - _refuted(workspace, seal, cleared),
             "judged": None if seal is None else datetime.fromisoformat(seal.at),
-            "says": "" if name not in due else "missing" if seal is None else "events came after it was judged",
+            "says": _WHY_DUE[due.get(name)],
         }
 
 
-def _due(workspace: Workspace, at: datetime) -> set[str]:
-    """The days that a run would judge."""
+def _refuted(workspace: Workspace, seal: DaySeal, cleared: Mapping[str, datetime]) -> int:
+    """How many kept verdicts of a day no longer count, because an appeal was overturned."""
+    if not cleared:
+        return 0
+    rows = workspace.verdicts.table(seal, columns=["actor", "since", "verdict"], actors=list(cleared))
+    return int(is_exonerated(rows.drop_nulls("verdict"), cleared).sum())
+
+
+def _due(workspace: Workspace, at: datetime) -> dict[str, str]:
+    """The days that a run would judge, and why."""
     try:
         judged = workspace.judged(at)
-        return {day_name(one, judged.clock) for one in judged.due()}
+        return {day_name(one.period, judged.clock): one.reason for one in judged.due()}
     except GamewardenError:
-        return set()
+        return {}
 
 
 def _missing_models(workspace: Workspace) -> Iterator[str]:
@@ -153,7 +178,9 @@ def _missing_models(workspace: Workspace) -> Iterator[str]:
             yield f"put {name} back into {workspace.models}: the verdicts of {counted(len(rest), 'day')} rest on it"
 
 
-def _next(workspace: Workspace, sources: pl.DataFrame, detectors: pl.DataFrame, days: pl.DataFrame) -> Iterator[str]:
+def _next(
+    workspace: Workspace, sources: pl.DataFrame, detectors: pl.DataFrame, days: pl.DataFrame, due: Mapping[str, str]
+) -> Iterator[str]:
     """What to do, the most urgent first."""
     if not workspace.sources:
         yield "say in warden.toml where the logs are: one [[source]] for each kind of files"
@@ -162,15 +189,19 @@ def _next(workspace: Workspace, sources: pl.DataFrame, detectors: pl.DataFrame, 
         yield f"look at {', '.join(failed)}: nothing of it could be taken in"
     if workspace.sources and not sources["files"].sum():
         yield "`gamewarden run` takes in what there is"
-    if not detectors.height:
+    if not detectors.height and (has_events(workspace) or not any(first_fits(workspace))):
         yield "`gamewarden rank` lists who looks odd, and `gamewarden review` makes labels of looking at them"
         yield "`gamewarden fit signs` learns a first model from reviewed accounts, or from --labels FILE"
+    if not detectors.height:
+        yield from first_fits(workspace)
     blind = detectors.filter(pl.col("says").str.starts_with("blind"))["detector"].to_list()
     if blind:
         yield f"{', '.join(blind)} cannot judge this log: fit on it, or map its kinds"
-    missing = days.filter(pl.col("says") != "").height
-    if missing:
-        yield f"`gamewarden run` judges {missing} {'day' if missing == 1 else 'days'}"
+    if disputed := len(workspace.disputed):
+        waits = "account waits" if disputed == 1 else "accounts wait"
+        yield f"`gamewarden review --by NAME` by a third person: {disputed:,} {waits} because votes contradict"
+    if due:
+        yield f"`gamewarden run` judges {counted(len(due), 'day')}: {reasons_counted(due.values())}"
     kept = days["kept"].sum()
     if kept:
         yield f"`gamewarden rank` lists whom to look at; {kept:,} verdicts reach a point to watch or to act"
