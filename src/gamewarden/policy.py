@@ -3,7 +3,9 @@
 `warden.toml` holds it as [response], [challenge], [[response.ladder]] and [[response.adapter]]; `config` reads it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 # What a step may be. The first two stay within gamewarden; the others reach the game through an adapter.
@@ -12,7 +14,11 @@ LIMIT, CHALLENGE, FREEZE, ISOLATE = "limit", "challenge", "freeze", "isolate"
 HOLD, SUSPEND, BAN = "hold", "suspend", "ban"
 INTERNAL = (WATCH, REVIEW)
 REACTIONS = (LIMIT, CHALLENGE, FREEZE, ISOLATE)  # soft and reversible: a ladder may take them by itself
-FAMILIES = 2  # no step above watching rests on fewer families of evidence, whatever the settings say
+FAMILIES = 2  # a rung above watching needs at least so many families of evidence where it gives no number of its own
+# The fewest families that a rung with one of these steps may name.
+FEWEST_FAMILIES: Mapping[str, int] = {LIMIT: 1, CHALLENGE: 1, FREEZE: 2, ISOLATE: 2}
+# How long these steps of a ladder hold, all decisions about an account added up, until a person has looked at it.
+WITHOUT_A_LOOK: Mapping[str, timedelta] = {FREEZE: timedelta(days=7), ISOLATE: timedelta(days=7)}
 SANCTIONS = (HOLD, SUSPEND, BAN)  # only a person decides these
 STEPS = (*INTERNAL, *REACTIONS, *SANCTIONS)
 
@@ -35,7 +41,9 @@ class Response:
     discount: float = setting(0.3, "How much a further verdict counts: days of one player are not independent.")
     hysteresis: float = setting(1.0, "A rung is left only this far below where it is entered, unless it says leave.")
     evidence_for: str = setting("30d", "Evidence older than this no longer carries a step.")
-    four_eyes: bool = setting(default=True, says="Whether a permanent ban needs a second person who approves it.")
+    cases_per_day: int = setting(20, "Cases that a review rung without a rate opens per day, most suspicious first.")
+    four_eyes: bool = setting(default=True, says="Whether long and permanent bans need a second person's approval.")
+    long_ban: str = setting("30d", "A ban or suspension for longer than this is a long ban: it needs a second person.")
     canary: float = setting(1.0, "The share of accounts for which decisions are carried out; the others are rehearsed.")
     actions_per_hour: int = setting(20, "More actions than this within an hour stop all further ones until resumed.")
     overturned_most: float = setting(0.1, "Where more than this share of actions was taken back, no more follow.")
@@ -87,15 +95,27 @@ class Rung:
     detectors: tuple[str, ...] = setting((), "Which detectors are switched on for whoever is here, beside the rest.")
     lasts: str = setting("7d", "How long a step holds; it is then lifted, or decided again on newer evidence.")
     fpr: float | None = setting(None, "The false-positive rate its evidence may have; left out: [verdict] act.")
-    agree: int | None = setting(None, "How many families must agree; left out: [verdict] agree.")
+    agree: int | None = setting(
+        None,
+        "How many families must agree; left out: [verdict] agree, at least 2. limit and challenge need 1, freeze and "
+        "isolate 2. With 0 and fpr = 1.0 a rung of review needs no evidence: [response] cases_per_day limits it.",
+    )
+
+    @property
+    def needs_evidence(self) -> bool:
+        """Whether its steps rest on a verdict; watching never does, review only where the rung asks for it."""
+        if set(self.steps) <= {WATCH}:
+            return False
+        return not (set(self.steps) <= set(INTERNAL) and self.fpr == 1.0 and self.agree == 0)
 
 
-# Spec §1.10; the first rung with a name is above "normal", where nobody is.
+# Spec §1.10; the first rung with a name is above "normal", where nobody is. Review comes first: nobody feels it.
 LADDER = (
+    Rung("review", -3.5, steps=(REVIEW,), fpr=1.0, agree=0, lasts="14d"),
     Rung("watched", -1.0, steps=(WATCH,), fpr=1.0, agree=0, lasts="14d"),
-    Rung("suspect", 1.0, steps=(LIMIT,)),
-    Rung("tested", 2.5, steps=(CHALLENGE,)),
-    Rung("review", 4.5, steps=(FREEZE, ISOLATE, REVIEW)),
+    Rung("suspect", 1.0, steps=(LIMIT,), fpr=0.02, agree=1),
+    Rung("tested", 2.5, steps=(CHALLENGE,), fpr=0.02, agree=1),
+    Rung("frozen", 4.5, steps=(FREEZE, ISOLATE), fpr=0.01, agree=2),
 )
 
 
@@ -134,5 +154,7 @@ class AdapterSettings:
     )
 
 
-ADAPTER_KINDS = ("log", "webhook", "command", "rathena", "hercules", "azerothcore", "trinitycore", "eqemu")
+GAME_SERVERS = ("rathena", "hercules", "azerothcore", "trinitycore", "eqemu")
+NUMBER_COLUMNS = ("account_id", "id")  # what [[response.adapter]] account may be where actors are account numbers
+ADAPTER_KINDS = ("log", "webhook", "command", *GAME_SERVERS)
 LOG_ADAPTER = AdapterSettings("log")

@@ -16,11 +16,16 @@ def upper_llrs(verdicts: pl.DataFrame, bots: float) -> pl.DataFrame:
     return verdicts.select("actor", llr=llr.clip(FOR_A_PERSON, -log(SUREST)).clip(lower_bound=0.0))
 
 
+def upper_bounds(llrs: pl.DataFrame, scale: Scale) -> pl.DataFrame:
+    """What suspicion could be if no evidence decayed and nothing spoke against it: actor and bound, highest first."""
+    most = pl.col("llr").max()
+    bound = scale.prior + most + scale.discount * (pl.col("llr").sum() - most)
+    return llrs.group_by("actor").agg(bound=bound).sort("bound", "actor", descending=[True, False])
+
+
 def who_could_reach(llrs: pl.DataFrame, scale: Scale) -> set[str]:
     """Whose evidence could reach the first rung if none of it decayed and nothing spoke against it."""
     if not scale.enters:
         return set()
-    most = pl.col("llr").max()
-    bound = scale.prior + most + scale.discount * (pl.col("llr").sum() - most)
-    reached = llrs.group_by("actor").agg(bound=bound).filter(pl.col("bound") >= scale.enters[0] - 1e-6)
+    reached = upper_bounds(llrs, scale).filter(pl.col("bound") >= scale.enters[0] - 1e-6)
     return set(reached["actor"].to_list())

@@ -33,7 +33,7 @@ from gamewarden.response.actions import (
     seen,
     undos_due,
 )
-from gamewarden.response.adapters import NOW, Adapter, RefusedError, TryLaterError, Ways
+from gamewarden.response.adapters import LEFT, NOW, STILL, Adapter, RefusedError, TryLaterError, Ways
 from gamewarden.response.book import Book, Page
 from gamewarden.response.gates import Gate, Known, first_gate, lacking
 from gamewarden.response.holders import is_gone, me
@@ -89,7 +89,7 @@ def resume(book: Book, who: str, now: datetime) -> str | None:
     Raises:
         ResponseError: nobody signs for it.
     """
-    _need_person(who)
+    need_person(who)
     with book.turning(now, who) as page:
         why = page.halted()
         if why is not None:
@@ -103,7 +103,7 @@ def settle(book: Book, key: str, who: str, now: datetime, *, happened: bool) -> 
     Raises:
         ResponseError: nobody signs for it, or the action waits for nobody's word.
     """
-    _need_person(who)
+    need_person(who)
     with book.turning(now, who) as page:
         action = page.action(key)
         if action is None or action.state not in {UNCERTAIN, STOPPED}:
@@ -130,7 +130,12 @@ def _kept_before(page: Page, action: Action) -> Mapping[str, Any] | None:
     return None if any(place_of(one) > place_of(action) for one in holding) else action.before
 
 
-def _need_person(who: str) -> None:
+def need_person(who: str) -> None:
+    """Refuse whoever is no person.
+
+    Raises:
+        ResponseError: nobody signs.
+    """
     if not who.strip() or who in {LADDER, CARRIER}:
         raise ResponseError(f"{who!r} is no person; say who you are")
 
@@ -198,7 +203,8 @@ class _Turn:
     def _known(self, page: Page, action: Action, adapter: Adapter | None) -> Known:
         halted = None if action.state == BEGUN else page.halted()  # what had begun was let through
         self.carried.halted = self.carried.halted or halted
-        missing = self.carrier.ways.missing.get(action.adapter)
+        ways = self.carrier.ways
+        missing = ways.missing.get(action.adapter) or ways.closed.get(action.adapter)
         return Known(
             action, page.decision(action.decision), page.protected(action.actor), adapter, missing, halted, self.now
         )
@@ -334,11 +340,24 @@ class _Turn:
             now = page.action(begun.id)
             if now is None or now.state != BEGUN or now.receipt != begun.receipt:
                 return
+            if new.verb == UNDO and (why := self._not_undone(page, new)) is not None:
+                new = replace(new, state=STOPPED, error=why)
             # Another process may have changed what this one restores meanwhile.
             kept = replace(new, before=now.before if new.before is not None and now.before is not None else new.before)
             self._turned(page, now, kept)
             if new.verb == UNDO and new.state == DONE:
                 _mark_undone(page, new)
+
+    def _not_undone(self, page: Page, undo: Action) -> str | None:
+        """Why a step may still hold in the game although its way back was carried out: a person looks."""
+        receipt = undo.receipt or {}
+        if LEFT in receipt or STILL not in receipt:
+            return receipt.get(LEFT)
+        adapter = self.carrier.ways.adapters[undo.adapter]
+        own = (one for one in page.actions(undo.actor, undo.adapter) if one.verb == DO and has_left(one))
+        slot = adapter.slot(undo.step)
+        others_hold = any(not _is_way_back(undo, one) and adapter.slot(one.step) == slot for one in own)
+        return None if others_hold else str(receipt[STILL])
 
     def _still_ours(self, page: Page, begun: Action) -> None:
         if page.action(begun.id) != begun:
@@ -351,7 +370,7 @@ class _Turn:
         if gate.state == WAITING:
             self._hold(page, action, gate.why)
         elif gate.state == DONE:
-            receipt = {"left": gate.why}
+            receipt = {LEFT: gate.why}
             self._turned(page, action, replace(action, state=DONE, receipt=receipt, error=None, changed=self.now))
         elif action.verb == DO and action.before is not None and gate.state != UNCERTAIN:
             self._end(page, action, UNCERTAIN, f"{gate.why}, but it had begun; look whether it happened")

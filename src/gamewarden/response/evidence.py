@@ -1,6 +1,8 @@
 """Verdicts as observations: how much each says for or against a bot, and never more than it was proven to know."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import log
 from typing import Any
@@ -13,6 +15,7 @@ from gamewarden.errors import ResponseError
 
 # A day that looks like a person's says no more than a passed challenge (spec §1.10): who runs a bot plays by hand, too.
 FOR_A_PERSON = -2.0
+SUPERSEDED = "its day was judged again"  # why the earlier verdict of a day is excluded
 SUREST = 1e-6  # no false-positive rate below this was ever measured
 _EDGE = 1e-9  # probabilities of 0 and 1 have no log-odds
 
@@ -38,6 +41,43 @@ def observations_of(verdicts: pl.DataFrame, bots: float) -> list[Observation]:
     prior = log_odds(bots)
     judged = verdicts.filter(pl.col("probability").is_not_null()).sort("actor", "since", "until")
     return [_observation(row, prior) for row in judged.iter_rows(named=True)]
+
+
+Span = tuple[datetime, datetime]
+
+
+def as_judged_before(
+    counting: Iterable[Observation], known: Iterable[Observation], judged_again: Collection[Span]
+) -> list[Observation]:
+    """The observations that count, but a day of `judged_again` with no more against its actor than any verdict had.
+
+    `known` are all observations, superseded ones included. A day without an earlier verdict says nothing for a bot.
+    """
+    earlier: dict[tuple[datetime | None, datetime | None], list[Observation]] = defaultdict(list)
+    for one in known:
+        if one.excluded == SUPERSEDED:
+            earlier[one.since, one.until].append(one)
+    return [
+        _weakest(one, earlier[one.since, one.until])
+        if one.kind == VERDICT and any(since < one.at <= until for since, until in judged_again)
+        else one
+        for one in counting
+    ]
+
+
+def _weakest(verdict: Observation, earlier: Iterable[Observation]) -> Observation:
+    every = [verdict, *earlier]
+    if len(every) == 1:
+        return replace(verdict, llr=min(verdict.llr, 0.0))
+    fprs = [one.fpr for one in every if one.fpr is not None]
+    return replace(
+        verdict,
+        llr=min(one.llr for one in every),
+        fpr=max(fprs) if len(fprs) == len(every) else None,
+        agree=min(one.agree for one in every),
+        covered=min((one.covered for one in every if one.covered is not None), default=None),
+        far=next((one.far for one in every if one.far is not None), None),
+    )
 
 
 def log_odds(share: float) -> float:

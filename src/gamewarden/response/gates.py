@@ -6,9 +6,10 @@ from datetime import datetime
 
 from gamewarden.cases import CANCELLED, DO, LADDER, REHEARSED, STOPPED, WAITING, Action, Decision, Protected
 from gamewarden.core.outside import visible
-from gamewarden.policy import BAN, INTERNAL, SANCTIONS, STEPS, Response
+from gamewarden.policy import INTERNAL, SANCTIONS, STEPS, Response
 from gamewarden.response.actions import IN_REHEARSAL
 from gamewarden.response.adapters import Adapter
+from gamewarden.response.persons import waits_for_approval
 from gamewarden.response.waves import in_canary
 
 
@@ -75,13 +76,17 @@ def _closed_for_now(known: Known, decision: Decision, settings: Response) -> Ite
     action, adapter = known.action, known.adapter
     if decision.waits_for is not None:
         yield Gate(WAITING, f"it waits for {visible(decision.waits_for)}")
-    permanent = decision.step == BAN and decision.until is None
-    if settings.four_eyes and permanent and decision.approved_by in {None, LADDER, decision.by}:
-        yield Gate(WAITING, "a permanent ban waits for a second person who approves it")
+    if waits_for_approval(settings, decision):
+        what = f"a permanent {decision.step}" if decision.until is None else _long(decision.step, settings)
+        yield Gate(WAITING, f"{what} waits for a second person who approves it")
     if (missing := lacking(action, adapter, known.missing)) is not None:
         yield Gate(WAITING, missing)
     if known.halted is not None:
         yield Gate(WAITING, known.halted)
+
+
+def _long(step: str, settings: Response) -> str:
+    return f"a {step} for longer than {settings.long_ban}"
 
 
 def lacking(action: Action, adapter: Adapter | None, missing: str | None) -> str | None:
@@ -89,6 +94,8 @@ def lacking(action: Action, adapter: Adapter | None, missing: str | None) -> str
     if adapter is None:
         named = f"no adapter is named {visible(action.adapter)}" if action.adapter else f"no adapter can {action.step}"
         return missing or f"{named}; name one in [[response.adapter]]"
+    if missing is not None:
+        return missing
     if action.verb == DO and action.step not in adapter.steps:
         return f"adapter {adapter.name} does not {action.step}; add it to its steps in [[response.adapter]]"
     return None

@@ -17,6 +17,7 @@ _REASONS = (
     ("no verdict in reach", "no verdict of the last"),
     ("nothing newer than what was decided on", "was decided on already"),
     ("a protected account", "the account is protected"),
+    ("no person has looked", "without a person's look"),
 )
 
 

@@ -14,9 +14,22 @@ from gamewarden.config import Config
 from gamewarden.contracts import canonical_json, digest
 from gamewarden.core.durations import parse_span
 from gamewarden.errors import ResponseError
-from gamewarden.policy import FAMILIES, SANCTIONS, WATCH, Response, Rung
+from gamewarden.policy import (
+    FAMILIES,
+    FEWEST_FAMILIES,
+    INTERNAL,
+    REVIEW,
+    SANCTIONS,
+    WATCH,
+    WITHOUT_A_LOOK,
+    Response,
+    Rung,
+)
+from gamewarden.response.evidence import Span, as_judged_before
 from gamewarden.response.grounds import Needs, Reach, day
 from gamewarden.response.suspicion import Scale, counting, suspicion_of
+
+_ONLY_JUDGED_AGAIN = "only past days that were judged again lead to it"
 
 # What of [response] only says how decisions are carried out: a policy is the same policy without it.
 _CARRYING_OUT = (
@@ -75,7 +88,7 @@ class Ladder:
 
     @cached_property
     def needs(self) -> tuple[Needs | None, ...]:
-        """What evidence each rung needs; None where a rung only watches."""
+        """What evidence each rung needs; None where it needs none: watching, and review by rank."""
         return tuple(self._needs(rung) for rung in self.rungs)
 
     @cached_property
@@ -92,6 +105,12 @@ class Ladder:
                 found.setdefault(step, number)
         return found
 
+    @cached_property
+    def review_by_rank(self) -> int | None:
+        """The rung whose cases of review need no evidence, only a place among the first of a day; None without one."""
+        rung = self.first_rung.get(REVIEW)
+        return rung if rung is not None and self.needs[rung - 1] is None else None
+
     def detectors_for(self, rung: int) -> tuple[str, ...]:
         """Which detectors are switched on for somebody on a rung, beside those that judge everybody."""
         return tuple(dict.fromkeys(name for one in self.rungs[: max(rung, 0)] for name in one.detectors))
@@ -101,11 +120,12 @@ class Ladder:
         return "normal" if rung < 1 else self.rungs[rung - 1].name
 
     def _needs(self, rung: Rung) -> Needs | None:
-        if set(rung.steps) <= {WATCH}:
+        if not rung.needs_evidence:
             return None
         fpr = self.act if rung.fpr is None else rung.fpr
-        agree = self.agree if rung.agree is None else rung.agree
-        return Needs(fpr, max(agree, FAMILIES), self.covered)
+        agree = max(self.agree, FAMILIES) if rung.agree is None else rung.agree
+        fewest = (FEWEST_FAMILIES.get(step, 0) for step in rung.steps)
+        return Needs(fpr, max(agree, *fewest, 0), self.covered)
 
 
 @dataclass(frozen=True)
@@ -114,6 +134,8 @@ class Case:
 
     `standing` are the decisions in force. Those that ended may be among them, and should be for as long as evidence
     carries: what expired or was undone by a person is not decided again on the evidence that there was then.
+    A past day of `judged_again` leads to no step that a player can feel which its earlier verdicts did not lead to.
+    `looked_at` is when a person last voted on the account, decided about it or decided its appeal.
     """
 
     actor: str
@@ -121,6 +143,9 @@ class Case:
     suspicion: Suspicion | None
     standing: Sequence[Decision]
     protected: Protected | None = None
+    judged_again: Sequence[Span] = ()  # begin and end of past days
+    looked_at: datetime | None = None
+    among_first: bool = False  # it has a place among the first cases of the day
 
 
 @dataclass(frozen=True)
@@ -135,15 +160,29 @@ class Outcome:
 
 def climb(ladder: Ladder, case: Case, now: datetime, *, rehearsal: bool) -> Outcome:
     """What the ladder decides about an actor now."""
-    on_call = case.suspicion is not None and case.suspicion.on_call
     known = counting(case.observations)
-    suspicion = suspicion_of(ladder.scale, case.actor, known, at=now, on_call=on_call)
-    at = _Moment(ladder, case, now, rehearsal, suspicion, Reach.of(known, now, ladder.evidence_for))
+    at = _moment(ladder, case, now, known, rehearsal=rehearsal)
     kept, lifted = at.standing()
-    decided, not_taken = at.taken({one.step for one in kept})
+    standing = {one.step for one in kept}
+    decided, not_taken = at.taken(standing)
+    before = as_judged_before(known, case.observations, case.judged_again)
+    if before != known:
+        carried, _ = _moment(ladder, case, now, before, rehearsal=rehearsal).taken(standing)
+        allowed = {*INTERNAL, *(one.step for one in carried)}
+        missed = [one.step for one in decided if one.step not in allowed]
+        not_taken += [NotTaken(case.actor, now, step, _ONLY_JUDGED_AGAIN, ladder.digest) for step in missed]
+        decided = [one for one in decided if one.step in allowed]
     again = {one.step for one in decided}
     told = tuple((one, at.said_of_expired(one, again) if at.expired(one) else why) for one, why in lifted)
-    return Outcome(suspicion, tuple(decided), told, tuple(not_taken))
+    return Outcome(at.suspicion, tuple(decided), told, tuple(not_taken))
+
+
+def _moment(
+    ladder: Ladder, case: Case, now: datetime, observations: Sequence[Observation], *, rehearsal: bool
+) -> "_Moment":
+    on_call = case.suspicion is not None and case.suspicion.on_call
+    suspicion = suspicion_of(ladder.scale, case.actor, observations, at=now, on_call=on_call)
+    return _Moment(ladder, case, now, rehearsal, suspicion, Reach.of(observations, now, ladder.evidence_for))
 
 
 def decision_id(actor: str, step: str, at: datetime, ladder: str, *, evidence: Sequence[str], by: str) -> str:
@@ -214,7 +253,13 @@ class _Moment:
             return None
         if one.rehearsal and not self.rehearsal:
             return "it was a rehearsal, and decisions are carried out now"
+        if self._is_by_rank(one.step) and self.case.looked_at is not None and self.case.looked_at > one.at:
+            return "a person has looked at the account since"
         return self._why_not_wanted(one.step) or self._why_without_evidence(one)
+
+    def _is_by_rank(self, step: str) -> bool:
+        """Whether a step is a case of review that needs no evidence, only a place among the first."""
+        return step == REVIEW and self.ladder.review_by_rank is not None
 
     def _why_not_wanted(self, step: str) -> str | None:
         first = self.ladder.first_rung.get(step)
@@ -241,6 +286,8 @@ class _Moment:
         for step, rung in self.ladder.first_rung.items():
             if rung > self.suspicion.rung or step in standing:
                 continue
+            if self._is_by_rank(step) and not self._has_place:
+                continue
             why = self._why_not_taken(step, rung)
             if why is None:
                 decided.append(self._decision(step, rung))
@@ -248,10 +295,19 @@ class _Moment:
                 not_taken.append(NotTaken(self.case.actor, self.now, step, why, self.ladder.digest))
         return decided, not_taken
 
+    @property
+    def _has_place(self) -> bool:
+        """Whether a case of review is opened by rank: it is among the first, or was open in a rehearsal."""
+        rehearsed = (one for one in self.case.standing if one.step == REVIEW and one.by == LADDER and one.rehearsal)
+        return self.case.among_first or (not self.rehearsal and any(one.undone_at is None for one in rehearsed))
+
     def _why_not_taken(self, step: str, rung: int) -> str | None:
         after = self._decided_up_to(step)
-        if step != WATCH:
-            return self._forbidden() or self._lacking(rung) or self._lacking_after(rung, after)
+        forbidden = None if step == WATCH else self._forbidden()
+        if forbidden is not None:
+            return forbidden
+        if step != WATCH and self.ladder.needs[rung - 1] is not None:
+            return self._lacking(rung) or self._lacking_after(rung, after) or self._too_long(step)
         if after is None or any(one.at > after for one in self.reach.supporting):
             return None
         return f"nothing after {day(after)} says bot, and what came before was decided on already"
@@ -289,6 +345,26 @@ class _Moment:
             return None
         return self.reach.lacking(needs, after)
 
+    def _too_long(self, step: str) -> str | None:
+        """Why a step may not hold any longer before a person has looked at the account."""
+        if self._time_left(step) > timedelta(0):
+            return None
+        days = WITHOUT_A_LOOK[step].days
+        return f"{step} held for {days} days without a person's look; a person has to look at the account first"
+
+    def _time_left(self, step: str) -> timedelta:
+        """How long a step may hold from now on before a person has looked at the account."""
+        if step not in WITHOUT_A_LOOK:
+            return timedelta.max
+        earlier = (one for one in self.case.standing if one.step == step and one.by == LADDER)
+        felt = (one for one in earlier if self.rehearsal or not one.rehearsal)
+        return WITHOUT_A_LOOK[step] - sum(map(self._held_since_a_look, felt), timedelta(0))
+
+    def _held_since_a_look(self, one: Decision) -> timedelta:
+        end = min(moment for moment in (self.now, one.until, one.undone_at) if moment is not None)
+        start = one.at if self.case.looked_at is None else max(one.at, self.case.looked_at)
+        return max(end - start, timedelta(0))
+
     def _decided_up_to(self, step: str) -> datetime | None:
         """Up to when evidence has been decided on: by decisions that expired, or that a person took back."""
         return max(
@@ -321,17 +397,19 @@ class _Moment:
             at=self.now,
             step=step,
             rung=rung,
-            until=self.now + self.ladder.lasting[rung - 1],
-            because=tuple(self._because(rung)),
+            until=self.now + min(self.ladder.lasting[rung - 1], self._time_left(step)),
+            because=tuple(self._because(step, rung)),
             evidence=evidence,
             ladder=policy,
             by=LADDER,
             rehearsal=self.rehearsal,
         )
 
-    def _because(self, rung: int) -> Iterator[str]:
+    def _because(self, step: str, rung: int) -> Iterator[str]:
         score, enter = self.suspicion.score, self.ladder.scale.enters[rung - 1]
         yield f"suspicion {score:.2f} of {enter:g} needed for {self.ladder.name(rung)} (rung {rung})"
+        if self._is_by_rank(step):
+            yield f"among the first {self.ladder.response.cases_per_day} accounts of the day that nobody has reviewed"
         needs = self.ladder.needs[rung - 1]
         carrier = None if needs is None else self._carriers[needs]
         if needs is not None and carrier is not None:
@@ -346,7 +424,8 @@ class _Moment:
 def _said_of(verdict: Observation, needs: Needs) -> str:
     """What makes a verdict one that carries a rung."""
     covered = "" if verdict.covered is None else f"; {verdict.covered:.0%} of the period covered"
+    families = "1 family of features says" if verdict.agree == 1 else f"{verdict.agree} families of features say"
     return (
         f"verdict of {day(verdict.since or verdict.at)}: false-positive rate {verdict.fpr:.2g} of at most "
-        f"{needs.fpr:g}; {verdict.agree} families of features say bot, {needs.agree} needed{covered}"
+        f"{needs.fpr:g}; {families} bot, {needs.agree} needed{covered}"
     )

@@ -1,16 +1,17 @@
-"""What a person decides: any step, with a reason, and a permanent ban only where a second person approves it."""
+"""What a person decides: any step, with a reason; a long ban or suspension only where a second person approves it."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gamewarden.cases import LADDER, Decision
+from gamewarden.core.durations import parse_span
 from gamewarden.errors import ResponseError, short
-from gamewarden.policy import BAN, STEPS
+from gamewarden.policy import BAN, STEPS, SUSPEND, Response
 from gamewarden.response.grounds import Reach, day
 from gamewarden.response.ladder import Case, Ladder, decision_id
 from gamewarden.response.suspicion import counting, suspicion_of
 
-APPROVAL = "approval"  # what a permanent ban waits for
+APPROVAL = "approval"  # what a long ban or suspension waits for
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def decide_by_person(
     evidence = tuple(one.id for one in reach.supporting)
     earlier = sum(one.step == step and one.undone_at is not None for one in case.standing)
     apart = (because, str(until), *([str(earlier)] if earlier else ()))  # what was taken back may be decided again
-    waits = APPROVAL if step == BAN and until is None and ladder.response.four_eyes else None
+    waits = APPROVAL if needs_second_person(ladder.response, step, at, until) else None
     decision = Decision(
         id=decision_id(case.actor, step, at, ladder.digest, evidence=(*evidence, *apart), by=by.strip()),
         actor=case.actor,
@@ -63,17 +64,35 @@ def decide_by_person(
     return Decided(decision, tuple(_warnings(ladder, case, step, reach, at)))
 
 
-def approve(decision: Decision, by: str, at: datetime) -> Decision:
+def needs_second_person(settings: Response, step: str, at: datetime, until: datetime | None) -> bool:
+    """Whether a step counts only once a second person approves it: a ban or suspension without an end, or a long one.
+
+    In a game a suspension is a ban with an end, so one for ten years is no less than a ban.
+    """
+    if step not in {SUSPEND, BAN} or not settings.four_eyes:
+        return False
+    return until is None or until - at > timedelta(microseconds=parse_span(settings.long_ban))
+
+
+def waits_for_approval(settings: Response, decision: Decision) -> bool:
+    """Whether a second person has to approve: the decision says so, or it was made before these settings held."""
+    needed = needs_second_person(settings, decision.step, decision.at, decision.until)
+    return decision.waits_for == APPROVAL or (needed and decision.approved_by in {None, LADDER, decision.by})
+
+
+def approve(settings: Response, decision: Decision, by: str, at: datetime) -> Decision:
     """A decision that a second person approves of: from now on it counts.
 
     Raises:
         ResponseError: it waits for nothing, was taken back, or whoever decided it would approve it.
     """
     _refuse_nobody(by)
-    if decision.waits_for != APPROVAL:
+    if not waits_for_approval(settings, decision):
         raise ResponseError(f"decision {decision.id}: does not wait for approval; there is nothing to approve")
     if decision.undone_at is not None:
         raise ResponseError(f"decision {decision.id}: was taken back on {day(decision.undone_at)}; decide anew")
+    if decision.until is not None and decision.until <= at:
+        raise ResponseError(f"decision {decision.id}: its time was over on {day(decision.until)}; decide anew")
     if _same(by, decision.by):
         raise ResponseError(
             f"decision {decision.id}: {short(by)} decided it; four eyes are two people, somebody else must approve"

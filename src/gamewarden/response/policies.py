@@ -4,20 +4,21 @@ Nothing is decided here. Outcomes of challenges are those of the policy that was
 would have asked, nobody knows the answers of.
 """
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from math import inf
 
 import polars as pl
 
 from gamewarden.cases import LADDER, Decision, NotTaken, Observation, Suspicion
 from gamewarden.contracts import Progress, no_progress
-from gamewarden.policy import WATCH
+from gamewarden.policy import INTERNAL, REVIEW, WATCH
 from gamewarden.response.grounds import reasons_in
 from gamewarden.response.ladder import Case, Ladder, climb, ended
+from gamewarden.response.review_cases import places_left, ranked
 from gamewarden.response.suspicion import counting
 from gamewarden.tables import TIME, DataType
 
@@ -52,8 +53,8 @@ class Account:
 
     @property
     def touched(self) -> bool:
-        """Whether more than watching would have followed."""
-        return any(one.step != WATCH for one in self.decisions)
+        """Whether a step would have followed that a player could feel."""
+        return any(one.step not in INTERNAL for one in self.decisions)
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,9 @@ class History:
         step = pl.col("step")
         return self.taken.group_by("actor").agg(
             (step == WATCH).any().alias("watched"),
-            (step != WATCH).any().alias("touched"),
-            (step == "review").any().alias("review"),
-            pl.col("first").filter(step != WATCH).min(),
+            (~step.is_in(INTERNAL)).any().alias("touched"),
+            (step == REVIEW).any().alias("review"),
+            pl.col("first").filter(~step.is_in(INTERNAL)).min(),
         )
 
     def refused(self) -> pl.DataFrame:
@@ -121,10 +122,10 @@ class History:
         return frame.sort("accounts", "step", "because", descending=[True, False, False])
 
     def listed(self, known: pl.DataFrame) -> pl.DataFrame:
-        """One row per account that was touched or would have been by suspicion alone, the most suspicious first."""
+        """One row per account with a review case or more, or that suspicion alone asked more for, by suspicion."""
         schema: dict[str, DataType] = {"actor": pl.String, "rung": pl.String, "suspicion": pl.Float64, "first": TIME}
         schema |= {"steps": pl.String, "because": pl.String}
-        rows = [self._row(one) for one in self.accounts.values() if one.touched or one.not_taken]
+        rows = [self._row(one) for one in self.accounts.values() if set(one.first()) - {WATCH} or one.not_taken]
         frame = pl.DataFrame(rows, schema=schema, orient="row").join(known, on="actor", how="left")
         shown = ("actor", "label", "style", "group", "rung", "suspicion", "first", "steps", "because")
         return frame.select(shown).sort("suspicion", "actor", descending=[True, False])
@@ -132,7 +133,8 @@ class History:
     def _row(self, one: Account) -> tuple[object, ...]:
         steps = [step for step in one.first() if step != WATCH]
         first = min((made.at for made in one.decisions if made.step != WATCH), default=None)
-        told = [made for made in one.decisions if made.step != WATCH]
+        felt = [made for made in one.decisions if made.step not in INTERNAL]
+        told = felt or [made for made in one.decisions if made.step != WATCH and not one.not_taken]
         because = "; ".join(told[-1].because) if told else f"not taken: {one.not_taken[-1].because}"
         return one.actor, self.ladder.name(one.rung), one.suspicion, first, ", ".join(steps), because
 
@@ -146,22 +148,26 @@ def replay(
     on_call: Collection[str] = (),
     progress: Progress = no_progress,
 ) -> History:
-    """What a ladder would have decided at the end of each of these days, each account by itself.
+    """What a ladder would have decided at the end of each of these days.
 
     `met` says from when on an account is looked at; what was too old by then to carry a step counts nothing.
     """
-    moments, found = tuple(sorted(set(days))), {}
+    moments, replayed = tuple(sorted(set(days))), []
     for actor in sorted(observations):
-        progress(1)
         since = None if met is None else met.get(actor)
         seen = _not_too_old(ladder, counting(observations[actor]), since)
         if _is_left_alone(ladder, seen):
-            continue
-        looked_at = moments if since is None else moments[bisect_left(moments, since) :]
-        account = _account(ladder, actor, seen, looked_at, on_call=actor in on_call)
-        if account.rung or account.decisions:
-            found[actor] = account
-    return History(ladder, moments, found)
+            progress(1)
+        else:
+            replayed.append(_Replayed(ladder, actor, seen, since, on_call=actor in on_call))
+    for now in moments:
+        present = [one for one in replayed if one.since is None or one.since <= now]
+        for one in present:
+            one.look(now)
+        _open_cases(ladder, present, now)
+    progress(len(replayed))
+    accounts = {one.actor: one.account for one in replayed if one.highest or one.decisions}
+    return History(ladder, moments, accounts)
 
 
 def difference(one: History, other: History) -> pl.DataFrame:
@@ -216,36 +222,70 @@ def _is_left_alone(ladder: Ladder, seen: Sequence[Observation]) -> bool:
     return not enters or not seen or (ladder.scale.prior < enters[0] and all(one.llr <= 0 for one in seen))
 
 
-def _account(
-    ladder: Ladder, actor: str, seen: Sequence[Observation], days: Sequence[datetime], *, on_call: bool
-) -> Account:
-    decisions: list[Decision] = []
-    missed: dict[tuple[str, str], NotTaken] = {}
-    highest, peak = 0, ladder.scale.prior
-    known = Suspicion(actor, peak, 0, seen[0].at, seen[0].at, on_call=on_call)
-    for now, so_far in _eventful(seen, days, decisions):
-        found = climb(ladder, Case(actor, so_far, known, tuple(decisions)), now, rehearsal=True)
-        highest, peak = max(highest, found.suspicion.rung), max(peak, found.suspicion.score)
-        lifted = {one.id: why for one, why in found.lifted}
-        decisions[:] = [ended(one, now, LADDER, lifted[one.id]) if one.id in lifted else one for one in decisions]
-        decisions.extend(found.decisions)
-        for one in found.not_taken:
-            missed.setdefault((one.step, one.because), one)
-    return Account(actor, highest, peak, tuple(decisions), tuple(missed.values()))
+@dataclass
+class _Replayed:
+    """One account while its past is replayed."""
+
+    ladder: Ladder
+    actor: str
+    seen: Sequence[Observation]  # in the order of time
+    since: datetime | None  # from when on it is looked at
+    on_call: bool
+    decisions: list[Decision] = field(default_factory=list)
+    missed: dict[tuple[str, str], NotTaken] = field(default_factory=dict)
+    suspicion: Suspicion | None = None
+    highest: int = 0
+    peak: float = -inf
+    known: int = 0  # observations so far
+
+    @property
+    def account(self) -> Account:
+        """What became of it."""
+        peak = max(self.peak, self.ladder.scale.prior)
+        return Account(self.actor, self.highest, peak, tuple(self.decisions), tuple(self.missed.values()))
+
+    @property
+    def cases(self) -> Iterator[Decision]:
+        """Its review cases, open and ended."""
+        return (one for one in self.decisions if one.step == REVIEW)
+
+    def look(self, now: datetime) -> None:
+        """Let the ladder decide where something is new about the account or a decision ends."""
+        before = self.known
+        while self.known < len(self.seen) and self.seen[self.known].at <= now:
+            self.known += 1
+        ends = any(one.undone_at is None and one.until is not None and one.until <= now for one in self.decisions)
+        if self.known > before or ends:
+            self.climb(now)
+
+    def climb(self, now: datetime, *, among_first: bool = False) -> None:
+        """Let the ladder decide, as if no person had looked at the account."""
+        first = self.seen[0].at
+        before = Suspicion(self.actor, self.ladder.scale.prior, 0, first, first, on_call=self.on_call)
+        case = Case(self.actor, self.seen[: self.known], before, tuple(self.decisions), among_first=among_first)
+        outcome = climb(self.ladder, case, now, rehearsal=True)
+        self.suspicion = outcome.suspicion
+        self.highest, self.peak = max(self.highest, self.suspicion.rung), max(self.peak, self.suspicion.score)
+        lifted = {one.id: why for one, why in outcome.lifted}
+        stand = [ended(one, now, LADDER, lifted[one.id]) if one.id in lifted else one for one in self.decisions]
+        self.decisions = [*stand, *outcome.decisions]
+        for one in outcome.not_taken:
+            self.missed.setdefault((one.step, one.because), one)
 
 
-def _eventful(
-    seen: Sequence[Observation], days: Sequence[datetime], decisions: Sequence[Decision]
-) -> Iterator[tuple[datetime, Sequence[Observation]]]:
-    """The days on which something is new about an account or a decision ends, with what is known of it by then."""
-    known = 0
-    for now in days:
-        before = known
-        while known < len(seen) and seen[known].at <= now:
-            known += 1
-        ends = any(one.undone_at is None and one.until is not None and one.until <= now for one in decisions)
-        if known > before or ends:
-            yield now, seen[:known]
+def _open_cases(ladder: Ladder, accounts: Sequence[_Replayed], now: datetime) -> None:
+    """Open the review cases of a day as deciding does; labelled accounts too, since they measure a ladder."""
+    if ladder.review_by_rank is None:
+        return
+    by_name = {one.actor: one for one in accounts}
+    cases = [case for one in accounts for case in one.cases]
+    places = places_left(ladder, cases, now)
+    for actor in ranked(ladder, (one.suspicion for one in accounts if one.suspicion is not None), cases):
+        if places <= 0:
+            return
+        before = len(by_name[actor].decisions)
+        by_name[actor].climb(now, among_first=True)
+        places -= any(one.step == REVIEW for one in by_name[actor].decisions[before:])
 
 
 def _taken(account: Account) -> Iterator[tuple[object, ...]]:

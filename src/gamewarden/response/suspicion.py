@@ -12,7 +12,7 @@ from math import exp
 
 from gamewarden.cases import CHALLENGE, PERSON, VERDICT, Observation, Suspicion
 from gamewarden.core.durations import HOUR, parse_span
-from gamewarden.policy import Response, Rung
+from gamewarden.policy import REVIEW, Response, Rung
 from gamewarden.response.evidence import log_odds
 
 _HOUR = timedelta(hours=1)
@@ -32,6 +32,7 @@ class Scale:
     discount: float
     enters: tuple[float, ...] = ()
     leaves: tuple[float, ...] = ()
+    on_call_least: float | None = None  # passed tests lower nobody below this who has a human on call
 
     @classmethod
     def of(cls, response: Response, rungs: Sequence[Rung]) -> "Scale":
@@ -40,7 +41,8 @@ class Scale:
         prior = min(max(log_odds(response.prior), response.least), response.most)
         leaves = tuple(rung.enter - response.hysteresis if rung.leave is None else rung.leave for rung in rungs)
         enters = tuple(rung.enter for rung in rungs)
-        return cls(prior, tau, played, response.least, response.most, response.discount, enters, leaves)
+        on_call = next((rung.enter for rung in rungs if set(rung.steps) != {REVIEW} or rung.needs_evidence), None)
+        return cls(prior, tau, played, response.least, response.most, response.discount, enters, leaves, on_call)
 
     def rung(self, score: float, current: int) -> int:
         """On which rung somebody is with this score who was on `current`: entered at once, left with hysteresis."""
@@ -81,8 +83,8 @@ def path(scale: Scale, observations: Iterable[Observation], *, on_call: bool = F
         if before is not None:
             score = scale.prior + (score - scale.prior) * exp(-_played(scale, one, before) / scale.tau)
         after = score + _weight(scale, one, judged=judged) * one.llr
-        if on_call and one.kind == CHALLENGE and one.llr < 0 and scale.enters:
-            after = max(after, min(score, scale.enters[0]))  # somebody was called to pass it
+        if on_call and one.kind == CHALLENGE and one.llr < 0 and scale.on_call_least is not None:
+            after = max(after, min(score, scale.on_call_least))  # somebody was called to pass it
         score = min(max(after, scale.least), scale.most)
         rung, before, judged = scale.rung(score, rung), one.at, judged or one.kind == VERDICT
         yield Moment(one, score, rung)

@@ -6,7 +6,7 @@ and no author sets up a new account.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,18 @@ from gamewarden.config import Config
 from gamewarden.lab.studies.defence_world import ACT, Player, Population
 from gamewarden.lab.world.answers import Answer, Answers, Window
 from gamewarden.lab.world.tabling import account_of
-from gamewarden.policy import BAN, CHALLENGE, FREEZE, ISOLATE, LIMIT, REVIEW, WATCH, ChallengeSettings, Response
+from gamewarden.policy import (
+    BAN,
+    CHALLENGE,
+    FREEZE,
+    ISOLATE,
+    LIMIT,
+    REVIEW,
+    WATCH,
+    ChallengeSettings,
+    Response,
+    Rung,
+)
 from gamewarden.response.challenges.outcomes import Likelihoods, likelihoods, observation_of
 from gamewarden.response.challenges.waiting import first_moment, postponed, span
 from gamewarden.response.evidence import observations_of
@@ -32,6 +43,14 @@ CLEARED_FOR = timedelta(days=28)  # whom a person found to be a person is left a
 VISIBLE = (LIMIT, CHALLENGE, FREEZE, ISOLATE, BAN)
 MASTER = "game master"
 _SECRET = "defence"  # noqa: S105  of a study: nobody guards it
+# The ladder that the published figures were made with: review comes last, and every rung needs the point to act.
+STUDY_LADDER = (
+    Rung("watched", -1.0, steps=(WATCH,), fpr=1.0, agree=0, lasts="14d"),
+    Rung("suspect", 1.0, steps=(LIMIT,)),
+    Rung("tested", 2.5, steps=(CHALLENGE,)),
+    Rung("review", 4.5, steps=(FREEZE, ISOLATE, REVIEW)),
+)
+_NO_LIMIT = datetime.max.replace(tzinfo=UTC)  # and a freeze was renewed without a person's look then
 _DAY = timedelta(days=1)
 _HOUR = timedelta(hours=1)
 _LOOKS = 43  # a stream of the dice
@@ -118,13 +137,14 @@ class Replay:
 
 
 def settings(act: float = ACT, agree: int = 2, **changed: object) -> Config:
-    """The defaults but for the point to act, so that steps are possible with a few hundred people known.
+    """The defaults but for the ladder and the point to act: steps are possible with a few hundred people known.
 
     One person's look is enough for a ban under every policy: what they are compared by is how many people are shown.
     """
     usual = Config()
     response = replace(usual.response, four_eyes=False, **changed)  # type: ignore[arg-type]  # names of its fields
-    return replace(usual, verdict=replace(usual.verdict, act=act, agree=agree), response=response)
+    verdict = replace(usual.verdict, act=act, agree=agree)
+    return replace(usual, verdict=verdict, response=response, ladder=STUDY_LADDER)
 
 
 def ban_by_list(
@@ -219,7 +239,7 @@ class _Watched:
     @property
     def case(self) -> Case:
         """All that is known of the account."""
-        return Case(self.actor, self.observations, self.suspicion, self.decisions, self.protected)
+        return Case(self.actor, self.observations, self.suspicion, self.decisions, self.protected, looked_at=_NO_LIMIT)
 
     def decide(self, now: datetime) -> int:
         """Let the ladder decide; how many steps would reach the game."""

@@ -142,10 +142,8 @@ def population(accounts: int, days: int, seed: int, teachers: int = TEACHERS) ->
     answers = Answers(world.truth(), seed)
     players = tuple(_players(world, answers))
     verdicts = _since_arrival(_judged(world, taught), players, world.start)
-    humans = taught.fusion.card.parameters["humans_by_style"]
-    return Population(
-        seed, world.start, days, players, verdicts, answers, frozenset(pupils), 1 / (1 + max(humans.values()))
-    )
+    least = taught.fusion.card.parameters["smallest_fpr"]
+    return Population(seed, world.start, days, players, verdicts, answers, frozenset(pupils), least)
 
 
 def points() -> OperatingPoints:

@@ -187,7 +187,8 @@ def _asked(
     parts = roll_up(scores, infos_of(list(models.values())), _CUT, _DISCOUNT)
     wide = side_by_side(parts, played(tables.values(), fusions[ALL].styles.rule, _CUT))
     fused = wide.with_columns(fusion.score(wide)["probability"].alias(way) for way, fusion in fusions.items())
-    without = combine(parts, _DISCOUNT, 0.5).select(*KEY, pl.col("probability").alias(COMBINED))
+    able = parts.select(KEY).unique().with_columns(families=len(models))
+    without = combine(parts, able, _DISCOUNT, 0.5).select(*KEY, pl.col("probability").alias(COMBINED))
     named = fused.rename({model.card.id: name for name, model in models.items()})
     return named.join(without, on=KEY, how="left", maintain_order="left").select(*KEY, *WAYS)
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Row, Table, select
 
-from gamewarden.core.outside import cut, visible
+from gamewarden.cases import Action
+from gamewarden.core.outside import canonical_number, cut, visible
 from gamewarden.errors import ConfigError
 from gamewarden.policy import AdapterSettings
 from gamewarden.response.adapters import RefusedError
@@ -56,6 +57,15 @@ class Accounts:
             )
         return found[0]
 
+    def number_of(self, connection: Connection, action: Action) -> int:
+        """The number of an action's account, as it was written down or as it is now.
+
+        Raises:
+            RefusedError: there is no such account.
+        """
+        known = (action.before or {}).get(ACCOUNT_ID)
+        return int(self.find(connection, action.actor)[0] if known is None else known)
+
     def numbered(self, connection: Connection, number: int) -> Row[Any]:
         """The account of a number.
 
@@ -78,6 +88,8 @@ class Accounts:
             name = _keys(self.table)[1].name
             shown = visible(cut(actor, _SHOWN))
             raise RefusedError(f'{self.who}: {shown} is no {ACCOUNT_ID}; write account = "{name}", if it is a name')
+        if canonical_number(actor) != actor:  # the ledger takes both for different accounts
+            raise RefusedError(f"{self.who}: {actor} is account {int(actor)}; write it without leading zeros")
         return int(actor)
 
 

@@ -17,11 +17,10 @@ from gamewarden.cases import DO, Action
 from gamewarden.core.outside import visible
 from gamewarden.policy import HOLD, SANCTIONS, SUSPEND, AdapterSettings
 from gamewarden.response.actions import OVER, do_key
-from gamewarden.response.adapters import NOW, RefusedError, TryLaterError, steps_of
+from gamewarden.response.adapters import LEFT, NOW, GameState, RefusedError, TryLaterError, refuse_repeated, steps_of
 from gamewarden.response.adapters.accounts import ACCOUNT_ID, LARGEST, Accounts
 from gamewarden.response.adapters.database import Database
 from gamewarden.response.adapters.poller import end_of
-from gamewarden.response.adapters.rows import LEFT
 from gamewarden.response.adapters.soap import Console
 
 ACTIVE = "active"  # what is kept: when the bans began that are active
@@ -88,7 +87,33 @@ class AzerothcoreAdapter:
         with self.database.open() as connection:
             account = self.accounts.find(connection, action.actor)
             self._refuse_staff(connection, account)
-            return _Bans.read(connection, int(account.id)).seen
+            bans = _Bans.read(connection, int(account.id))
+            refuse_repeated(bans.state(action))
+            return bans.seen
+
+    def state(self, action: Action) -> GameState:
+        """The active bans of the account; the marker is the reason of a ban.
+
+        Raises:
+            RefusedError: there is no such account.
+            TryLaterError: the database does not answer.
+        """
+        with self.database.open() as connection:
+            return _Bans.read(connection, self.accounts.number_of(connection, action)).state(action)
+
+    def own_keys(self) -> Mapping[str, str]:
+        """The active bans with a reason of ours.
+
+        Raises:
+            TryLaterError: the database does not answer.
+        """
+        bans = BANNED.c
+        asked = select(bans.id, bans.banreason).where(bans.active == 1, bans.banreason.like(f"{_US} %"))
+        with self.database.open() as connection:
+            return {
+                row.banreason.rpartition(" ")[2]: f"account {row.id}: {visible(row.banreason)}"
+                for row in connection.execute(asked)
+            }
 
     def carry(self, action: Action) -> Mapping[str, Any]:
         """Bar the account, or let hold again what did before.
@@ -176,10 +201,17 @@ class _Bans:
         """Those of an action."""
         return [row for row in self.rows if row.banreason == reason]
 
+    def state(self, action: Action) -> GameState:
+        """What is shown of an action."""
+        own = any(row.active for row in self.of(_reason(action)))
+        text = ", ".join(visible(str(row.banreason)) for row in self.rows if row.active) or "no active ban"
+        cleared = {ACCOUNT_ID: self.number, ACTIVE: []}
+        return GameState(f"account {self.number}: {text}", bool(self.active), own, cleared)
+
     def may_be_changed(self, action: Action, ours: Sequence[list[int]]) -> bool:
         """Whether there is something to write: who is barred for longer already stays so, and nothing ends early."""
         if self.active not in ours:
-            raise RefusedError(self._elsewhere())
+            raise RefusedError(self._mismatch(ours[0]))
         end = _end(action, self.now)
         return end is None or not any(row.active and (_is_endless(row) or row.unbandate >= end) for row in self.rows)
 
@@ -202,10 +234,10 @@ class _Bans:
         beneath = {began for one in over for began in one} - set(was)
         ours = [row for row in self.rows if row.banreason == reason or (row.bandate in beneath and _is_ours(row))]
         if not ours:
-            return {NOW: self.seen} if self.active == was else self._left()
+            return {NOW: self.seen} if self.active == was else self._left(was)
         began = [int(row.bandate) for row in ours]
         if not set(self.active) <= set(began) or not any(row.active or self._has_ended(row) for row in ours):
-            return self._left()
+            return self._left(began)
         connection.execute(BANNED.delete().where(BANNED.c.id == self.number, BANNED.c.bandate.in_(began)))
         self._set(connection, was, active=True)
         return {NOW: _Bans.read(connection, self.number).seen}
@@ -219,17 +251,23 @@ class _Bans:
     def _has_ended(self, row: Row[Any]) -> bool:
         return not _is_endless(row) and bool(row.unbandate <= self.now)
 
-    def _left(self) -> Mapping[str, Any]:
-        return {LEFT: self._elsewhere(), NOW: self.seen}
+    def _left(self, expected: list[int]) -> Mapping[str, Any]:
+        return {LEFT: self._mismatch(expected), NOW: self.seen}
 
-    def _elsewhere(self) -> str:
-        said = f"bans that began at {', '.join(map(str, self.active))}" if self.active else "no ban"
-        return f"account {self.number} has {said}, which somebody else wrote; it was left alone"
+    def _mismatch(self, expected: list[int]) -> str:
+        return (
+            f"account {self.number}: the game has {_began(self.active)}, and the ledger expects {_began(expected)};"
+            " somebody else changed it, so it was left alone"
+        )
 
 
 def _reason(action: Action) -> str:
     """What game masters read, and what an action is known by."""
     return f"{_US} {action.step} {do_key(action)}"
+
+
+def _began(bans: list[int]) -> str:
+    return f"bans that began at {', '.join(map(str, bans))}" if bans else "no active ban"
 
 
 def _is_ours(row: Row[Any]) -> bool:

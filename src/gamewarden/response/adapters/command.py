@@ -17,7 +17,7 @@ from gamewarden.core.durations import SECOND, parse_span
 from gamewarden.core.outside import visible
 from gamewarden.errors import ConfigError
 from gamewarden.policy import AdapterSettings
-from gamewarden.response.adapters import CARRIED, RefusedError, TryLaterError, steps_of
+from gamewarden.response.adapters import CARRIED, Blind, RefusedError, TryLaterError, steps_of
 
 _PLACES = ("actor", "step", "until", "key", "verb")
 _PLACE = re.compile(r"\{([a-z_]+)\}")
@@ -27,7 +27,7 @@ _GLANCE = 0.05  # seconds between two looks whether it has ended
 
 
 @dataclass(frozen=True)
-class CommandAdapter:
+class CommandAdapter(Blind):
     """Runs a program for each action, and another one for each way back."""
 
     name: str

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Table,
     cast,
     func,
+    or_,
     select,
 )
 from sqlalchemy.types import TypeDecorator
@@ -25,11 +26,11 @@ from gamewarden.cases import DO, Action
 from gamewarden.core.outside import visible
 from gamewarden.policy import BAN, SANCTIONS, SUSPEND, AdapterSettings
 from gamewarden.response.actions import OVER, do_key
-from gamewarden.response.adapters import RefusedError, steps_of
+from gamewarden.response.adapters import GameState, RefusedError, refuse_repeated, steps_of
 from gamewarden.response.adapters.accounts import ACCOUNT_ID, LARGEST, Accounts
 from gamewarden.response.adapters.database import Database
 from gamewarden.response.adapters.poller import end_of
-from gamewarden.response.adapters.rows import Change, Record, Values
+from gamewarden.response.adapters.rows import Change, Record, Values, shown
 
 STATUS, UNTIL, BAN_REASON, SUSPEND_REASON = "status", "suspendeduntil", "ban_reason", "suspend_reason"
 _COLUMNS = (STATUS, UNTIL, BAN_REASON, SUSPEND_REASON)
@@ -98,7 +99,9 @@ class EqemuAdapter:
         with self.database.open() as connection:
             account = self.accounts.find(connection, action.actor)
             self._refuse_staff(account)
-            return Record.read(connection, ACCOUNT, int(account.id), _COLUMNS).seen
+            record = Record.read(connection, ACCOUNT, int(account.id), _COLUMNS)
+            refuse_repeated(_state(action, record))
+            return record.seen
 
     def carry(self, action: Action) -> Mapping[str, Any]:
         """Write the status, or what was there before, where nobody else wrote since.
@@ -119,12 +122,50 @@ class EqemuAdapter:
             record = Record.read(connection, ACCOUNT, number, _COLUMNS)
             return (change.do if action.verb == DO else change.undo)(connection, record)
 
+    def state(self, action: Action) -> GameState:
+        """The status of the account; the marker is the reason beside it.
+
+        Raises:
+            RefusedError: there is no such account.
+            TryLaterError: the database does not answer.
+        """
+        with self.database.open() as connection:
+            number = self.accounts.number_of(connection, action)
+            return _state(action, Record.read(connection, ACCOUNT, number, _COLUMNS))
+
+    def own_keys(self) -> Mapping[str, str]:
+        """The reasons of ours beside a status that bars.
+
+        Raises:
+            TryLaterError: the database does not answer.
+        """
+        columns, found = ACCOUNT.c, {}
+        ours = or_(columns[BAN_REASON].like("gamewarden %"), columns[SUSPEND_REASON].like("gamewarden %"))
+        with self.database.open() as connection:
+            for row in connection.execute(select(ACCOUNT).where(columns[STATUS] < 0, ours)):
+                reason = row.ban_reason if row.status == _BANNED else row.suspend_reason
+                if str(reason).startswith("gamewarden "):
+                    found[reason.rpartition(" ")[2]] = f"account {row.id}: {visible(reason)}"
+        return found
+
     def _refuse_staff(self, account: Row[Any]) -> None:
         if account.status > 0:
             raise RefusedError(
                 f"{self.name}: account {visible(account.name)} has status {account.status}, which is none of players;"
                 " it is never touched"
             )
+
+
+def _state(action: Action, record: Record) -> GameState:
+    status, column = (_BANNED, BAN_REASON) if action.step == BAN else (_SUSPENDED, SUSPEND_REASON)
+    holds = record.values[STATUS] in {status, _BANNED}
+    own = record.values[STATUS] == status and record.values[column] == _reason(action)
+    cleared = {ACCOUNT_ID: record.number, STATUS: 0, UNTIL: None, BAN_REASON: None, SUSPEND_REASON: None}
+    return GameState(f"account {record.number}: {shown(record.values)}", holds, own, cleared)
+
+
+def _reason(action: Action) -> str:
+    return f"gamewarden {action.step} {do_key(action)}"
 
 
 def _values(seen: Mapping[str, Any]) -> Values:
@@ -136,7 +177,7 @@ def _wanted(connection: Connection, action: Action, was: Values) -> Values:
 
     Where a ban leaves `suspendeduntil` standing, the server takes the ban for a suspension and lifts it then.
     """
-    reason = f"gamewarden {action.step} {do_key(action)}"
+    reason = _reason(action)
     if action.step == BAN:
         return {STATUS: _BANNED, UNTIL: None, BAN_REASON: reason}
     until = None

@@ -13,12 +13,12 @@ from gamewarden.contracts import canonical_json
 from gamewarden.core.files import make_directory, sync_name
 from gamewarden.core.outside import plain_json
 from gamewarden.policy import AdapterSettings
-from gamewarden.response.adapters import CARRIED, TryLaterError, steps_of
+from gamewarden.response.adapters import CARRIED, Blind, TryLaterError, steps_of
 from gamewarden.response.adapters.told import told
 
 
 @dataclass(frozen=True)
-class LogAdapter:
+class LogAdapter(Blind):
     """Appends actions to a file, each once; on the disk before it counts as done."""
 
     name: str

@@ -47,6 +47,19 @@ class Poller:
             return {ACCOUNT_ID: self.number, step: None}
         return {ACCOUNT_ID: self.number, step: last.until or _NO_END}
 
+    def holds(self, action: Action) -> bool:
+        """Whether the last row for the step is this action's."""
+        rows = GW_ACTIONS.c
+        asked = select(rows.key, rows.verb).where(rows[ACCOUNT_ID] == self.number, rows.step == action.step)
+        last = self.connection.execute(asked.order_by(rows.id.desc()).limit(1)).first()
+        return last is not None and (last.key, last.verb) == (do_key(action), DO)
+
+    def has_kicked(self, action: Action) -> bool:
+        """Whether a row of this action asked to send the account out of the game."""
+        rows = GW_ACTIONS.c
+        asked = select(rows.id).where(rows.key == do_key(action), rows.step == KICK)
+        return self.connection.execute(asked).first() is not None
+
     def do(self, action: Action) -> dict[str, Any]:
         """Ask for a step; a receipt."""
         end = end_of(action)
@@ -81,6 +94,20 @@ class Poller:
             return
         values = {"key": key, ACCOUNT_ID: self.number, "verb": verb, "step": step, "until": until}
         self.connection.execute(GW_ACTIONS.insert().values(**values, created=int(time.time())))
+
+
+def own_rows(connection: Connection) -> dict[str, str]:
+    """The steps that rows of ours ask for until a later moment: the id of the action, and what the game shows."""
+    rows, found = GW_ACTIONS.c, {}
+    asked = select(rows.key, rows[ACCOUNT_ID], rows.verb, rows.step, rows.until).where(rows.step != KICK)
+    for row in connection.execute(asked.order_by(rows.id)):
+        found[row.account_id, row.step] = row
+    now = time.time()
+    return {
+        row.key: f"account {row.account_id}: {row.step}"
+        for row in found.values()
+        if row.verb == DO and row.step != CHALLENGE and (row.until is None or row.until > now)
+    }
 
 
 def end_of(action: Action) -> int | None:

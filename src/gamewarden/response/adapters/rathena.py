@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Connection, MetaData, Row, String, Table
+from sqlalchemy import BigInteger, Column, Connection, MetaData, Row, String, Table, func, or_, select
 
-from gamewarden.cases import DO, Action
+from gamewarden.cases import DO, UNDONE, Action
 from gamewarden.core.outside import visible
 from gamewarden.policy import BAN, HOLD, REACTIONS, SANCTIONS, SUSPEND, AdapterSettings
 from gamewarden.response.actions import OVER
-from gamewarden.response.adapters import RefusedError, steps_of
+from gamewarden.response.adapters import LEFT, STILL, GameState, RefusedError, refuse_repeated, steps_of
 from gamewarden.response.adapters.accounts import ACCOUNT_ID, LARGEST, Accounts
 from gamewarden.response.adapters.database import Database, tables_of
-from gamewarden.response.adapters.fluxcp import CP_BANLOG, note
-from gamewarden.response.adapters.poller import GW_ACTIONS, Poller, end_of
-from gamewarden.response.adapters.rows import LEFT, Change, Record
+from gamewarden.response.adapters.fluxcp import CP_BANLOG, is_noted, note, own_notes
+from gamewarden.response.adapters.poller import GW_ACTIONS, KICK, Poller, end_of, own_rows
+from gamewarden.response.adapters.rows import Change, Record, shown
 
 STATE, UNBAN_TIME = "state", "unban_time"
 # login.state: the reason of a refused login plus one; 102 is "locked for an investigation", 5 "blocked by the GM team".
@@ -78,6 +78,7 @@ class RathenaAdapter:
             account = self.accounts.find(connection, action.actor)
             self._refuse_staff(account)
             number = int(account.account_id)
+            refuse_repeated(self._state(connection, action, number))
             if action.step in REACTIONS:
                 return self._poller(connection, number).seen(action.step)
             return Record.read(connection, LOGIN, number, (_COLUMNS[action.step],)).seen
@@ -101,6 +102,49 @@ class RathenaAdapter:
                 return poller.do(action) if action.verb == DO else poller.undo(action, before[slot])
             return self._written(connection, action, number)
 
+    def state(self, action: Action) -> GameState:
+        """The columns of the account; the marker is a row for the poller, or of the panel's log, where they are there.
+
+        Raises:
+            RefusedError: there is no such account.
+            TryLaterError: the database does not answer.
+        """
+        with self.database.open() as connection:
+            number = self.accounts.number_of(connection, action)
+            return self._state(connection, action, number)
+
+    def own_keys(self) -> Mapping[str, str]:
+        """What the panel's log says to hold, or, without it, who was sent out of the game and is barred now.
+
+        Raises:
+            TryLaterError: the database does not answer.
+        """
+        with self.database.open() as connection:
+            tables = tables_of(connection)
+            rows = own_rows(connection) if GW_ACTIONS.name in tables else {}
+            if CP_BANLOG.name in tables:
+                return rows | own_notes(connection)
+            return rows | (_kicked_and_barred(connection) if GW_ACTIONS.name in tables else {})
+
+    def _state(self, connection: Connection, action: Action, number: int) -> GameState:
+        tables = tables_of(connection)
+        poller = Poller(connection, number) if GW_ACTIONS.name in tables else None
+        if action.step in REACTIONS:
+            seen = {} if poller is None else poller.seen(action.step)
+            own = None if poller is None else poller.holds(action)
+            return GameState(
+                f"account {number}: {action.step} {seen.get(action.step)}", own, own, {**seen, action.step: None}
+            )
+        column = _COLUMNS[action.step]
+        record = Record.read(connection, LOGIN, number, (column,))
+        holds = record.values[column] >= _end(action) if action.step == SUSPEND else record.values == _alone(action)
+        own = is_noted(connection, number, action) if CP_BANLOG.name in tables else None
+        # A row that asked for a kick stays after its way back, so it says nothing of an action that is undone.
+        if own is None and poller is not None and action.state != UNDONE:
+            own = poller.has_kicked(action)
+        text = f"account {number}: {shown(record.values)}"
+        return GameState(text, holds, None if own is None else own and holds, {ACCOUNT_ID: number, column: 0})
+
     def _written(self, connection: Connection, action: Action, number: int) -> Mapping[str, Any]:
         """A column of the account; then, where they are there, the poller's table and the panel's log."""
         change = _change(action)
@@ -108,6 +152,11 @@ class RathenaAdapter:
         receipt = (change.do if action.verb == DO else change.undo)(connection, record)
         if LEFT not in receipt and not change.is_none:
             self._told(connection, action, number)
+        if action.verb != DO and LEFT not in receipt and change.was == _alone(action):
+            receipt[STILL] = (
+                f"account {number}: the game has {shown(record.values)}, and the ledger has the same as what was there"
+                " before; lift it by hand if nobody else wrote it, then `decisions settle`"
+            )
         return receipt
 
     def _told(self, connection: Connection, action: Action, number: int) -> None:
@@ -137,12 +186,29 @@ class RathenaAdapter:
             )
 
 
+def _kicked_and_barred(connection: Connection) -> dict[str, str]:
+    rows, login = GW_ACTIONS.c, LOGIN.c
+    barred = or_(login[STATE] != 0, login[UNBAN_TIME] > func.unix_timestamp())
+    asked = select(rows.key, login[ACCOUNT_ID], login[STATE], login[UNBAN_TIME]).where(
+        rows.step == KICK, rows[ACCOUNT_ID] == login[ACCOUNT_ID], barred
+    )
+    return {
+        row.key: f"account {row.account_id}: {shown({STATE: row.state, UNBAN_TIME: row.unban_time})}"
+        for row in connection.execute(asked)
+    }
+
+
 def _change(action: Action) -> Change:
     """What a step makes of its column; a suspension never ends an older one early."""
     before, column = action.before or {}, _COLUMNS[action.step]
     was = int(before[column])
     wanted = max(was, _end(action)) if action.step == SUSPEND else _STATES[action.step]
     return Change({column: was}, {column: wanted}, [{column: int(one[column])} for one in before.get(OVER, ())])
+
+
+def _alone(action: Action) -> dict[str, int]:
+    """What a step writes into its column of an account that was free."""
+    return {_COLUMNS[action.step]: _end(action) if action.step == SUSPEND else _STATES[action.step]}
 
 
 def _end(action: Action) -> int:

@@ -7,10 +7,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Table, select
 
 from gamewarden.core.outside import cut, visible
-from gamewarden.response.adapters import NOW, RefusedError, TryLaterError
+from gamewarden.response.adapters import LEFT, NOW, RefusedError, TryLaterError
 from gamewarden.response.adapters.accounts import ACCOUNT_ID
 
-LEFT = "left"  # in a receipt: what was left alone, and why
 _SHOWN = 60  # letters of a value
 Values = Mapping[str, Any]
 
@@ -78,7 +77,7 @@ class Change:
         """
         if not _holds(record.values, self.wanted):
             if not any(_holds(record.values, one) for one in (self.was, *self.over)):
-                raise RefusedError(_elsewhere(record))
+                raise RefusedError(self._mismatch(record, self.was))
             record = record.write(connection, self.wanted)
         return {NOW: record.seen}
 
@@ -90,9 +89,15 @@ class Change:
         """
         if not _holds(record.values, self.was):
             if not any(_holds(record.values, one) for one in (self.wanted, *self.over)):
-                return {LEFT: _elsewhere(record), NOW: record.seen}
+                return {LEFT: self._mismatch(record, self.wanted), NOW: record.seen}
             record = record.write(connection, self.was)
         return {NOW: record.seen}
+
+    def _mismatch(self, record: Record, expected: Values) -> str:
+        return (
+            f"account {record.number}: the game has {shown(record.values)}, and the ledger expects {shown(expected)};"
+            " somebody else changed it, so it was left alone"
+        )
 
 
 def _number(table: Table) -> ColumnElement[int]:
@@ -104,6 +109,6 @@ def _holds(there: Values, values: Values) -> bool:
     return all((there[name] or "") == (value or "") for name, value in values.items())
 
 
-def _elsewhere(record: Record) -> str:
-    said = ", ".join(f"{name} {visible(cut(str(value), _SHOWN))}" for name, value in record.values.items())
-    return f"account {record.number} has {said}, which somebody else wrote; it was left alone"
+def shown(values: Values) -> str:
+    """Columns and their values, for people."""
+    return ", ".join(f"{name} {visible(cut(str(value), _SHOWN))}" for name, value in values.items())

@@ -20,7 +20,7 @@ from gamewarden.core.durations import SECOND, parse_span
 from gamewarden.core.outside import cut, plain_json, visible
 from gamewarden.errors import ConfigError
 from gamewarden.policy import AdapterSettings
-from gamewarden.response.adapters import CARRIED, RefusedError, TryLaterError, steps_of
+from gamewarden.response.adapters import CARRIED, Blind, RefusedError, TryLaterError, steps_of
 from gamewarden.response.adapters.addresses import Place, Resolve, addresses_of, resolved
 from gamewarden.response.adapters.told import told
 from gamewarden.response.adapters.wire import Answer, Request, first_answer
@@ -33,7 +33,7 @@ _PASSING = (http.client.REQUEST_TIMEOUT, http.client.TOO_EARLY, http.client.TOO_
 
 
 @dataclass(frozen=True)
-class WebhookAdapter:
+class WebhookAdapter(Blind):
     """Sends actions to a URL; who receives them does each webhook-id once."""
 
     name: str
