@@ -15,11 +15,13 @@ from gamewarden.desk.judged_days import DayRules, day_of, rules_of, seals, span_
 from gamewarden.desk.known_people import labels, profile_of
 from gamewarden.desk.reasons import Reasons, reasons_of
 from gamewarden.errors import GamewardenError, NotThereError, short
+from gamewarden.policy import Rung
 from gamewarden.store.verdict_days import DaySeal
 from gamewarden.verdicts.chunks import prior_of
 from gamewarden.verdicts.points import ACT, NEITHER, WATCH
 from gamewarden.verdicts.prevalence import moved
 from gamewarden.verdicts.reach import out_of_reach
+from gamewarden.workspace.labels import in_force
 from gamewarden.workspace.rest import Rest
 
 # From which probability on it is called how, for people who do not think in decimals.
@@ -56,11 +58,14 @@ class DayVerdict:
 class Lack:
     """Something without which an account does not reach a point."""
 
-    kind: str  # little, covered, fpr, agree, far, reach
+    kind: str  # little, covered, refuted, fpr, agree, far, reach
     point: str  # the point that it misses; empty: it was not judged at all
     seen: float | None = None
     needed: float | None = None
     says: str = ""
+
+
+_REFUTED = Lack("refuted", "", says="An appeal was overturned: what spoke against the account here no longer counts.")
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,7 @@ class OnLadder:
     score: float
     rung: int
     rung_name: str
+    steps: tuple[str, ...]  # that the rung stands for, whether taken or not
     entered: datetime
 
 
@@ -202,6 +208,9 @@ def reasons(desk: Desk, actor: str, day: str | None = None, *, blind: bool = Fal
     if not seals(desk) and (signs := signs_of(desk, actor)) is not None:
         return signs
     seal = chosen_day(desk, actor, day)
+    until = desk.workspace.exonerated.get(actor)
+    if until is not None and span_of(seal)[0] < until and not blind:
+        raise NotThereError(f"account {short(actor)}: {_REFUTED.says}")
     kept = _is_kept(verdicts_about(desk, actor), seal)
     return reasons_of(desk, actor, seal, kept=kept, blind=blind)
 
@@ -288,8 +297,10 @@ def _unseen(day: DayVerdict) -> DayVerdict:
 
 def _judged(desk: Desk, actor: str, rows: pl.DataFrame, seal: DaySeal) -> Judged:
     by, verdict = rules_of(desk, seal), _day(_row_of(rows, seal))
-    points, chance = by.rules.points, verdict.probability
-    voices = tuple(_voices(desk, actor, seal, by))
+    points, chance, until = by.rules.points, verdict.probability, desk.workspace.exonerated.get(actor)
+    refuted = until is not None and verdict.since is not None and verdict.since < until
+    lacks = (_REFUTED,) if refuted else (*_lacks(verdict, by), *_reach(desk, verdict, by))
+    voices = () if refuted else tuple(_voices(desk, actor, seal, by))
     return Judged(
         verdict=verdict,
         word=word_of(chance),
@@ -301,7 +312,7 @@ def _judged(desk: Desk, actor: str, rows: pl.DataFrame, seal: DaySeal) -> Judged
         models=by.models,
         fusion=by.fusion,
         caveats=by.caveats,
-        lacks=(*_lacks(verdict, by), *_reach(desk, verdict, by)),
+        lacks=lacks,
         voices=voices,
     )
 
@@ -321,13 +332,12 @@ def _lacks(verdict: DayVerdict, by: DayRules) -> Iterator[Lack]:
     missed = WATCH if verdict.point == NEITHER else ACT
     border = points.watch if missed == WATCH else points.act
     if verdict.fpr is not None and verdict.fpr > border:
-        says = f"Its false-positive rate {verdict.fpr:.3g} is above {border:g}: too many people look alike."
+        says = f"Its false-positive rate {verdict.fpr:.3g} is above {border:g}."
         yield Lack("fpr", missed, verdict.fpr, border, says)
-    needed = 1 if missed == WATCH else points.agree
-    if verdict.agree < needed:
+    if missed == ACT and verdict.agree < points.agree:
         families = "1 family of features says" if verdict.agree == 1 else f"{verdict.agree} families of features say"
-        says = f"{families} bot on its own; {needed} must."
-        yield Lack("agree", missed, verdict.agree, needed, says)
+        says = f"{families} bot on its own; {points.agree} must."
+        yield Lack("agree", missed, verdict.agree, points.agree, says)
     if verdict.far is not None and missed == ACT:
         says = f"What it did lies far beyond what {verdict.far} learned from: watch, and no more."
         yield Lack("far", missed, says=says)
@@ -374,7 +384,8 @@ def _labels(desk: Desk, actor: str) -> tuple[SaidLabel, ...]:
         known = labels(desk).filter(pl.col("actor") == actor)
     except GamewardenError:
         known = None  # whoever trains is told; the page has the rest to show
-    ours = desk.workspace.ledger.find(Label, actor=actor, order=("at",)) if desk.workspace.has_ledger else []
+    stored = desk.workspace.ledger.find(Label, actor=actor, order=("at",)) if desk.workspace.has_ledger else []
+    ours = in_force(stored)
     sources = {(one.source, one.at) for one in ours}
     of_file = [] if known is None else known.select("bot", "source", "at").iter_rows()
     told = [SaidLabel(bot, source or "", at) for bot, source, at in of_file if (source, at) not in sources]
@@ -399,5 +410,5 @@ def _case(desk: Desk, actor: str) -> tuple[OnLadder | None, Protected | None, tu
 
 def _standing(desk: Desk, found: Suspicion) -> OnLadder:
     rungs = desk.workspace.config.ladder
-    name = rungs[found.rung - 1].name if 0 < found.rung <= len(rungs) else ""
-    return OnLadder(found.score, found.rung, name, found.entered)
+    rung = rungs[found.rung - 1] if 0 < found.rung <= len(rungs) else Rung()
+    return OnLadder(found.score, found.rung, rung.name, rung.steps, found.entered)

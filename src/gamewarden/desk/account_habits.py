@@ -81,7 +81,7 @@ def hours(desk: Desk, actor: str, day: str | None = None) -> Hours:
     peers = peers_of(desk, actor, seal)
     theirs = tables.table("hours", span_of(seal), peers.actors) if peers.actors else rows.clear()
     there = theirs.select((pl.col(name) > 0).cast(pl.Float64) for name in HOUR_COLUMNS)
-    zone = desk.workspace.config.read.time_zone or "UTC"
+    zone = desk.workspace.time_zone or "UTC"
     return Hours(
         actor=actor,
         time_zone=zone,

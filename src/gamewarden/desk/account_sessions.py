@@ -26,8 +26,8 @@ class PlayedSession:
     until: datetime
     minutes: float
     events: int
-    began: str  # login, or seen: nobody logged in
-    ended: str  # logout, or silence: nobody logged out
+    began: str  # login; before: it goes on from the day before; seen: nobody logged in
+    ended: str  # logout; after: it goes on the next day; silence: nobody logged out
     zones: tuple[str, ...]  # with most events first
     addresses: tuple[str, ...]
     characters: tuple[str, ...]
@@ -60,8 +60,10 @@ def sessions(desk: Desk, actor: str, day: str | None = None, *, whole_addresses:
     seal = chosen_day(desk, actor, day)
     since, until = span_of(seal)
     recipe = days_recipe(desk)
-    events = events_of(desk, actor, since, until, "actor" if recipe is None else recipe.entity)
-    found = sessions_in(events)
+    entity, edge = "actor" if recipe is None else recipe.entity, timedelta(microseconds=SILENCE)
+    events = events_of(desk, actor, since, until, entity)
+    around = [events_of(desk, actor, *span, entity) for span in ((since - edge, since), (until, until + edge))]
+    found = sessions_in(events, *around)
     minutes = [one.minutes for one in found]
     addresses = sorted({name for one in found for name in one.addresses})
     told = bool(events.frame["kind"].is_in(["session.login", "session.logout"]).any())
@@ -83,9 +85,16 @@ def _shortened(one: PlayedSession) -> PlayedSession:
     return replace(one, addresses=tuple(map(shortened, one.addresses)))
 
 
-def sessions_in(events: DayEvents) -> tuple[PlayedSession, ...]:
-    """Stretches of play: those of one session or character, cut at logins, after logouts and at long silences."""
-    rows = events.frame.with_columns(key=pl.coalesce("session", "character", pl.lit("")))
+def sessions_in(
+    events: DayEvents, before: DayEvents | None = None, after: DayEvents | None = None
+) -> tuple[PlayedSession, ...]:
+    """Stretches of play: those of one session or character, cut at logins, after logouts and at long silences.
+
+    `before` and `after` are the events around the day: a session that goes on there is cut at midnight, and says so.
+    """
+    days = ((before, -1), (events, 0), (None if events.cut else after, 1))
+    rows = pl.concat([one.frame.with_columns(day=pl.lit(day)) for one, day in days if one is not None])
+    rows = rows.with_columns(key=pl.coalesce("session", "character", pl.lit("")))
     kind = pl.col("kind")
     begins = (
         (kind == "session.login")
@@ -93,13 +102,21 @@ def sessions_in(events: DayEvents) -> tuple[PlayedSession, ...]:
         | (pl.col("at") - pl.col("at").shift(1) > timedelta(microseconds=SILENCE))
     )
     numbered = rows.with_columns(stretch=begins.fill_null(value=True).cum_sum().over("key"))
-    told = numbered.group_by("key", "stretch", maintain_order=True).agg(
-        pl.col("at").first().alias("since"),
-        pl.col("at").last().alias("until"),
-        pl.len().alias("events"),
-        pl.when(kind.first() == "session.login").then(pl.lit("login")).otherwise(pl.lit("seen")).alias("began"),
-        pl.when(kind.last() == "session.logout").then(pl.lit("logout")).otherwise(pl.lit("silence")).alias("ended"),
-        *(pl.col(name).drop_nulls().value_counts(sort=True).struct.field(name).alias(name) for name in _NAMED),
+    first, last = (pl.col("day").min(), pl.col("day").max())
+    spans = numbered.with_columns(first=first.over("key", "stretch"), last=last.over("key", "stretch"))
+    began = pl.when(pl.col("first").first() < 0).then(pl.lit("before")).when(kind.first() == "session.login")
+    ended = pl.when(pl.col("last").first() > 0).then(pl.lit("after")).when(kind.last() == "session.logout")
+    told = (
+        spans.filter(pl.col("day") == 0)
+        .group_by("key", "stretch", maintain_order=True)
+        .agg(
+            pl.col("at").first().alias("since"),
+            pl.col("at").last().alias("until"),
+            pl.len().alias("events"),
+            began.then(pl.lit("login")).otherwise(pl.lit("seen")).alias("began"),
+            ended.then(pl.lit("logout")).otherwise(pl.lit("silence")).alias("ended"),
+            *(pl.col(name).drop_nulls().value_counts(sort=True).struct.field(name).alias(name) for name in _NAMED),
+        )
     )
     return tuple(_session(row) for row in told.sort("since", "key").iter_rows(named=True))
 

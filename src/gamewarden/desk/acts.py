@@ -61,6 +61,7 @@ class Preview:
     warnings: tuple[Warned, ...]  # the first of those
     rehearsal: bool  # nothing leaves gamewarden
     needs_second: bool  # it waits for a second person
+    long_ban: str  # from how long on a ban does
     grace: float  # seconds
 
 
@@ -153,6 +154,7 @@ def preview(desk: Desk, actors: Collection[str], step: str, *, by: str, span: ti
         warnings=tuple(warnings[:_SHOWN]),
         rehearsal=settling.rehearsal,
         needs_second=second,
+        long_ban=desk.workspace.config.response.long_ban,
         grace=grace_of(desk).total_seconds(),
     )
 
@@ -176,6 +178,7 @@ def act(
     if step == DISMISS:
         return dismiss(desk, actors, by=by, because=because, query=query)
     responding, until = _responding(desk), _until(desk)
+    responding.record_settings()
     with responding.ledger.writing(by, responding.at) as work:
         wish = Wish(step, by, because, span, until)
         made = decide_all(work, responding.settling, set(actors), wish)

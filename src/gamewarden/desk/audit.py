@@ -91,7 +91,7 @@ def begin_check(desk: Desk) -> Job:
     """
     if not desk.workspace.has_ledger:
         raise LedgerError("audit: there is no ledger yet; nothing was ever decided")
-    return jobs(desk).begin(desk, "audit", "all", Auditing(desk.workspace.ledger).verified)
+    return jobs(desk).begin(desk, "audit", "all", Auditing.of(desk.workspace).verified)
 
 
 def as_csv(desk: Desk, asked: Asked) -> Iterator[str]:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gamewarden.cases import BEGUN, DO, FAILED, STOPPED, UNCERTAIN, WAITING, Action, Appeal, Decision, Protected
+from gamewarden.cases import BEGUN, DO, DONE, FAILED, STOPPED, UNCERTAIN, WAITING, Action, Appeal, Decision, Protected
 from gamewarden.desk.desk import Desk
 from gamewarden.errors import NotThereError, ResponseError
-from gamewarden.response.persons import APPROVAL
+from gamewarden.policy import Response
+from gamewarden.response.persons import APPROVAL, waits_for_approval
 from gamewarden.store.ledger.ledger import Ledger
 from gamewarden.workspace.appealing import Appealing
 from gamewarden.workspace.deciding import state_of
@@ -109,7 +110,7 @@ def decisions(
         at_least=_ended_only(tab),
         **{**asked, **_where(ledger, tab)},
     )
-    rows = _rows(ledger, found[:PAGE])
+    rows = _rows(ledger, found[:PAGE], desk.workspace.config.response)
     goes_on = _told(found[PAGE - 1]) if len(found) > PAGE else None
     return DecisionsView(
         tab=tab, counts=_counts(ledger), armed=armed, rows=rows, next=goes_on, actor=actor, step=step, by=by
@@ -177,14 +178,15 @@ def _counts(ledger: Ledger) -> dict[str, int]:
     return {tab: ledger.count(Decision, at_least=_ended_only(tab), **_where(ledger, tab)) for tab in TABS}
 
 
-def _rows(ledger: Ledger, found: Sequence[Decision]) -> tuple[DecisionRow, ...]:
+def _rows(ledger: Ledger, found: Sequence[Decision], settings: Response) -> tuple[DecisionRow, ...]:
     actions: dict[str, list[Action]] = {}
     for one in ledger.find(Action, decision=[one.id for one in found], verb=DO) if found else ():
         actions.setdefault(one.decision, []).append(one)
-    return tuple(_row(one, actions.get(one.id, [])) for one in found)
+    return tuple(_row(one, actions.get(one.id, []), settings) for one in found)
 
 
-def _row(one: Decision, actions: Sequence[Action]) -> DecisionRow:
+def _row(one: Decision, actions: Sequence[Action], settings: Response) -> DecisionRow:
+    is_open = one.undone_at is None and all(action.state != DONE for action in actions)
     waiting = [action for action in actions if action.state in {WAITING, FAILED}]
     troubled = [action.error for action in actions if action.state in {FAILED, STOPPED, UNCERTAIN, WAITING}]
     return DecisionRow(
@@ -203,7 +205,7 @@ def _row(one: Decision, actions: Sequence[Action]) -> DecisionRow:
         undone_by=one.undone_by,
         undone_because=one.undone_because,
         may_undo=one.undone_at is None,
-        needs_second=one.waits_for == APPROVAL and one.undone_at is None,
+        needs_second=is_open and waits_for_approval(settings, one),
     )
 
 

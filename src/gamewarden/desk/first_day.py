@@ -43,7 +43,7 @@ def first_day(desk: Desk) -> FirstDay:
 
 def _look(desk: Desk) -> FirstLook | None:
     days, kept = desk.workspace.days(), population_in(desk.workspace.models)
-    signs = Signs(time_zone=desk.workspace.config.read.time_zone or None)
+    signs = Signs(time_zone=desk.workspace.time_zone)
     feature = feature_of(kept.feature) if kept else signs_of_lake(signs, days.events)
     if days.missing(feature):
         return None

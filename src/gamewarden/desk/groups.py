@@ -26,6 +26,7 @@ from gamewarden.groups.saying import sentences_of
 from gamewarden.verdicts.points import ACT, WATCH
 from gamewarden.workspace.days import EVER, Window
 from gamewarden.workspace.desk_tables import DeskTables
+from gamewarden.workspace.exonerated import without_exonerated
 
 ADDRESS, FARM, TRADE = "address", "farm", "trade"
 KINDS = (ADDRESS, FARM, TRADE)
@@ -341,7 +342,7 @@ def _members(
     reasons = _reasons(desk, found.judged, actors)
     received = dict(gifts.group_by("taker").agg(pl.col("n").sum()).iter_rows())
     gave = dict(gifts.group_by("giver").agg(pl.col("n").sum()).iter_rows())
-    zone = ZoneInfo(desk.workspace.config.read.time_zone or "UTC")
+    zone = ZoneInfo(desk.workspace.time_zone or "UTC")
     made = []
     for actor in actors:
         told = found.judged.of(actor)
@@ -369,6 +370,7 @@ def _reasons(desk: Desk, known: Judged, actors: Sequence[str]) -> dict[str, str]
     """The sentence that weighs most on each account's newest day that has one."""
     columns = ["actor", "since", "reason"]
     rows = DeskTables(desk.workspace).table("accounts", _window(known), actors, columns).drop_nulls("reason")
+    rows = without_exonerated(rows, desk.workspace.exonerated)
     newest = rows.sort("actor", "since").unique("actor", keep="last")
     return dict(newest.select("actor", "reason").iter_rows())
 

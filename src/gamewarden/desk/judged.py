@@ -15,6 +15,7 @@ from gamewarden.desk.judged_days import seals
 from gamewarden.store.verdict_days import DaySeal
 from gamewarden.tables import TIME
 from gamewarden.verdicts.points import ACT, WATCH
+from gamewarden.workspace.exonerated import without_exonerated
 
 DAYS = 30  # the newest judged days that count
 _COLUMNS = ("actor", "until", "probability", "fpr", "point")
@@ -41,7 +42,7 @@ class Judged:
 
     frame: pl.DataFrame  # actor (sorted), until, probability, fpr, point, points, last_point
     days: tuple[datetime, ...]
-    key: tuple[str, ...]  # what names the days as they were judged
+    key: tuple[str, ...]  # what names the days as they were judged, and what appeals have refuted in them
 
     def of(self, actor: str) -> LastVerdict | None:
         """What is said of an account; None where nothing is."""
@@ -65,7 +66,8 @@ def judged(desk: Desk) -> Judged:
         ReadError: a table of them is damaged.
     """
     newest = seals(desk)[-DAYS:]
-    key = tuple(seal.bundle for seal in newest)
+    cleared = sorted(f"{actor} {until.isoformat()}" for actor, until in desk.workspace.exonerated.items())
+    key = (*(seal.bundle for seal in newest), *cleared)
     return desk.memory.of("judged", key, lambda: _judged(desk, newest, key), most=2)
 
 
@@ -80,7 +82,8 @@ def _judged(desk: Desk, newest: Sequence[DaySeal], key: tuple[str, ...]) -> Judg
 def _day(desk: Desk, seal: DaySeal) -> pl.DataFrame:
     """The verdicts of a day on those who were judged and not forgotten; of several periods the strongest."""
     store = desk.workspace.verdicts
-    rows = store.table(seal, columns=_COLUMNS).filter(pl.col("probability").is_not_null())
+    rows = without_exonerated(store.table(seal, columns=("since", *_COLUMNS)), desk.workspace.exonerated)
+    rows = rows.filter(pl.col("probability").is_not_null())
     rows = rows.filter(~pl.col("actor").is_in(store.stubs(seal))) if seal.forgotten else rows
     rows = rows.with_columns(pl.col("until").fill_null(pl.lit(_end(seal), TIME)))
     if rows["actor"].n_unique() < rows.height:

@@ -13,6 +13,7 @@ from gamewarden.store.verdict_days import HEAD, LOG, DaySeal
 from gamewarden.tables import check
 from gamewarden.verdicts.rules import VerdictRules
 from gamewarden.workspace.beside import KEPT, facts_of
+from gamewarden.workspace.exonerated import blank_exonerated, without_exonerated
 
 _ABOUT = replace(KEPT, columns={**KEPT.columns, "day": pl.String})
 MOST_DAYS = 90  # of one account that a page shows; the list of all of them is `gamewarden verdict list`
@@ -73,10 +74,13 @@ def _rules(desk: Desk, seal: DaySeal) -> DayRules:
 def verdicts_about(desk: Desk, actor: str) -> pl.DataFrame:
     """The latest verdicts about an account, the earliest first, each with its point, its id and its day's name.
 
+    Days whose evidence an overturned appeal has refuted have no numbers.
+
     Raises:
         ReadError: the verdicts of a day are missing or damaged.
     """
-    return desk.memory.of("verdicts", (look(desk), actor), partial(_verdicts, desk, actor), most=256)
+    rows = desk.memory.of("verdicts", (look(desk), actor), partial(_verdicts, desk, actor), most=256)
+    return blank_exonerated(rows, desk.workspace.exonerated)
 
 
 def _verdicts(desk: Desk, actor: str) -> pl.DataFrame:
@@ -96,6 +100,7 @@ def everybody_on(desk: Desk, seal: DaySeal) -> pl.DataFrame:
         ReadError: the verdicts of the day are missing or damaged.
     """
     store = desk.workspace.verdicts
-    rows = store.table(seal, columns=["actor", "point"])
+    rows = store.table(seal, columns=["actor", "since", "point"])
+    rows = without_exonerated(rows, desk.workspace.exonerated).drop("since")
     gone = store.stubs(seal)
     return rows.filter(~pl.col("actor").is_in(gone)) if gone else rows

@@ -9,10 +9,10 @@ from gamewarden.cases import Label
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.memory import looks_of
 from gamewarden.errors import ReadError
-from gamewarden.learning.labels import UNCERTAIN_VOTES
+from gamewarden.learning.label_sources import APPEAL, agreed_on
 from gamewarden.readers.logs.operator_tables import labels_in, read_labels, read_profiles
 from gamewarden.tables import LABELS, PROFILES
-from gamewarden.workspace.labels import told_by
+from gamewarden.workspace.labels import disputed, told_by
 
 
 def profile_of(desk: Desk, actor: str) -> pl.DataFrame:
@@ -33,20 +33,24 @@ def profiles(desk: Desk) -> pl.DataFrame:
     Raises:
         ReadError: the file cannot be read.
     """
-    path, zone = desk.workspace.profiles, desk.workspace.config.read.time_zone or None
+    path, zone = desk.workspace.profiles, desk.workspace.time_zone
     if path is None or not path.is_file():
         return pl.DataFrame(schema=dict(PROFILES.columns))
     return desk.memory.of("profiles", looks_of(path), lambda: read_profiles(path, zone).sort("actor"), most=1)
 
 
 def labels(desk: Desk) -> pl.DataFrame:
-    """LABELS of the workspace: its file's and those that people gave at the desk.
+    """LABELS of the workspace: its file's and those that people gave at the desk; an appeal replaces earlier ones.
 
     Raises:
         ReadError: the file cannot be read.
         LedgerError: the ledger cannot be read.
     """
-    return pl.concat([_file_labels(desk), _ledger_labels(desk)], how="diagonal_relaxed")
+    given = _ledger_labels(desk)
+    appealed = given.filter(source=APPEAL).group_by("actor").agg(decided=pl.col("at").max())
+    dated = _file_labels(desk).join(appealed, on="actor", how="left", maintain_order="left")
+    earlier = pl.col("decided").is_not_null() & (pl.col("at") <= pl.col("decided")).fill_null(value=True)
+    return pl.concat([dated.filter(~earlier).drop("decided"), given], how="diagonal_relaxed")
 
 
 def settled_labels(desk: Desk) -> pl.DataFrame:
@@ -55,7 +59,7 @@ def settled_labels(desk: Desk) -> pl.DataFrame:
     Raises:
         ReadError: the file cannot be read.
     """
-    path, zone = desk.workspace.labels_file, desk.workspace.config.read.time_zone or None
+    path, zone = desk.workspace.labels_file, desk.workspace.time_zone
     if path is None or not path.is_file():
         return pl.DataFrame(schema=dict(LABELS.columns))
     return desk.memory.of("settled labels", looks_of(path), lambda: read_labels(path, zone).frame, most=1)
@@ -63,14 +67,13 @@ def settled_labels(desk: Desk) -> pl.DataFrame:
 
 def known_as(desk: Desk) -> pl.DataFrame:
     """One row per account of which people agree what it is: actor, bot."""
-    sure = pl.col("votes").is_null() | (pl.col("votes") != UNCERTAIN_VOTES)
-    said = labels(desk).filter(sure).group_by("actor").agg(pl.col("bot").unique())
+    said = agreed_on(labels(desk)).group_by("actor").agg(pl.col("bot").unique())
     agreed = said.filter(pl.col("bot").list.len() == 1)
     return agreed.select("actor", pl.col("bot").list.first())
 
 
 def _file_labels(desk: Desk) -> pl.DataFrame:
-    path, zone = desk.workspace.labels_file, desk.workspace.config.read.time_zone or None
+    path, zone = desk.workspace.labels_file, desk.workspace.time_zone
     if path is None or not path.is_file():
         return pl.DataFrame(schema=dict(LABELS.columns))
     return desk.memory.of("labels", looks_of(path), partial(_read_labels, path, zone), most=1)
@@ -86,4 +89,5 @@ def _read_labels(path: Path, zone: str | None) -> pl.DataFrame:
 def _ledger_labels(desk: Desk) -> pl.DataFrame:
     if not desk.workspace.has_ledger:
         return pl.DataFrame(schema=dict(LABELS.columns))
-    return told_by(desk.workspace.ledger.find(Label, order=("at",)))
+    known, alone = desk.workspace.ledger.find(Label, order=("at",)), desk.workspace.config.workspace.one_rater
+    return told_by(known, alone=alone, waiting=disputed(known, settled_labels(desk)) if alone else ())

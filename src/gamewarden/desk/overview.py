@@ -21,6 +21,7 @@ from gamewarden.features.day_counts import coarsened
 from gamewarden.store.model_registry import promotions
 from gamewarden.verdicts.points import ACT, WATCH
 from gamewarden.workspace.desk_tables import DeskTables
+from gamewarden.workspace.exonerated import without_exonerated
 from gamewarden.workspace.status import lags
 
 SUSPECTED = (ACT, WATCH)
@@ -233,9 +234,9 @@ def _suspected(people: Population) -> Rows:
 
 
 def _trend(desk: Desk, days: Sequence[JudgedDay]) -> Iterator[TrendDay]:
-    least = desk.workspace.config.rank.probability
+    least, cleared = desk.workspace.config.rank.probability, sorted(desk.workspace.exonerated.items())
     for one in days:
-        key = (one.partition.file, least)
+        key = (one.partition.file, least, *cleared)
         judged, watch, act, listed = desk.memory.of("trend", key, partial(_counted, desk, one, least), _DAYS_HELD)
         rate = (watch + act) / judged if judged else None
         there = Conditions(span=Span(None, one.date, one.date), choices=(("point", SUSPECTED),))
@@ -245,7 +246,9 @@ def _trend(desk: Desk, days: Sequence[JudgedDay]) -> Iterator[TrendDay]:
 
 
 def _counted(desk: Desk, one: JudgedDay, least: float) -> tuple[int, int, int, int]:
-    rows = DeskTables(desk.workspace).rest("accounts").read(one.partition, ["actor", "probability", "point"])
+    table = DeskTables(desk.workspace).rest("accounts")
+    rows = table.read(one.partition, ["actor", "since", "probability", "point"])
+    rows = without_exonerated(rows, desk.workspace.exonerated)
     points = dict(rows.drop_nulls("point").group_by("point").agg(pl.col("actor").n_unique()).rows())
     judged = rows.drop_nulls("point")["actor"].n_unique()
     listed = rows.filter(pl.col("probability") >= least)["actor"].n_unique()
@@ -258,7 +261,7 @@ def _marks(desk: Desk, days: Sequence[JudgedDay]) -> Iterator[Marked]:
         return
     since, until = days[0].since, days[-1].since + timedelta(days=1)
     found = sorted(_all_marks(desk), key=lambda one: one[0])
-    zone = desk.workspace.config.read.time_zone or "UTC"
+    zone = desk.workspace.time_zone or "UTC"
     for at, *told in found:
         if since <= at < until:
             yield Marked(_date_of(at, zone), *told)

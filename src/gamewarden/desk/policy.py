@@ -14,13 +14,17 @@ from gamewarden.core.durations import from_micros
 from gamewarden.core.text import counted
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.jobs import Job, jobs
-from gamewarden.policy import INTERNAL, SANCTIONS
+from gamewarden.errors import ModelError
+from gamewarden.policy import INTERNAL, SANCTIONS, WITHOUT_A_LOOK
 from gamewarden.presentation.policies import history_told, ladder_told
 from gamewarden.response.adapters import Ways, ways_of
 from gamewarden.response.ladder import Ladder
 from gamewarden.store.ledger.ledger import Ledger
+from gamewarden.store.model_registry import in_force
 from gamewarden.workspace.carrying_book import HALTED, RESUMED
+from gamewarden.workspace.ladder_reach import unreachable_steps
 from gamewarden.workspace.policies import past_of
+from gamewarden.workspace.pushed import named_sources
 
 _OPEN = (WAITING, BEGUN, FAILED, UNCERTAIN, STOPPED)
 _LEFT = (BEGUN, DONE, FAILED, UNCERTAIN, STOPPED)
@@ -111,10 +115,12 @@ class PolicyView:
     digest: str
     sentences: tuple[str, ...]
     rungs: tuple[RungShown, ...]
+    unreachable: tuple[str, ...]  # which steps nobody can reach, and why
     sanctions: tuple[str, ...]  # only a person decides them
     armed: bool
     how_to_arm: str
     four_eyes: bool
+    long_ban: str
     canary: float
     breaker: Breaker
     adapters: tuple[AdapterShown, ...]
@@ -141,10 +147,12 @@ def policy(desk: Desk) -> PolicyView:
         digest=ladder.digest,
         sentences=ladder_told(ladder).sentences[1:],
         rungs=tuple(_rung(ladder, number) for number in range(1, len(ladder.rungs) + 1)),
+        unreachable=_unreachable(desk, ladder),
         sanctions=SANCTIONS,
         armed=response.armed,
         how_to_arm=_how_to_arm(desk),
         four_eyes=response.four_eyes,
+        long_ban=response.long_ban,
         canary=response.canary,
         breaker=_breaker(desk, ledger),
         adapters=tuple(_adapters(desk, ledger)),
@@ -155,6 +163,15 @@ def policy(desk: Desk) -> PolicyView:
         rehearsal_error=None if job is None else job.error,
         rehearsed=None if job is None else job.value,
     )
+
+
+def _unreachable(desk: Desk, ladder: Ladder) -> tuple[str, ...]:
+    """Which steps nobody can reach; models are read again only where others are in force."""
+    try:
+        models = tuple(str(one.path) for one in in_force(desk.workspace.models))
+    except ModelError:  # there is none, or one is damaged: the page of models says so
+        return ()
+    return desk.memory.of("unreachable", (ladder.digest, models), lambda: unreachable_steps(desk.workspace, ladder), 1)
 
 
 def begin_rehearsal(desk: Desk) -> Job:
@@ -213,11 +230,18 @@ def _words(ladder: Ladder, number: int) -> Iterator[str]:
     inside = [step for step in rung.steps if step in INTERNAL]
     if len(inside) == len(rung.steps):
         yield "Nothing of it reaches the game."
-    if needs is None:
+    if number == ladder.review_by_rank:
+        cases = ladder.response.cases_per_day
+        yield f"It needs no rate: the {cases:,} most suspicious accounts a day that nobody has reviewed become cases."
+    elif needs is None:
         yield "It needs no particular evidence: looking harms nobody."
     else:
         share = "nobody" if not needs.fpr else f"at most 1 in {round(1 / needs.fpr):,}"
-        yield f"A verdict must carry it that {share} people would get; {needs.agree} families of evidence must agree."
+        families = "1 family of evidence" if needs.agree == 1 else f"{needs.agree} families of evidence"
+        yield f"A verdict must carry it that {share} people would get; {families} must agree."
+    held = {WITHOUT_A_LOOK[step].days for step in rung.steps if step in WITHOUT_A_LOOK}
+    if held:
+        yield f"It holds for at most {min(held)} days in all until a person has looked at the account."
     yield f"It ends by itself after {rung.lasts}, unless newer evidence carries it."
 
 
@@ -233,7 +257,7 @@ def _breaker(desk: Desk, ledger: Ledger | None) -> Breaker:
 
 def _adapters(desk: Desk, ledger: Ledger | None) -> Iterator[AdapterShown]:
     config = desk.workspace.config
-    ways: Ways = ways_of(config.adapters, desk.workspace.root)
+    ways: Ways = ways_of(config.adapters, desk.workspace.root, named_sources(config, desk.workspace.root))
     for one in config.adapters:
         made = ways.adapters.get(one.name)
         some = [] if ledger is None else ledger.find(Action, adapter=one.name, state=_OPEN, newest=1_000)

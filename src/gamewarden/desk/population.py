@@ -4,7 +4,7 @@ It is held in memory by column and found anew only when what it rests on changes
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from threading import Lock, Thread
@@ -22,11 +22,12 @@ from gamewarden.desk.known_people import profiles
 from gamewarden.desk.memory import Memory, looks_of
 from gamewarden.desk.standing import HUMAN, standing
 from gamewarden.errors import ConfigError, short
-from gamewarden.policy import WATCH as WATCHED
+from gamewarden.policy import INTERNAL
 from gamewarden.store.partitions import INDEX, Partition, Partitions
 from gamewarden.tables import TIME
 from gamewarden.verdicts.points import ACT, NEITHER, WATCH
 from gamewarden.workspace.desk_tables import DeskTables
+from gamewarden.workspace.exonerated import blank_exonerated
 from gamewarden.workspace.rest import ACCOUNT_DAYS
 
 T = TypeVar("T")
@@ -210,7 +211,8 @@ def population(desk: Desk, span: Span) -> Population:
     days = span.of(judged_days(desk))
     files = tuple(one.partition.file for one in days)
     look = looks_of(desk.workspace.profiles)
-    latest = desk.memory.of("latest", span, Latest, _HELD)
+    # A new day may be shown later, while it is folded; what an appeal has refuted is never shown again.
+    latest = desk.memory.of("latest", (span, *sorted(desk.workspace.exonerated.items())), Latest, _HELD)
     known = latest.of((files, look), lambda: _known(desk, days, look))
     state = standing(desk)
     key = (*(one.partition.file for one in known.days), id(known), state.rests_on)
@@ -220,7 +222,8 @@ def population(desk: Desk, span: Span) -> Population:
 def _known(desk: Desk, days: Sequence[JudgedDay], look: tuple[object, ...]) -> Population:
     """What days and profiles say: all that no act at the desk changes."""
     files = tuple(one.partition.file for one in days)
-    found = desk.memory.of("folded", files, lambda: _folded(desk, days), 1)
+    cleared = desk.workspace.exonerated
+    found = desk.memory.of("folded", (files, *sorted(cleared.items())), lambda: _folded(desk, days, cleared), 1)
     known = profiles(desk)
     if known.is_empty():
         return replace(found, lasting={})
@@ -238,13 +241,14 @@ def _stated(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     suspected = known["point"].cast(pl.String).is_in([ACT, WATCH]).fill_null(value=False)
     filled = told.with_columns(pl.col("protected", "appeal").fill_null(False), pl.col("votes").fill_null(0))
     cleared = (pl.col("label") == HUMAN) & pl.col("reviewed")
-    felt = pl.col("step").is_not_null() & (pl.col("step") != WATCHED) & ~pl.col("rehearsal")
+    step = pl.col("step").cast(pl.String)
+    felt, is_case = step.is_not_null() & ~step.is_in(INTERNAL) & ~pl.col("rehearsal"), step == REVIEW
     state = (
         pl.when(felt.fill_null(False))
         .then(pl.lit(ACTIONED))
         .when(cleared.fill_null(False))
         .then(pl.lit(DISMISSED))
-        .when(pl.lit(suspected) & (pl.col("votes") < _VOTES))
+        .when((pl.lit(suspected) | is_case.fill_null(False)) & (pl.col("votes") < _VOTES))
         .then(pl.lit(REVIEW))
         .when(pl.lit(suspected) | (pl.col("rung") > 0))
         .then(pl.lit(WATCHING))
@@ -270,12 +274,12 @@ def _beside(frame: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(level).drop("profile_level")
 
 
-def _folded(desk: Desk, days: Sequence[JudgedDay]) -> Population:
+def _folded(desk: Desk, days: Sequence[JudgedDay], cleared: Mapping[str, datetime]) -> Population:
     """The days one after the other, so that no more than one of them is held beside what they add up to."""
     table = DeskTables(desk.workspace).rest("accounts")
     fold = _Fold(everybody(_rows(table, one.partition, ["actor"])["actor"] for one in days), days)
     for place, one in enumerate(days):
-        fold.add(place, _once(_rows(table, one.partition, _COLUMNS)))
+        fold.add(place, _once(blank_exonerated(_rows(table, one.partition, _COLUMNS), cleared)))
     return Population(fold.frame(), tuple(days), fold.drawn, fold.kinds)
 
 

@@ -10,28 +10,31 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from math import log1p
 from threading import Lock
 from typing import Any
 
 import polars as pl
 
-from gamewarden.cases import Label
+from gamewarden.cases import Decision, Label
 from gamewarden.core.durations import parse_zone
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.first_day import first_day
 from gamewarden.desk.groups import group_of, look
 from gamewarden.desk.judged import Judged, LastVerdict, judged
+from gamewarden.desk.known_people import settled_labels
 from gamewarden.desk_records import BOT, HUMAN, SKIP, UNSURE, Review
 from gamewarden.errors import NotThereError, ResponseError, short
+from gamewarden.learning.label_sources import APPEAL
+from gamewarden.policy import REVIEW as REVIEW_CASE
 from gamewarden.reviewing.agreement import THREE, Agreement, agreements, raw_agreement
 from gamewarden.reviewing.votes import cast, refuse_if_none, take_back, votes_in
 from gamewarden.verdicts.points import ACT
 from gamewarden.verdicts.review_order import SEED, in_order
 from gamewarden.workspace.days import EVER
 from gamewarden.workspace.desk_tables import DeskTables
-from gamewarden.workspace.labels import REVIEW, said
+from gamewarden.workspace.labels import REVIEW, consensus, disputed
 
 RANDOM_SHARE = 0.1  # of the places go to accounts drawn from everybody who was judged: so that estimates stay honest
 _ANYWAY = 5  # accounts that are drawn although nobody else waits
@@ -151,6 +154,12 @@ class _Known:
     groups_look: Hashable  # what names them, and the judged days
     money: Mapping[str, float]  # what passed through the accounts that reached a point, as shares of the most
     much: float  # from which on that is much
+    disputed: frozenset[str]  # accounts that wait for a third person
+    cases: tuple[str, ...] = ()  # whom the ladder made a review case although they reached no point
+
+    def waits(self, actor: str) -> bool:
+        """Whether an account needs more votes."""
+        return actor in self.disputed or len(self.votes.get(actor, ())) < THREE
 
     def stands(self, actor: str) -> LastVerdict:
         """What was last said of an account."""
@@ -269,12 +278,27 @@ def _last(known: _Known, mine: Sequence[Review]) -> Last | None:
 def _known(desk: Desk) -> _Known:
     found = _everybody(desk)
     votes = votes_in(_reviews(desk))
-    for label in desk.workspace.ledger.find(Label, source=REVIEW) if desk.workspace.has_ledger else ():
+    labels = (
+        desk.workspace.ledger.find(Label, source=(REVIEW, APPEAL), order=("at",)) if desk.workspace.has_ledger else []
+    )
+    waiting = disputed(labels, settled_labels(desk))
+    for label in (one for one in labels if one.source == REVIEW):
         for rater, bot in label.votes.items():  # also those who voted elsewhere than at the desk
             told = Review("", label.actor, rater, label.at, BOT if bot else HUMAN, score_seen=False)
             votes.setdefault(label.actor, {}).setdefault(rater, told)
     money, much = desk.memory.of("review money", found.key, partial(_money, desk, found), most=2)
-    return _Known(found, votes, group_of(desk), look(desk), money, much)
+    cases = tuple(_cases(desk, found)) if found.days else ()
+    return _Known(found, votes, group_of(desk), look(desk), money, much, waiting, cases)
+
+
+def _cases(desk: Desk, found: Judged) -> Iterator[str]:
+    """The accounts with an open review case that reached no point, the oldest case first."""
+    if not desk.workspace.has_ledger:
+        return
+    for one in desk.workspace.ledger.find(Decision, step=REVIEW_CASE, undone_at=None, order=("at", "actor")):
+        standing = found.of(one.actor)
+        if standing is not None and not standing.points:
+            yield one.actor
 
 
 def _everybody(desk: Desk) -> Judged:
@@ -313,7 +337,7 @@ def _of_today(desk: Desk, rater: str) -> list[Review]:
 
 
 def _midnight(desk: Desk) -> datetime:
-    zone = parse_zone(desk.workspace.config.read.time_zone or "UTC")
+    zone = parse_zone(desk.workspace.time_zone or "UTC")
     return desk.now().astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
@@ -350,10 +374,13 @@ def _places(desk: Desk, known: _Known, rater: str, today: Sequence[Review]) -> I
 
 def _first_places(desk: Desk, known: _Known, rater: str, today: Sequence[Review]) -> Iterator[_Place]:
     """Before anything was judged: those who look odd early, as at the terminal; who has enough votes is left out."""
-    waiting = [one for one in first_day(desk).candidates if len(known.votes.get(one.actor, ())) < THREE]
+    waiting = [one for one in first_day(desk).candidates if known.waits(one.actor)]
     mine = {one.actor: bool(one.drawn) for one in (*_reviews(desk, rater=rater, undone_at=None), *today)}
     shown = {actor: drawn for actor, drawn in mine.items() if rater in known.votes.get(actor, {})}
     shown |= {one.actor: bool(one.drawn) for one in today}
+    first = [one.actor for one in waiting if one.actor in known.disputed and one.actor not in shown]
+    yield from (_Place(actor, drawn=False, passed=()) for actor in first)
+    shown |= dict.fromkeys(first, False)
     for place in in_order(waiting, seed=SEED, chance=RANDOM_SHARE, known=shown):
         yield _Place(place.actor, place.drawn, place.passed)
 
@@ -374,23 +401,25 @@ def _by_worth(desk: Desk, known: _Known) -> Iterator[str]:
     """The accounts that wait for votes, those most worth looking at first, the groups mixed."""
     untouched = ((-worth, actor) for worth, actor in _untouched(desk, known) if actor not in known.votes)
     begun = sorted((-_worth(known, standing, votes), standing.actor) for standing, votes in _begun(known))
-    return (actor for _, actor in merge(untouched, begun))
+    cases = (actor for actor in known.cases if known.waits(actor))
+    return chain((actor for _, actor in merge(untouched, begun)), cases)
 
 
 def _waiting(desk: Desk, known: _Known) -> int:
     """How many wait for votes."""
     if not known.judged.days:
-        return sum(len(known.votes.get(actor, ())) < THREE for actor in known.judged.frame["actor"])
+        return sum(known.waits(actor) for actor in known.judged.frame["actor"])
     everybody = len(_untouched(desk, known))
     voted = sum(known.stands(actor).points > 0 for actor in known.votes)
-    return everybody - voted + sum(1 for _ in _begun(known))
+    cases = sum(known.waits(actor) for actor in known.cases)
+    return everybody - voted + sum(1 for _ in _begun(known)) + cases
 
 
 def _begun(known: _Known) -> Iterator[tuple[LastVerdict, Mapping[str, Review]]]:
     """The accounts that somebody voted on and that wait for more votes."""
     for actor, votes in known.votes.items():
         standing = known.stands(actor)
-        if standing.points and (len(votes) < THREE or _reopened(standing, votes)):
+        if actor in known.disputed or (standing.points and (len(votes) < THREE or _reopened(standing, votes))):
             yield standing, votes
 
 
@@ -420,7 +449,7 @@ def _ordered(known: _Known) -> list[tuple[float, str]]:
 def _reopened(standing: LastVerdict, votes: Mapping[str, Review]) -> bool:
     """New points after the last vote on somebody whom raters do not call a bot."""
     newest = max(votes.values(), key=lambda one: one.at)
-    return _is_new(standing, newest) and said(_as_votes(votes)) is not True
+    return _is_new(standing, newest) and consensus(_as_votes(votes)) is not True
 
 
 def _worth(known: _Known, standing: LastVerdict, votes: Mapping[str, Review]) -> float:
@@ -431,7 +460,7 @@ def _worth(known: _Known, standing: LastVerdict, votes: Mapping[str, Review]) ->
         "point": 1.0 if standing.point == ACT else 0.5,
         "unsure": 4 * probability * (1 - probability),
         "begun": len(votes) / THREE,  # two votes more than none: a label needs the third
-        "apart": float(len(says) > 1),
+        "apart": float(len(says) > 1 or standing.actor in known.disputed),
         "new": float(newest is not None and standing.last_point is not None and standing.last_point > newest),
         "often": min(standing.points, _OFTEN) / _OFTEN,
         "money": known.money.get(standing.actor, 0.0),
@@ -446,7 +475,9 @@ def _because(known: _Known, actor: str) -> Iterator[str]:
         yield "nobody has looked at it yet"
     elif len(votes) < THREE:
         yield f"{len(votes)} of {THREE} raters {'has' if len(votes) == 1 else 'have'} looked at it"
-    if len({one.says for one in votes.values()}) > 1:
+    if actor in known.disputed:
+        yield "a vote contradicts what is known of it: a third person decides"
+    elif len({one.says for one in votes.values()}) > 1:
         yield "those who looked do not agree"
     if votes and _is_new(known.judged.of(actor), max(votes.values(), key=lambda one: one.at)):
         yield "it was judged on new days since"
@@ -476,7 +507,7 @@ def _seen(known: _Known, actor: str) -> Seen:
     votes = known.votes.get(actor, {})
     standing = known.judged.of(actor)
     says = [one.says for one in votes.values()]
-    together = said(_as_votes(votes)) if len(votes) >= 2 else None  # noqa: PLR2004  one alone is nobody's label
+    together = consensus(_as_votes(votes))
     return Seen(
         actor=actor,
         probability=None if standing is None else standing.probability,

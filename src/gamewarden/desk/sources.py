@@ -31,7 +31,7 @@ class DetectorShown:
 
     detector: str
     model: str | None
-    fitted: datetime | None
+    trained_until: datetime | None
     scored: int | None
     says: str
 

@@ -14,11 +14,11 @@ from gamewarden.cases import Appeal, Decision, Label, Protected, Suspicion
 from gamewarden.desk.desk import Desk
 from gamewarden.desk.known_people import settled_labels
 from gamewarden.desk.memory import looks_of
-from gamewarden.policy import WATCH
+from gamewarden.policy import INTERNAL, WATCH
 from gamewarden.store.partitions import INDEX
 from gamewarden.tables import DataType
 from gamewarden.workspace.desk_tables import DeskTables
-from gamewarden.workspace.labels import REVIEW, said
+from gamewarden.workspace.labels import REVIEW, agreed, in_force
 
 if TYPE_CHECKING:
     from gamewarden.store.ledger.ledger import Ledger
@@ -68,7 +68,7 @@ def standing(desk: Desk) -> Standing:
 def _frame(desk: Desk) -> pl.DataFrame:
     told = [_labels(desk)]
     if desk.workspace.has_ledger:
-        told += [_rungs(desk), *_of_decisions(desk), *_of_ledger(desk.workspace.ledger, desk.now())]
+        told += [_rungs(desk), *_of_decisions(desk), *_of_ledger(desk)]
     actors = pl.concat([one.select("actor") for one in told]).unique()
     for one in told:
         actors = actors.join(one, on="actor", how="left")
@@ -107,11 +107,16 @@ def _of_decisions(desk: Desk) -> list[pl.DataFrame]:
     known |= {one.id: one for one in ledger.find(Decision, at_least={"undone_at": looked})}
     standing = [one for one in known.values() if one.undone_at is None and (one.until is None or one.until > at)]
     # A step that was only rehearsed, or only watches, stands behind one that somebody feels.
-    felt = sorted(standing, key=lambda one: (not one.rehearsal, one.step != WATCH, one.rung, one.at))
+    felt = sorted(standing, key=lambda one: (not one.rehearsal, *_strength(one), one.rung, one.at))
     return [
         _rows("step", {one.actor: one.step for one in felt}, pl.String()),
         _rows("rehearsal", {one.actor: one.rehearsal for one in felt}, pl.Boolean()),
     ]
+
+
+def _strength(one: Decision) -> tuple[bool, bool]:
+    """Steps that players feel come above a review case, and that above watching."""
+    return one.step not in INTERNAL, one.step != WATCH
 
 
 def _standing(ledger: "Ledger", at: datetime) -> dict[str, Decision]:
@@ -119,12 +124,14 @@ def _standing(ledger: "Ledger", at: datetime) -> dict[str, Decision]:
     return {one.id: one for one in (*for_good, *ledger.find(Decision, at_least={"until": at}, undone_at=None))}
 
 
-def _of_ledger(ledger: "Ledger", at: datetime) -> list[pl.DataFrame]:
+def _of_ledger(desk: Desk) -> list[pl.DataFrame]:
+    ledger, at, one_enough = desk.workspace.ledger, desk.now(), desk.workspace.config.workspace.one_rater
     protected = (one.actor for one in ledger.find(Protected) if one.until > at)
     appeals = (one.actor for one in ledger.find(Appeal, outcome=None))
     labels = ledger.find(Label, order=("at",))
     votes = {one.actor: len(one.votes) for one in labels if one.source == REVIEW}
-    settled = {one.actor: BOT if one.bot else HUMAN for one in labels if not one.votes or said(one.votes) is not None}
+    words = [(label.actor, agreed(label, one_enough=one_enough)) for label in in_force(labels)]
+    settled = {actor: BOT if bot else HUMAN for actor, bot in words if bot is not None}
     return [
         _rows("protected", dict.fromkeys(protected, True), pl.Boolean()),
         _rows("appeal", dict.fromkeys(appeals, True), pl.Boolean()),

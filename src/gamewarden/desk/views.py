@@ -88,7 +88,7 @@ def mark(desk: Desk, day: str, kind: str, text: str, *, by: str) -> Mark:
     """
     if kind not in MARKS:
         raise ConfigError(f"marks: {short(kind)} is no kind of mark; there are {', '.join(MARKS)}")
-    zone = parse_zone(desk.workspace.config.read.time_zone or "UTC")
+    zone = parse_zone(desk.workspace.time_zone or "UTC")
     try:
         at = datetime.combine(date.fromisoformat(day), time(), zone).astimezone(UTC)
     except (ValueError, OverflowError) as error:  # no day, or none that begins within the calendar

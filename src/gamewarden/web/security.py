@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Match
 
 from gamewarden.config import DeskSettings
 from gamewarden.desk.desk import Desk
@@ -145,10 +146,29 @@ def _person_of(request: Request) -> Person:
         return token
     found = visitor(request)
     if found is None:
-        query = f"?{request.url.query}" if request.url.query else ""
-        to = quote(f"{request.url.path}{query}", safe="/") if request.method in SAFE_METHODS else ""
+        to = quote(_page_before(request), safe="/")
         raise _first(request, f"{LOGIN}?next={to}" if to else LOGIN, _NOT_LOGGED_IN, "Log in, or send a token.")
     return found
+
+
+def _page_before(request: Request) -> str:
+    """The page that somebody is on: never a part of a page that htmx asks for, nor where a form is sent to."""
+    asked = str(request.url) if request.method in SAFE_METHODS else ""
+    header = "hx-current-url" if request.headers.get("hx-request") == "true" else "" if asked else "referer"
+    try:
+        page = urlsplit(request.headers.get(header) or asked)
+    except ValueError:
+        return ""
+    if _answers_forms_only(request, page.path):
+        return ""
+    return f"{page.path}?{page.query}" if page.query else page.path
+
+
+def _answers_forms_only(request: Request, path: str) -> bool:
+    """Whether there is no page at a path but the answer to a form, such as the preview of an act."""
+    asked = {**request.scope, "method": "GET", "path": path, "root_path": ""}
+    matches = {route.matches(asked)[0] for route in request.app.routes}
+    return Match.PARTIAL in matches and Match.FULL not in matches
 
 
 def _first(request: Request, to: str, status: int, says: str) -> HTTPException:

@@ -143,6 +143,7 @@ _VALUES = {
 _SENTENCES = (
     # why the ladder decides
     N_("suspicion %(score)s of %(enter)s needed for %(name)s (rung %(number)s)"),
+    N_("among the first %(n)s accounts of the day that nobody has reviewed"),
     N_("1 observation counts, that of %(day)s"),
     N_("%(n)s observations count, the newest of %(day)s"),
     N_("challenges not passed in the last %(span)s: %(n)s"),
@@ -152,6 +153,14 @@ _SENTENCES = (
     ),
     N_(
         "verdict of %(day)s: false-positive rate %(fpr)s of at most %(most)s; %(agree)s families of features say bot, "
+        "%(needed)s needed"
+    ),
+    N_(
+        "verdict of %(day)s: false-positive rate %(fpr)s of at most %(most)s; 1 family of features says bot, "
+        "%(needed)s needed; %(covered)s of the period covered"
+    ),
+    N_(
+        "verdict of %(day)s: false-positive rate %(fpr)s of at most %(most)s; 1 family of features says bot, "
         "%(needed)s needed"
     ),
     N_("log likelihood ratio %(value)s"),
@@ -172,11 +181,13 @@ _SENTENCES = (
     N_("done"),
     N_("failed"),
     N_("verdict"),
+    N_("An appeal was overturned: what spoke against the account here no longer counts."),
     # who waits for a vote, and why
     N_("nobody has looked at it yet"),
     N_("1 of 3 raters has looked at it"),
     N_("2 of 3 raters have looked at it"),
     N_("those who looked do not agree"),
+    N_("a vote contradicts what is known of it: a third person decides"),
     N_("it was judged on new days since"),
     N_("more money passes through it than through nine in ten others here"),
     # groups
@@ -210,6 +221,9 @@ _SENTENCES = (
     N_("Nothing of it reaches the game."),
     N_("It needs no particular evidence: looking harms nobody."),
     N_("A verdict must carry it that at most 1 in %(n)s people would get; %(agree)s families of evidence must agree."),
+    N_("A verdict must carry it that at most 1 in %(n)s people would get; 1 family of evidence must agree."),
+    N_("It needs no rate: the %(n)s most suspicious accounts a day that nobody has reviewed become cases."),
+    N_("It holds for at most %(n)s days in all until a person has looked at the account."),
     N_("It ends by itself after %(span)s, unless newer evidence carries it."),
     N_("To stop everything, set armed = false under [response] in warden.toml of %(name)s."),
     N_(
@@ -226,12 +240,18 @@ _SENTENCES = (
         "A rung that needs evidence rests on a verdict of the last %(span)s with at most that false-positive rate "
         "(fpr), so many families that agree, %(covered)s of its period covered, and a source that the models know."
     ),
-    N_("Only a person decides on %(steps)s; a permanent ban needs a second one."),
-    N_("Only a person decides on %(steps)s; a permanent ban needs no second one."),
+    N_(
+        "Each day the %(n)s most suspicious accounts that nobody has reviewed become review cases, whatever their "
+        "false-positive rate."
+    ),
+    N_("Only a person decides on %(steps)s; a ban or suspension for longer than %(span)s needs a second one."),
+    N_("Only a person decides on %(steps)s; a ban needs no second one."),
+    N_("%(step)s cannot be reached: %(why)s"),
+    N_("%(step)s can be reached only after a failed challenge: %(why)s"),
     N_("Decisions are carried out: [response] armed is true."),
     N_("Nothing leaves gamewarden: [response] armed is false."),
     N_("Policy %(digest)s on %(what)s."),
-    N_("%(n)s accounts would have reached a rung, and %(touched)s of them more than watching."),
+    N_("%(n)s accounts would have reached a rung, and %(touched)s of them a step that players can feel."),
     N_("Of %(n)s known humans %(touched)s would have been touched."),
     N_("Of %(n)s known bots %(touched)s would have been touched."),
     N_("Outcomes of challenges are those of the policy that was in force then."),
@@ -250,8 +270,8 @@ _SENTENCES = (
     N_("The point to act is closed ([verdict] act = 0.0): a verdict is a reason to look."),
     N_(
         "Nobody can reach the point to act with these models: %(agree)s families of features must agree and only "
-        "%(names)s can speak; the FPR must be %(act)s and is never below %(least)s (%(people)s held-out humans of one "
-        "style). It takes %(takes)s; until then a verdict is a reason to look, no more."
+        "%(names)s can speak; the FPR must be %(act)s and is never below %(least)s (%(people)s held-out "
+        "humans). It takes %(takes)s; until then a verdict is a reason to look, no more."
     ),
     N_(
         "Nobody can reach the point to act with these models: %(agree)s families of features must agree and only "
@@ -259,8 +279,7 @@ _SENTENCES = (
     ),
     N_(
         "Nobody can reach the point to act with these models: the FPR must be %(act)s and is never below %(least)s "
-        "(%(people)s held-out humans of one style). It takes %(takes)s; until then a verdict is a reason to look, "
-        "no more."
+        "(%(people)s held-out humans). It takes %(takes)s; until then a verdict is a reason to look, no more."
     ),
     N_("%(models)s learned from a synthetic world: the humans there, the typical one too, are simulated"),
     N_(

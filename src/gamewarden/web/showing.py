@@ -112,10 +112,10 @@ def language_of(request: Request) -> Language:
     """The language of whoever reads: chosen, or what the browser asks for."""
     person: Person | None = getattr(request.state, "person", None)
     chosen = (person.language if person else "") or request.cookies.get("gw_language", "")
-    config = request.app.state.desk.workspace.config
+    workspace = request.app.state.desk.workspace
     asked = request.headers.get("accept-language", "")
-    code = chosen if chosen in LANGUAGES else best_language(asked, config.desk.language)
-    zone = (person.zone if person else "") or config.read.time_zone or "UTC"
+    code = chosen if chosen in LANGUAGES else best_language(asked, workspace.config.desk.language)
+    zone = (person.zone if person else "") or workspace.time_zone or "UTC"
     return Language(code, zone)
 
 

@@ -1,6 +1,7 @@
 // What every page does: secrets of forms, toasts, keys, copying, and charts where there are some.
 import { listen } from "./keys.js";
 import { drawIn } from "./charts.js";
+import { restoreTyped } from "./drafts.js";
 
 document.addEventListener("htmx:configRequest", (event) => {
   const token = document.querySelector('meta[name="csrf"]')?.content;
@@ -42,4 +43,5 @@ document.addEventListener("change", (event) => {
 
 listen();
 drawIn(document);
+restoreTyped();
 document.addEventListener("htmx:afterSettle", (event) => drawIn(event.target));

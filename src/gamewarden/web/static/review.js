@@ -1,6 +1,7 @@
 // Review without waiting: the next account is fetched while somebody looks at this one, and a vote swaps it in.
 // Without this script the same forms lead from page to page.
 import { toast } from "./desk.js";
+import { dropTyped, keepTyped } from "./drafts.js";
 
 const place = document.getElementById("review-item");
 const last = document.getElementById("review-last");
@@ -13,8 +14,20 @@ const current = () => place?.querySelector("[data-actor]")?.dataset.actor;
 async function ask(path, options = {}) {
   const answer = await fetch(path, {
     ...options,
-    headers: { "HX-Request": "true", Accept: "text/html", "X-CSRF-Token": token, ...options.headers },
+    headers: {
+      "HX-Request": "true",
+      "HX-Current-URL": location.href,
+      Accept: "text/html",
+      "X-CSRF-Token": token,
+      ...options.headers,
+    },
   });
+  const login = answer.headers.get("HX-Redirect");
+  if (answer.status === 401 && login) {
+    keepTyped();
+    location.assign(login);
+    return new Promise(() => {}); // the page is left
+  }
   if (!answer.ok) throw new Error((await answer.text()).replace(/<[^>]*>/g, " ").trim());
   return answer.text();
 }
@@ -60,6 +73,7 @@ async function vote(form, says) {
   body.set("milliseconds", String(Math.round(performance.now() - shown)));
   const voted = ask("/review/votes", { method: "POST", body });
   put(last, await voted);
+  dropTyped();
   const html = await next;
   if (html === null) location.assign("/review");
   else show(html);
