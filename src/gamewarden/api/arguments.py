@@ -35,7 +35,8 @@ def opened(
     config = load_config(None)
     if time_zone is not None:
         parse_zone(time_zone)
-    reading = requests.reading_of(config, None if mapping is None else str(mapping), time_zone)
+    places = [source] if isinstance(source, str | PathLike) else source if isinstance(source, Sequence) else ()
+    reading = requests.reading_of(config, None if mapping is None else str(mapping), time_zone, places=places)
     limited = replace(reading, time_range=_time_range(asked, reading.logs.time_zone or "UTC"))
     return readers.open(_locator(source), limited), requests.run_of(config, reading)
 

@@ -10,6 +10,7 @@ import click
 from gamewarden.cli import options
 from gamewarden.cli.home import here
 from gamewarden.cli.show import Presentation, hand_over, say, tell
+from gamewarden.core.user import login
 from gamewarden.presentation.listing import Layout
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def open_appeal(*, about: str, text: str, by: str | None) -> None:
 
     An account has one open appeal at a time. After a decision only a new text opens the case again.
     """
-    made = _appealing().open(about, text, by=by or options.login())
+    made = _appealing().open(about, text, by=by or login())
     tell(f"{made.id} is open; `gamewarden appeal decide {made.id} upheld|overturned --by NAME --because TEXT`")
 
 
@@ -147,18 +148,21 @@ def protect(
 def label(*, actor: str, said: str, by: str, source: str, because: str | None) -> None:
     """Say what an account is, as one rater among several.
 
-    Every vote is kept. Two raters who are two thirds of all make a bot, less than a third of all makes a human, and
-    anything between is uncertain and in no training set. Labels count beside the labels file in fit, evaluate, maintain
-    and run.
+    Every vote is kept. A label needs two raters who agree and are two thirds of all; anything else is uncertain and in
+    no training set. [workspace] one_rater = true lets one vote be enough. Labels count beside the labels file in fit,
+    evaluate, maintain and run.
     """
     from gamewarden.notices import now
-    from gamewarden.workspace.labels import said as together
-    from gamewarden.workspace.labels import vote
+    from gamewarden.workspace.labels import agreed, vote
 
-    made = vote(here().ledger, actor, bot=said == "bot", by=by, at=now(), source=source, because=because)
-    known = {True: "a bot", False: "human", None: "uncertain"}[together(made.votes)]
+    home = here()
+    made = vote(home.ledger, actor, bot=said == "bot", by=by, at=now(), source=source, because=because)
+    result = agreed(made, one_enough=home.config.workspace.one_rater)
+    known = {True: "a bot", False: "human", None: "uncertain"}[result]
     bots = sum(made.votes.values())
     tell(f"{actor}: {bots} of {len(made.votes)} {'say' if bots != 1 else 'says'} bot, so it is {known}")
+    if actor in home.disputed:
+        tell(f"{actor}: this contradicts what is known of it; a third person decides with `gamewarden review`")
 
 
 def _appealing() -> "Appealing":

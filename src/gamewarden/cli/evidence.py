@@ -1,5 +1,6 @@
 """Commands for kept verdicts: `verify`, whether they still stand, and `verdict show`, one with all it rests on."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,8 @@ def verify(
     """Say whether verdicts still stand, or what has changed.
 
     In a workspace every sealed day is looked at: whether a byte, a row or a day is missing or was changed, and whether
-    its scores, reasons and verdicts come out the same to the last bit from the numbers kept with them.
+    its scores, reasons and verdicts come out the same to the last bit from the numbers kept with them. A day that was
+    sealed under earlier rules is compared with its digests alone.
 
     VERDICT is a document that `judge --to` or `verdict show --json` wrote, or a directory of them. With --models each
     is scored again from the numbers in it; with --source these are measured again too. Exits with 1 when one does not
@@ -94,11 +96,14 @@ def show_verdict(*, name: str, as_json: bool, page: Path | None) -> None:
     from gamewarden.presentation.verdict_page import verdict_page, verdict_text
     from gamewarden.workspace.proving import show
 
-    found = show(here().verdicts, name)
+    home = here()
+    found = show(home.verdicts, name)
+    until = home.exonerated.get(found.values["actor"])
+    refuted = until is not None and datetime.fromisoformat(found.values["since"]) < until
     if page is not None:
-        write_text(page, verdict_page(found))
+        write_text(page, verdict_page(found, refuted=refuted))
         say(f"The verdict is in {page}")
     if as_json:
         hand_over(found.text() + "\n")
     elif page is None:
-        tell(*verdict_text(found))
+        tell(*verdict_text(found, refuted=refuted))

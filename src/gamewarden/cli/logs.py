@@ -82,15 +82,18 @@ def read(
 
     logs = replace(reading.logs, keep_truncated=keep_truncated)
     asked = options.with_ports(replace(reading, logs=logs), server_ports)
-    added = []
-    for source in options.listed(sources):
-        with progress(f"reading {Path(str(source)).name}") as done:
-            opened = readers.open(source, asked, reader)
-            told = pipeline.read(opened, lake, done, current().privacy)
-        if profiles is not None:
-            pipeline.write_profiles(opened, profiles)
-        say(*(f"{source}: {line}" for line in told.notes))
-        added.append(told.frame)
+    privacy, added = current().privacy, []
+    with pipeline.lake_batch(lake) as batch:
+        for source in options.listed(sources):
+            with progress(f"reading {Path(str(source)).name}") as done:
+                opened = readers.open(source, asked, reader)
+                result = pipeline.read_into(batch, opened, done, privacy)
+            if profiles is not None:
+                pipeline.write_profiles(opened, profiles)
+            say(*(f"{source}: {line}" for line in result.notes))
+            added.append(result.frame)
+            if batch.is_due:
+                batch.save()
     present.table(one_under_the_other(added))
 
 

@@ -46,7 +46,12 @@ _MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
 @click.option("--explain", is_flag=True, help="Only tell what was done so far, in sentences.")
 @options.plot
 @click.option("--report", type=options.FILE, metavar="FILE", help="Write chart, table and story as one HTML page.")
-@click.option("--time-zone", "--zone", type=options.Zone(), help="Time zone of label times written without one.")
+@click.option(
+    "--time-zone",
+    "--zone",
+    type=options.Zone(),
+    help="Time zone of label times written without one.  [default: the lake's]",
+)
 @options.measured_by
 @options.table
 def maintain(
@@ -66,8 +71,10 @@ def maintain(
     to do. MODELS/maintenance holds the history.
     """
     from gamewarden.pipeline import maintaining
+    from gamewarden.requests import reading_of
 
     given = {name: _utc(value) for name, value in asked.items()}
+    given["time_zone"] = reading_of(current(), time_zone=given["time_zone"], places=[given["lake"]]).logs.time_zone
     engine = options.engine_at(given.pop("on") or "")
     task = maintaining.MaintenanceOptions(**given, config=current(), objections=_objections, engine=engine)
     if explain:

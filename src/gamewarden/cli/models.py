@@ -14,16 +14,19 @@ from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, show_page, tell, width_here
 from gamewarden.core.extras import need
 from gamewarden.core.text import counted
+from gamewarden.errors import ConfigError
 from gamewarden.presentation.listing import Layout
 
 if TYPE_CHECKING:
     from gamewarden.contracts import Source
     from gamewarden.core.registry import Registry
     from gamewarden.pipeline.first_look import LookOptions
+    from gamewarden.pipeline.listing import RankOptions
     from gamewarden.presentation.ranking import Ranked
     from gamewarden.readers.logs.operator_tables import OwnTable
     from gamewarden.readers.options import SourceOptions
     from gamewarden.verdicts.prevalence import Prevalence
+    from gamewarden.workspace.asking import Answers
 
 RANKING = Layout(
     ("actor", "probability", "fpr", "point", "rolling", "verdict", "self_sim", "play_minutes", "level", "zone"),
@@ -262,17 +265,28 @@ def rank(
         looker = first_look.Looker(replace(look, models=models), home, reading, fresh)
         first_look.rank(source, asked, looker, present)
         return
-    held = options.opened(source, reading)
     with progress("ranking") as done:
         if home is not None:
             found = options.answers(home, reading, fresh=fresh, progress=done)
+            if not found.lists_events(asked.detector):
+                _rank_judged(found, asked, page, present)
+                return
             told = found.rank(asked, everybody=page is not None)
         else:
-            told = pipeline.rank(held, models, asked, options.run_options(reading), done)
+            told = pipeline.rank(options.opened(source, reading), models, asked, options.run_options(reading), done)
     say(*told.notes)
     if page is not None:
-        _write_page(told, page, held, models)
+        _write_page(told, page, options.opened(source, reading), models)
     present.table(told.frame if present.for_machines else pipeline.ranking_in_short(told), layout=RANKING)
+
+
+def _rank_judged(answers: "Answers", asked: "RankOptions", page: Path | None, present: Presentation) -> None:
+    """List the accounts of a workspace that packets, client messages and account tables were judged by."""
+    if page is not None:
+        raise ConfigError("rank: --html draws events, and no log was taken in")
+    told = answers.rank_judged(asked)
+    say(*told.notes)
+    present.table(told.frame, layout=RANKING)
 
 
 def _write_page(told: "Ranked", page: Path, source: "Source", models: Path) -> None:

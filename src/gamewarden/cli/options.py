@@ -13,7 +13,7 @@ import click
 
 from gamewarden.cli.home import at_rest, from_workspace
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import Presentation
+from gamewarden.cli.show import TIME_ZONE, Presentation
 from gamewarden.config import PACKET_CLIENTS, moment_of
 from gamewarden.core.database_urls import PASSWORD_FROM, Address, address_of, is_database
 from gamewarden.core.durations import parse_span, parse_zone
@@ -278,7 +278,7 @@ def reading(function: Callable[..., None]) -> Callable[..., None]:
         "--time-zone",
         "--zone",
         type=Zone(),
-        help="Time zone of times written without one, and of the days.",
+        help="Time zone of times written without one, and of the days; a lake has its own.",
     )
     @click.option(
         "--max-bad-share",
@@ -288,7 +288,10 @@ def reading(function: Callable[..., None]) -> Callable[..., None]:
     )
     @wraps(function)
     def command(*, mapping: str | None, time_zone: str | None, max_bad_share: float | None, **given: Any) -> None:  # noqa: ANN401  the command's own
-        function(reading=_reading(mapping, time_zone, max_bad_share), **given)
+        places = given.get("sources") or [given.get("source")]
+        asked = _reading(mapping, time_zone, max_bad_share, places)
+        click.get_current_context().meta[TIME_ZONE] = asked.logs.time_zone
+        function(reading=asked, **given)
 
     return command
 
@@ -498,7 +501,7 @@ def packet_reading(function: Callable[..., None]) -> Callable[..., None]:
     )
     @wraps(inner)
     def command(*, mapping: str | None, time_zone: str | None, **given: Any) -> None:  # noqa: ANN401  the command's own
-        inner(reading=_reading(mapping, time_zone, None), **given)
+        inner(reading=_reading(mapping, time_zone), **given)
 
     return command
 
@@ -521,10 +524,12 @@ def table(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _reading(mapping: str | None, time_zone: str | None, max_bad_share: float | None) -> "SourceOptions":
+def _reading(
+    mapping: str | None, time_zone: str | None, max_bad_share: float | None = None, places: Sequence[object] = ()
+) -> "SourceOptions":
     from gamewarden.requests import reading_of
 
-    return reading_of(current(), mapping, time_zone, max_bad_share)
+    return reading_of(current(), mapping, time_zone, max_bad_share, places)
 
 
 def with_ports(reading: "SourceOptions", server_ports: tuple[int, ...]) -> "SourceOptions":
@@ -583,16 +588,6 @@ def answers(home: "Workspace", reading: "SourceOptions", *, fresh: bool, progres
 
     asked = replace(home, engine=engine_at(reading.on))
     return Answers(asked, Question(asked.window(reading.time_range), fresh, progress))
-
-
-def login() -> str:
-    """Whom the system takes for who types."""
-    from getpass import getuser
-
-    try:
-        return getuser()
-    except (OSError, KeyError):  # a user without a name, as in a container
-        return "unnamed"
 
 
 def run_options(reading: "SourceOptions") -> "RunOptions":

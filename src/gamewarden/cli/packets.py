@@ -127,6 +127,7 @@ def watch(
         capped = memory is not None or bool(current().watch.memory)
 
         def work_of(partitions: int | None) -> "OpenWork":
+            say(*_of_2008(test))  # once the broker has answered
             mine = bounds.shared(_told(partitions, source)) if capped else bounds
             return _work_on_packets(test, mine, models, prevalence)
 
@@ -134,17 +135,22 @@ def watch(
         return
     asked.refuse_without_broker()
     scoring = _scoring(models, scores, out, prevalence)
+    live = isinstance(source, Path) and not source.is_file()
     packets = options.opened(source, reading).packets(bounds)
+    from gamewarden.online.ordering import LIVE_TOLERANCE, InTimeOrder
+
+    packets = InTimeOrder(packets, buffer=0, tolerance=LIVE_TOLERANCE) if live else InTimeOrder(packets)
     with (
         status_line() as status,
         _counted(counts, packets, status) as counted,
         _metered(metrics, state, packets, counted) as (watched, told, counting),
     ):
+        say(*_of_2008(test))
         tally = _watch(
             watched,
             test,
             bounds,
-            live=isinstance(source, Path) and not source.is_file(),
+            live=live,
             state=state,
             out=out,
             status=told,
@@ -296,6 +302,19 @@ def _profile(models: Path | None, given: dict[str, Any], reading: "SourceOptions
     if said := [name for name, value in given.items() if value is not None]:
         raise click.UsageError(f"--models brings its own profile; leave out --{said[0].replace('_', '-')}")
     return pipeline.traffic_profile(models)
+
+
+def _of_2008(test: "TrafficTest") -> tuple[str, ...]:
+    """What to know of decisions by thresholds that nobody has fitted to this game."""
+    from gamewarden.features.traffic.recipe import PUBLISHED
+
+    if test.profile != PUBLISHED:
+        return ()
+    caveat = (
+        "these decisions follow thresholds published for one game of 2008 and say little about another game: packets "
+        "at random intervals count as a bot's; fit thresholds of your own with `gamewarden fit traffic`"
+    )
+    return (caveat,)
 
 
 def _watch(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gamewarden.cli.home import here
+from gamewarden.cli.home import here, workspace
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import hand_over, lay_out, progress, tell
 from gamewarden.config import load_config
@@ -41,10 +41,15 @@ def policy() -> None:
 @_ladder
 @_json
 def show(*, file: Path | None, as_json: bool) -> None:
-    """Show the rungs of the ladder and what holds for all of them."""
-    from gamewarden.presentation.policies import ladder_told
+    """Show the rungs of the ladder and what holds for all of them.
 
-    _show(ladder_told(_ladder_of(file)), as_json=as_json)
+    In a workspace also which steps nobody can reach with the models and adapters at hand, and why.
+    """
+    from gamewarden.presentation.policies import ladder_told
+    from gamewarden.workspace.ladder_reach import unreachable_steps
+
+    ladder, home = _ladder_of(file), workspace()
+    _show(ladder_told(ladder, () if home is None else unreachable_steps(home, ladder)), as_json=as_json)
 
 
 @policy.command
@@ -94,7 +99,8 @@ def diff(*, first: Path, second: Path, top: int, as_json: bool) -> None:
 def _ladder_of(file: Path | None) -> "Ladder":
     from gamewarden.response.ladder import Ladder
 
-    return Ladder.of(current() if file is None else load_config(file))
+    home = workspace() if file is None else None
+    return Ladder.of(load_config(file) if file is not None else current() if home is None else home.config)
 
 
 def _show(told: "Told", *, as_json: bool, top: int = 0) -> None:

@@ -26,7 +26,7 @@ _because = click.option("--because", required=True, metavar="TEXT", help="Why, i
 @click.option("--by", metavar="NAME", help="Who decides: a person's name, for the audit.")
 @click.option("--because", metavar="TEXT", help="Why, in a sentence; it is kept.")
 @click.option("--for", "length", type=options.Span(), metavar="SPAN", help="How long the step holds, such as 7d.")
-@click.option("--for-ever", is_flag=True, help="Until it is taken back; a ban then needs a second person.")
+@click.option("--for-ever", is_flag=True, help="Until it is taken back; such a ban needs a second person.")
 def decide(
     *, actor: str | None, step: str | None, by: str | None, because: str | None, length: int | None, for_ever: bool
 ) -> None:
@@ -34,7 +34,8 @@ def decide(
 
     Without ACTOR the verdicts that are new are taken in and the ladder of warden.toml decides, as `run` does. With
     ACTOR and STEP a person decides: watch, limit, challenge, freeze, isolate, review, hold, suspend or ban. Only a
-    person can hold, suspend or ban. Nothing leaves gamewarden while [response] armed is false.
+    person can hold, suspend or ban; a ban or suspension for longer than [response] long_ban needs a second person.
+    Nothing leaves gamewarden while [response] armed is false.
     """
     if actor is None:
         responding = _responding()
@@ -146,6 +147,31 @@ def resume(*, by: str) -> None:
     responding = _responding()
     why = responding.resume(by=by)
     tell(f"they were stopped: {why}" if why else "nothing was stopped", str(responding.carry()))
+
+
+@decisions.command("reconcile")
+@click.option("--repair", is_flag=True, help="Record in the ledger what the game holds, then go on.")
+@click.option("--by", metavar="NAME", help="Who repairs: a person's name, for the audit.")
+@options.table
+def reconcile(*, repair: bool, by: str | None, present: Presentation) -> None:
+    """Compare the ledger with the game.
+
+    Lists each action of which they differ, with both states. An action that the game holds and the ledger does not know
+    is recorded as carried out, and undone where its decision is over; one that the game no longer holds ends its
+    decision. What the game holds without any record is only listed: lift it in the game, or decide it anew. A ledger
+    that was restored from an older copy carries out nothing until it was repaired.
+    """
+    from gamewarden.workspace.reconciling import restored, table_of
+
+    if repair != bool(by):
+        raise click.UsageError("--repair and --by NAME belong together; give both")
+    responding = _responding()
+    found = responding.reconciling.repair(by) if by else responding.reconciling.mismatches()
+    present.table(table_of(found))
+    if by:
+        tell(str(responding.carry()))
+    elif (why := restored(responding.workspace)) is not None:
+        say(why)
 
 
 @decisions.command("actions")

@@ -17,6 +17,7 @@ from gamewarden.cli.show import at_a_terminal, hand_over, head, print_lines, pro
 from gamewarden.core.files import refuse_bad_place
 from gamewarden.core.outside import visible
 from gamewarden.core.text import counted
+from gamewarden.core.user import login
 from gamewarden.desk_records import BOT, HUMAN, SKIP, UNSURE
 from gamewarden.errors import InstallError, NotThereError, ResponseError, short
 from gamewarden.verdicts.review_order import CHANCE
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from gamewarden.verdicts.review_order import Candidate, Place
 
 _USUAL = Path("reviews")
+_ONE_RATER = "[workspace] one_rater"
 _SAYS = {"b": BOT, "p": HUMAN, "u": UNSURE, "s": SKIP}
 _NOTE, _BACK, _QUIT, _HELP = "n", "z", "q", "?"
 _KEYS = "b bot · p person · u unsure · s skip · n note · z back · q quit · ? help"
@@ -78,6 +80,15 @@ class _Kept:
         if not (here().has_ledger if self.ledger is None else self.ledger.exists()):
             raise ResponseError(f"review: {self.ledger or 'this workspace'}: nobody has voted yet")
         return self.opened().find(Review)
+
+    def disputed(self, ledger: "Ledger") -> frozenset[str]:
+        """Accounts that wait for a third person."""
+        if self.ledger is None:
+            return here().disputed
+        from gamewarden.cases import Label
+        from gamewarden.workspace.labels import disputed
+
+        return disputed(ledger.find(Label, order=("at",)))
 
     def write(self, ledger: "Ledger") -> None:
         """Write the labels anew."""
@@ -162,9 +173,17 @@ def review(
         candidates = _only(accounts, _candidates(evidence, ledger))
         say(*evidence.notes)
         zone = reading.logs.time_zone or "UTC"
-        sitting = Sitting(ledger, candidates, rater, chance=0.0 if accounts else chance, time_zone=zone)
+        one_enough = _one_vote_enough(kept, ledger, rater)
+        sitting = Sitting(
+            ledger,
+            candidates,
+            rater,
+            chance=0.0 if accounts else chance,
+            time_zone=zone,
+            disputed=kept.disputed(ledger),
+        )
         _Talk(sitting, evidence, kept, most, accounts).go_on()
-        _sum_up(sitting, kept, source, evidence.learner)
+        _sum_up(sitting, kept, source, evidence.learner, one_enough=one_enough)
 
 
 def _evidence_of(place: options.Where, look: "LookOptions", reading: "SourceOptions") -> "Evidence":
@@ -187,10 +206,31 @@ def _candidates(evidence: "Evidence", ledger: "Ledger") -> "Sequence[Candidate]"
 
 
 def _named(by: str | None) -> str:
-    rater = (options.login() if by is None else by).strip()
+    rater = (login() if by is None else by).strip()
     if not rater:
         raise click.UsageError("name who looks: --by NAME")
     return rater
+
+
+def _one_vote_enough(kept: _Kept, ledger: "Ledger", rater: str) -> bool:
+    """Whether one vote is a label; at a terminal the only reviewer of a workspace is asked, once."""
+    from gamewarden.cases import Label
+    from gamewarden.config import FILE_NAME
+
+    if kept.labels is not None:  # outside a workspace
+        return True
+    settings = current()
+    others = {name for label in ledger.find(Label) for name in label.votes} - {rater}
+    if others or _ONE_RATER in settings.given or not at_a_terminal():
+        return settings.workspace.one_rater
+    from gamewarden.workspace.setting_up import write_one_rater
+
+    path = here().settings or here().root / FILE_NAME
+    tell(f"Nobody but {rater} has reviewed accounts here. A label needs two reviewers who agree, unless one is enough.")
+    enough = click.confirm("Is one vote enough for a label?", default=False)
+    write_one_rater(path, enough=enough)
+    tell(f"{path} now says {_ONE_RATER} = {'true' if enough else 'false'}; change it there.")
+    return enough
 
 
 def _only(accounts: str | None, candidates: "Sequence[Candidate]") -> "Sequence[Candidate]":
@@ -234,6 +274,8 @@ class _Talk:
         far = self.sitting.progress()
         self._prepare()
         head(f"{self.answered + 1}. {now.actor}")
+        if now.actor in self.sitting.disputed:
+            tell("A vote contradicts what is known of this account: a third person decides.")
         tell(f"today {_counts(far.today)}; in all {_counts(far.ever)}; {counted(far.waiting, 'account')} to come")
         tell(*self.evidence.story(now.actor).split("\n"), _KEYS)
         for line in said:
@@ -311,7 +353,9 @@ def _counts(said: Mapping[str, int]) -> str:
     return ", ".join(f"{said[says]:,} {word}" for says, word in words.items() if said.get(says)) or "nobody"
 
 
-def _sum_up(sitting: "Sitting", kept: _Kept, source: options.Where, learner: Sequence[str]) -> None:
+def _sum_up(
+    sitting: "Sitting", kept: _Kept, source: options.Where, learner: Sequence[str], *, one_enough: bool
+) -> None:
     """What was said, what it says of all, and what to do next."""
     from gamewarden.desk_records import Review
 
@@ -326,24 +370,27 @@ def _sum_up(sitting: "Sitting", kept: _Kept, source: options.Where, learner: Seq
     except InstallError as error:
         say(str(error))
     if any(says in far.ever for says in (BOT, HUMAN)):
-        _say_next(sitting, kept, source, learner)
+        _say_next(sitting, kept, source, learner, one_enough=one_enough)
 
 
-def _say_next(sitting: "Sitting", kept: _Kept, source: options.Where, learner: Sequence[str]) -> None:
+def _say_next(
+    sitting: "Sitting", kept: _Kept, source: options.Where, learner: Sequence[str], *, one_enough: bool
+) -> None:
     import polars as pl
 
     from gamewarden.reviewing.labels_file import labels_of
 
     named = "" if at_rest("source") else f" {shlex.quote(str(source))}"
     there = "" if kept.labels is None else f" --to {shlex.quote(str(kept.labels.parent))}"
-    alone = labels_of(sitting.ledger).filter(bot=True, raters=1).height
-    if alone and kept.labels is None and not current().workspace.one_rater:
+    labels = labels_of(sitting.ledger)
+    alone = labels.filter(raters=1).height
+    if alone and not one_enough:
         tell(
-            f"{counted(alone, 'bot')} that one rater alone saw: no model learns from them before a second one agrees, "
-            "unless warden.toml says [workspace] one_rater = true. A second rater looks with:"
+            f"{counted(alone, 'account')} with one vote: no model learns from them before a second reviewer agrees, "
+            f"unless warden.toml says {_ONE_RATER} = true. A second reviewer looks with:"
         )
         print_lines(f"  gamewarden review{named} --by NAME{there}")
-        if not labels_of(sitting.ledger).filter(pl.col("bot"), pl.col("raters") > 1).height:
+        if not labels.filter(pl.col("raters") > 1).height:
             return
     learned = "" if kept.labels is None else f" --labels {shlex.quote(str(kept.labels))} --to models"
     tell("To learn from what was said:")

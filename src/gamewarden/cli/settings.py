@@ -11,11 +11,11 @@ from gamewarden.config import Config, config_text, load_config
 
 def current() -> Config:
     """The settings of this run: the command line first, then warden.toml, then the defaults."""
-    named = click.get_current_context().find_root().obj
-    if named:
-        return load_config(Path(named))
     home = workspace()
-    return load_config(None) if home is None else home.config
+    if home is not None:  # whose own settings limit those of --config
+        return home.config
+    named = click.get_current_context().find_root().obj
+    return load_config(Path(named) if named else None)
 
 
 @click.command

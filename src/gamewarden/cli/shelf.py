@@ -13,6 +13,7 @@ from gamewarden.cli.home import workspace
 from gamewarden.cli.settings import current
 from gamewarden.cli.show import Presentation, progress, say, show_page, tell
 from gamewarden.core.text import counted
+from gamewarden.core.user import login
 from gamewarden.presentation.listing import Layout
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _reasoned(function: Callable[..., None]) -> Callable[..., None]:
     @click.option("--by", metavar="NAME", help="Who decided it.  [default: your login name]")
     @wraps(function)
     def command(*, by: str | None, **given: Any) -> None:  # noqa: ANN401  the command's own
-        function(by=by or options.login(), at=datetime.now(UTC), **given)
+        function(by=by or login(), at=datetime.now(UTC), **given)
 
     return command
 

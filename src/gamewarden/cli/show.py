@@ -33,6 +33,8 @@ _STANDARD_OUTPUT = Path("-")
 _HANGING = "  "  # further lines of a remark, so that one is told from the next
 _NARROWEST, _USUAL = 30, 80  # columns of a terminal
 QUIET, VERBOSE = "gamewarden.quiet", "gamewarden.verbose"  # where the command line keeps them
+TIME_ZONE = "gamewarden.time_zone"
+_ZONE_NAMED = "gamewarden.time_zone_named"  # a command of several tables names it once
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,21 @@ class Presentation:
             write_table(frame, path, exact=self.exact)
 
 
+def _local(frame: "pl.DataFrame") -> "pl.DataFrame":
+    """A table for a person, its times in the time zone of what was read."""
+    import polars as pl
+
+    context = click.get_current_context(silent=True)
+    zone = "UTC" if context is None else context.meta.get(TIME_ZONE) or "UTC"
+    times = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime) and kind.time_zone]
+    if context is None or zone == "UTC" or not times:
+        return frame
+    if not context.meta.get(_ZONE_NAMED):
+        say(f"Times are in {zone}.")
+    context.meta[_ZONE_NAMED] = True
+    return frame.with_columns(pl.col(times).dt.convert_time_zone(zone))
+
+
 def _command() -> str:
     """The words of the command that runs, without its options."""
     context = click.get_current_context(silent=True)
@@ -118,7 +135,7 @@ def lay_out(frame: "pl.DataFrame", title: str = "", rows: int | None = None, *, 
     """
     from gamewarden.presentation import listing
 
-    layout = layout or listing.Layout()
+    frame, layout = _local(frame), layout or listing.Layout()
     if title:
         head(title)
     width = width_here()

@@ -8,7 +8,7 @@ import click
 from gamewarden.cli import options, ragnarok
 from gamewarden.cli.home import at_rest
 from gamewarden.cli.settings import current
-from gamewarden.cli.show import Presentation, lay_out, most_rows, progress, say, show_page, tell
+from gamewarden.cli.show import Presentation, complain, lay_out, most_rows, progress, say, show_page, tell
 from gamewarden.core.extras import need
 from gamewarden.core.text import counted
 from gamewarden.presentation.listing import Layout
@@ -92,13 +92,17 @@ def _judge_at_rest(home: "Workspace", reading: "SourceOptions", present: Present
         found, new = options.answers(home, reading, fresh=fresh, progress=done).judge()
     judgement = found.judgement
     say(*judgement.notes, *judgement.caveats, *pipeline.judgement_summary(judgement))
-    say(f"{counted(len(new), 'day')} judged and sealed now; `gamewarden verdict show ID` shows all that one rests on")
+    count = counted(len(new.seals), "day")
+    say(f"{count} judged and sealed now; `gamewarden verdict show ID` shows all that one rests on")
     if present.for_machines:
         present.table(found.verdicts)
-        return
-    short = found.most_suspect(most_rows())
-    layout = Layout(("actor", "since", "probability", "fpr", "point", "agree", "verdict"))
-    lay_out(short, rows=found.verdicts.height, layout=layout)
+    else:
+        short = found.most_suspect(most_rows())
+        layout = Layout(("actor", "since", "probability", "fpr", "point", "agree", "verdict"))
+        lay_out(short, rows=found.verdicts.height, layout=layout)
+    if new.failures:
+        complain(*(f"gamewarden: judge: {line}" for line in new.troubles))
+        click.get_current_context().exit(1)
 
 
 @click.command("fusion")

@@ -12,7 +12,7 @@ import click
 
 from gamewarden.cli import options
 from gamewarden.cli.home import here
-from gamewarden.cli.show import complain, hand_over, lay_out, progress, say, tell
+from gamewarden.cli.show import TIME_ZONE, complain, hand_over, lay_out, progress, say, tell
 from gamewarden.core.database_urls import Address
 from gamewarden.core.extras import need
 from gamewarden.core.outside import visible
@@ -132,7 +132,7 @@ def _tell(step: "Step") -> None:
     if step.failed:
         complain(f"gamewarden: {step.step} {step.what}: {step.says}".replace(" : ", ": "))
     else:
-        tell(f"{line}  ({step.seconds:.1f} s)")
+        tell(line if step.begins else f"{line}  ({step.seconds:.1f} s)")
 
 
 def _keep_running(workspace: "Workspace", meters: "RunMeters | None", every: int, *, fresh: bool) -> None:
@@ -167,7 +167,8 @@ def status(*, as_json: bool) -> None:
     from gamewarden.notices import now
     from gamewarden.workspace.status import status as look
 
-    found = look(here(), now())
+    workspace = here()
+    found = look(workspace, now())
     if as_json:
         from gamewarden.tables import json_text
 
@@ -178,6 +179,7 @@ def status(*, as_json: bool) -> None:
         told = {"response": response, "retention": list(found.retention), "next": list(found.next_steps)}
         hand_over(json.dumps({**parts, **told}, ensure_ascii=False, indent=1) + "\n")
         return
+    click.get_current_context().meta[TIME_ZONE] = workspace.time_zone
     lay_out(_readable(found.sources), "Sources")
     lay_out(_readable(found.detectors), "Detectors")
     lay_out(_readable(found.days.tail(14)), "Days")

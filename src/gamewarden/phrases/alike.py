@@ -6,12 +6,13 @@ from gamewarden.phrases import Phrase
 
 COPIES = "Whom it is like"
 _UNSEEN = "Too little play to compare it with others."
+# Comparable are accounts that do the same kind of thing, of the same level range and zone where the log shows them.
 _NO_WAY = "Too few positions to compare its way with those of others."
 
 PHRASES: Mapping[str, Phrase] = {
     "alike": Phrase(
         "Does the same as another account, in the same order and at the same pace, more than {humans}",
-        "Is as like the account most like it as people are",
+        "Is about as like another account as usual",
         "Is less like any other account than {humans}",
         "likeness {value} of 1",
         _UNSEEN,
@@ -20,13 +21,12 @@ PHRASES: Mapping[str, Phrase] = {
         topic=COPIES,
     ),
     "alike_beyond": Phrase(
-        "Is more like another account than two of its level and zone are, by more than {humans}",
-        "Is as like others as two of its level and zone are",
-        "Is less like others than two of its level and zone are",
-        "by {value}",
+        "Likeness to another account, beyond that of comparable accounts, is higher than with {humans}",
+        "Likeness to another account, beyond that of comparable accounts, is as usual",
+        "Likeness to another account, beyond that of comparable accounts, is lower than with {humans}",
+        "{value}",
         _UNSEEN,
         3,
-        has="a typical human by",
         topic=COPIES,
     ),
     "alike_with": Phrase(

@@ -109,7 +109,7 @@ PHRASES: Mapping[str, Phrase] = {
     ),
     "star_score": _share(
         "The accounts around it look more like a farm with one collector than with {humans}",
-        "The accounts around it do not look like a farm with one collector",
+        "The accounts around it look as usual, not like a farm with one collector",
         "The accounts around it look less like a farm with one collector than with {humans}",
         "{value} of 1",
         AROUND,

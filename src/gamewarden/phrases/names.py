@@ -6,12 +6,11 @@ from gamewarden.phrases import Phrase
 
 PHRASES: Mapping[str, Phrase] = {
     "name_series": Phrase(
-        "Its name is one of a numbered series, with more accounts in it than with {humans}",
-        "As few others as usual have its name with another number",
-        "Fewer others than with {humans} have its name with another number",
-        "{value} other accounts",
+        "More other accounts have its name with a number close to its own than with {humans}",
+        "As many other accounts as usual have its name with a number close to its own",
+        "Fewer other accounts have its name with a number close to its own than with {humans}",
+        "{value}",
         "Its names do not tell: they are too short, or this game numbers them itself.",
-        striking="Its name is one of a numbered series",
         topic="What it is called",
     ),
 }

@@ -113,7 +113,7 @@ PHRASES: Mapping[str, Phrase] = {
     ),
     "clockwork": Phrase(
         "For hours it acts more like a clock than {humans}",
-        "It acts no more like a clock than people do",
+        "Acts about as much like a clock as usual",
         "It acts less like a clock than {humans}",
         "{value}, where 0 is as even as hands are and 1 is a clock",
         "It does nothing often enough to be compared with a clock.",

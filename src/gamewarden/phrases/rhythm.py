@@ -29,19 +29,19 @@ _PHRASES: Mapping[str, Phrase] = {
         topic=WHEN,
     ),
     "play_hours": Phrase(
-        "Plays more hours a day than {humans}",
-        "Plays as many hours a day as usual",
-        "Plays fewer hours a day than {humans}",
-        "{value} hours a day",
+        "Active for more hours a day than {humans}",
+        "Active for a usual number of hours a day",
+        "Active for fewer hours a day than {humans}",
+        "{value} hours of minutes with an event",
         "Play time was not measured.",
         1,
         topic=WHEN,
     ),
     "awake_hours": Phrase(
-        "Goes without a night's rest for longer than {humans}",
-        "Rests as people do",
-        "Rests sooner than {humans}",
-        "{value} hours without a rest",
+        "Plays across more clock hours without a rest of {rest} than {humans}",
+        "Plays across a usual number of clock hours without a rest of {rest}",
+        "Plays across fewer clock hours without a rest of {rest} than {humans}",
+        "{value} from the first to the last",
         "It is not known when it rests.",
         topic=WHEN,
     ),
@@ -111,5 +111,6 @@ _PHRASES: Mapping[str, Phrase] = {
 
 def phrases(rest: int) -> Mapping[str, Phrase]:
     """The words where a rest has so many hours at least."""
-    awake = replace(_PHRASES["awake_hours"], shows=f"{{value}} hours without a rest of {counted(rest, 'hour')}")
-    return {**_PHRASES, "awake_hours": awake}
+    awake, idle = _PHRASES["awake_hours"], counted(rest, "hour")
+    more, usual, less = (lead.replace("{rest}", idle) for lead in (awake.more, awake.usual, awake.less))
+    return {**_PHRASES, "awake_hours": replace(awake, more=more, usual=usual, less=less)}

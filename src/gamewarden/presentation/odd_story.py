@@ -9,7 +9,7 @@ import polars as pl
 
 from gamewarden.core.outside import visible
 from gamewarden.detectors.signs.population import NO_PROMISE, OddnessModel
-from gamewarden.learning.phrases import median
+from gamewarden.learning.phrases import is_usual, median
 from gamewarden.presentation.story import Topic, sparkline, weighed_topics
 
 _STRIKING = 2.3  # the surprise of what one player in ten has
@@ -110,8 +110,9 @@ def _oddest(rows: Sequence[dict[str, object]]) -> float:
 
 
 def _alone(row: dict[str, object]) -> float:
+    """How surprising a number is; not at all where it is called usual among all players."""
     found = row["alone"]
-    return found if isinstance(found, float) else 0.0
+    return found if isinstance(found, float) and not is_usual(str(row["says"])) else 0.0
 
 
 def _windows(story: OddStory, width: int | None) -> str:

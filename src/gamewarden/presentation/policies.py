@@ -1,7 +1,7 @@
 """A policy of responses as people read it: its rungs, what it would have done, and what another does differently."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -40,12 +40,14 @@ class Told:
         return json.dumps({**self.values, **tables}, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def ladder_told(ladder: Ladder) -> Told:
-    """A policy: its rungs as a table, and what holds for all of them in sentences."""
+def ladder_told(ladder: Ladder, unreachable: Sequence[str] = ()) -> Told:
+    """A policy: its rungs as a table, and what holds for all of them in sentences; and which steps nobody can reach."""
     rows = [_rung_row(ladder, number) for number in range(1, len(ladder.rungs) + 1)]
     frame = pl.DataFrame(rows, schema=_RUNGS, orient="row")
     numbers = {"response": asdict(ladder.response), "covered": ladder.covered}
-    return Told(tuple(_ladder_sentences(ladder)), {"rungs": frame}, {"policy": ladder.digest, **numbers})
+    sentences = (*_ladder_sentences(ladder), *(f"{line[0].upper()}{line[1:]}." for line in unreachable))
+    values = {"policy": ladder.digest, **numbers, "unreachable": list(unreachable)}
+    return Told(sentences, {"rungs": frame}, values)
 
 
 def history_told(history: History, known: pl.DataFrame, tried_on: str) -> Told:
@@ -106,13 +108,19 @@ def _ladder_sentences(ladder: Ladder) -> Iterator[str]:
         f"Suspicion (log-odds) starts at {scale.prior:.2f}, a share of {response.prior:.0%} bots, and decays to it "
         f"with play, about two thirds of the way in {response.tau}; it stays from {scale.least:g} to {scale.most:g}."
     )
+    if ladder.review_by_rank is not None:
+        yield (
+            f"Each day the {response.cases_per_day:,} most suspicious accounts that nobody has reviewed become review "
+            "cases, whatever their false-positive rate."
+        )
     yield f"The first verdict counts whole, a further one {response.discount:g} of that; a challenge counts whole."
     yield (
         f"A rung that needs evidence rests on a verdict of the last {response.evidence_for} with at most that "
         f"false-positive rate (fpr), so many families that agree, {ladder.covered:.0%} of its period covered, and a "
         "source that the models know."
     )
-    second = "a permanent ban needs a second one" if response.four_eyes else "a permanent ban needs no second one"
+    long = f"a ban or suspension for longer than {response.long_ban} needs"
+    second = f"{long} a second one" if response.four_eyes else "a ban needs no second one"
     yield f"Only a person decides on {', '.join(SANCTIONS[:-1])} and {SANCTIONS[-1]}; {second}."
     armed = "Decisions are carried out: [response] armed is true."
     yield armed if response.armed else "Nothing leaves gamewarden: [response] armed is false."
@@ -122,7 +130,7 @@ def _history_sentences(history: History, labels: pl.DataFrame, tried_on: str) ->
     yield f"Policy {history.ladder.digest} on {tried_on}."
     touched = sum(one.touched for one in history.accounts.values())
     reached = counted(len(history.accounts), "account")
-    yield f"{reached} would have reached a rung, and {touched:,} of them more than watching."
+    yield f"{reached} would have reached a rung, and {touched:,} of them a step that players can feel."
     for label, word in ((HUMAN, "human"), (BOT, "bot")):
         for row in labels.filter(pl.col("label") == label).iter_rows(named=True):
             yield f"Of {counted(row['accounts'], f'known {word}')} {row['touched']:,} would have been touched."

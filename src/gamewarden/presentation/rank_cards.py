@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 
 from gamewarden.contracts import EventStream
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
-from gamewarden.learning.phrases import window_word
+from gamewarden.learning.phrases import UNREACHED, window_word
 from gamewarden.presentation.rank_page import Band, Series
 from gamewarden.presentation.ranking import Behind
 from gamewarden.streams import EventView
-from gamewarden.verdicts.ranking import USUAL
+from gamewarden.verdicts.ranking import usual_number
 
 MOST_CARDS = 100  # a page of more is read by nobody
 PEOPLE = 25  # accounts of a style in a band, at the most
@@ -129,11 +129,11 @@ def _band(windows: Sequence[pl.DataFrame]) -> Band | None:
 def sentences_of(evidence: pl.DataFrame, highest: pl.DataFrame, actor: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What speaks for a bot and what for a person in the period that scores highest, the heaviest first."""
     mine = evidence.filter(actor=actor).join(highest.select("actor", "since"), on=["actor", "since"], how="semi")
-    alone = pl.coalesce("alone", "weight")
-    mine = mine.filter(~pl.col("says").str.contains(USUAL, literal=True))  # a number as people have it speaks for none
+    alone, reached = pl.coalesce("alone", "weight"), ~pl.col("says").str.contains(UNREACHED, literal=True)
+    mine = mine.filter(~usual_number())
     sides = (
         mine.filter(pl.col("weight") >= _SAYS_LITTLE, alone > 0).sort("weight", descending=True).head(_FOR),
-        mine.filter(pl.col("weight") <= -_SAYS_LITTLE, alone < 0).sort("weight").head(_AGAINST),
+        mine.filter(pl.col("weight") <= -_SAYS_LITTLE, alone < 0, reached).sort("weight").head(_AGAINST),
     )
     said_for, said_against = (tuple(side["says"]) for side in sides)
     return said_for, said_against

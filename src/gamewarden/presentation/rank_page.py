@@ -105,11 +105,11 @@ def one_in(fpr: float | None) -> str:
     if fpr is None:
         return UNKNOWN
     share = round(1 / fpr)
-    return f"1 in {share:,} people" if share > 1 else "most people"
+    return f"1 in {share:,} people" if share > 1 else "no conclusion"
 
 
 def _card(shown: RankPage, number: int, card: AccountCard, top: float) -> dict[str, Any]:
-    row = card.row
+    row, style = card.row, None if card.series is None else card.series.style
     numbers = [(words, cell_text(name, row[name])) for name, words in _NUMBERS.items() if row.get(name) is not None]
     command = ("gamewarden", "explain", str(row["actor"]), shown.source, *shown.explain)
     return {
@@ -118,7 +118,7 @@ def _card(shown: RankPage, number: int, card: AccountCard, top: float) -> dict[s
         "point": row.get("point"),
         "probability": UNKNOWN if row["probability"] is None else probability_text(row["probability"]),
         "one_in": one_in(row["fpr"]),
-        "rarity": "" if row["fpr"] is None else rarity(shown.model, row["fpr"]),
+        "rarity": "" if row["fpr"] is None else rarity(shown.model, row["fpr"], style),
         "far": row.get("far"),
         "numbers": numbers,
         "speaks_for": card.speaks_for,

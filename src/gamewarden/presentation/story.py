@@ -3,14 +3,14 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 from zoneinfo import ZoneInfo
 
 from gamewarden.contracts import Card, Model
 from gamewarden.core.outside import visible
 from gamewarden.core.text import counted
-from gamewarden.learning.phrases import topic_of
+from gamewarden.learning.phrases import may_point, topic_of
 from gamewarden.phrases import OTHER_TOPIC, Phrase
 from gamewarden.verdicts.prevalence import Prevalence
 
@@ -31,6 +31,8 @@ _SAYS_LITTLE = 0.15  # log-odds
 _SIGNS = {"bot": "+", "human": "−", "": "·"}
 _FACTS = 6  # of each side
 _WHOLE = 0.9  # of a period: below, that is why it was not judged
+NOBODY_IN_STYLE = "nobody who plays in this style has been reviewed"
+NO_CONCLUSION = "a rate this high allows no conclusion"
 _PERIODS = 10  # the last ones are shown; all stand in `score`
 
 
@@ -127,12 +129,13 @@ def judgement(story: Case) -> str:
     import polars as pl
 
     best = story.scores.sort("probability", "since", descending=[True, True], nulls_last=True).row(0, named=True)
-    head = ", ".join(filter(None, (visible(story.actor), _day(best["since"], best["until"]))))
+    head = ", ".join(filter(None, (visible(story.actor), _day(best["since"], best["until"], story.time_zone))))
     if best["probability"] is None:
         return f"{head}\n{_unjudged(best['covered'])}: nothing follows from this."
     judged = story.scores.filter(pl.col("probability").is_not_null()).height
     chance = probability_text(best["probability"]) + (f" (the highest of {judged} periods)" if judged > 1 else "")
-    fpr = f"false-positive rate {best['fpr']:.4f}: {rarity(story.model.card, best['fpr'])}"
+    style = story.model.told_styles(story.measured)[0] if story.measured.height else None
+    fpr = f"false-positive rate {best['fpr']:.4f}: {rarity(story.model.card, best['fpr'], style)}"
     return (
         f"{head}\nBot probability {chance}, if {story.prevalence.text} of all accounts are bots; {fpr}.\n"
         f"Judged by {story.model.card.id}. A number is a reason to look, never a verdict.{_far(best['far'])}"
@@ -159,17 +162,18 @@ def _far(number: str | None) -> str:
     return f"\nIts {number.replace('_', ' ')} lies far beyond all that the model learned from: watch, and no more."
 
 
-def rarity(card: Card, fpr: float) -> str:
-    """What an FPR of this model means in people."""
-    humans = card.parameters.get("humans")
+def rarity(card: Card, fpr: float, style: str | None = None) -> str:
+    """What an FPR of this model means in people, for a row of this style of play."""
+    humans, by_style = card.parameters.get("humans", 0), card.parameters.get("humans_by_style", {})
+    alike = by_style.get(style, 0)
+    unknown = f"; {NOBODY_IN_STYLE}" if style is not None and by_style and not alike else ""
     if humans and fpr <= 1 / (humans + 1):
-        return f"none of {humans:,} people looks as bot-like"
-    styles = card.parameters.get("humans_by_style", {})
-    alike = next((known for known in styles.values() if math.isclose(fpr, 1 / (known + 1))), None)
-    if alike is not None:
+        return f"none of {humans:,} people looks as bot-like{unknown}"
+    # A rate that the share of a rare style has limited is no count of people who look alike.
+    if alike and math.isclose(fpr, 1 / (alike + 1)) and (alike + 1) ** 2 > humans + 1:
         return f"none of the {alike:,} people who are known to play in its style looks as bot-like"
     share = round(1 / fpr)
-    return f"about 1 in {share:,} people looks as bot-like or more" if share > 1 else "most people look as bot-like"
+    return (f"at most 1 in {share:,} people looks as bot-like" if share > 1 else NO_CONCLUSION) + unknown
 
 
 def probability_text(value: float) -> str:
@@ -184,7 +188,7 @@ def _periods(story: Case) -> str:
     hidden = story.scores.height - _PERIODS
     for row in story.scores.sort("since").tail(_PERIODS).iter_rows(named=True):
         shown = _short_reason(row["covered"]) if row["probability"] is None else probability_text(row["probability"])
-        lines.append(f"  {_day(row['since'], row['until'])}  {shown}  ({row['events']:,} events)")
+        lines.append(f"  {_day(row['since'], row['until'], story.time_zone)}  {shown}  ({row['events']:,} events)")
     return "\n".join([*lines, *([f"  … and {hidden:,} earlier ones"] if hidden > 0 else [])])
 
 
@@ -228,8 +232,9 @@ class WeighedTopic:
         It never speaks for a side to which none of its facts points alone (decision 071).
         """
         side = "bot" if self.weight > 0 else "human"
-        facts = {side_of(row) for row in self.rows}
-        return side if self.marks and (side in facts or all(row["alone"] is None for row in self.rows)) else ""
+        unmarked = all(row["alone"] is None for row in self.rows)
+        facts = {_pointed(row, row["weight"] or 0.0) if unmarked else side_of(row) for row in self.rows}
+        return side if self.marks and side in facts else ""
 
     @property
     def rather(self) -> str:
@@ -261,27 +266,34 @@ def weighed_topics(evidence: "pl.DataFrame", phrases: Mapping[str, Phrase] | Non
 def side_of(row: Mapping[str, Any]) -> str:
     """Whose number of a row of EVIDENCE it rather is, taken alone: bot, human, or nobody's."""
     alone = row["alone"] or 0.0
-    return "" if abs(alone) < _SAYS_LITTLE else "bot" if alone > 0 else "human"
+    return "" if abs(alone) < _SAYS_LITTLE else _pointed(row, alone)
+
+
+def _pointed(row: Mapping[str, Any], weight: float) -> str:
+    """The side a weight above or below 0 points to, if the number may be shown as pointing there."""
+    side = "bot" if weight > 0 else "human"
+    return side if weight and may_point(row["says"] or "", side) else ""
 
 
 def _sides(evidence: "pl.DataFrame") -> Topics:
     """An operator's own columns know no topics: what speaks for a bot, then for a human, then what cannot be true."""
     import polars as pl
 
-    sides = {
-        "Speaks for a bot": evidence.filter(pl.col("weight") >= _SAYS_LITTLE),
-        "Speaks for a human": evidence.filter(pl.col("weight") <= -_SAYS_LITTLE),
-    }
+    pointed = [_pointed(row, row["weight"] or 0.0) for row in evidence.iter_rows(named=True)]
+    heavy, side = pl.col("weight").abs() >= _SAYS_LITTLE, pl.Series(pointed, dtype=pl.String)
+    sides = {f"Speaks for a {name}": evidence.filter(heavy, side == name) for name in ("bot", "human")}
     told = [
         Topic(title, tuple(map(_fact_with_marks, rows.head(_FACTS).iter_rows(named=True))))
         for title, rows in sides.items()
         if rows.height
     ]
-    quiet = evidence.filter(pl.col("weight").abs() < _SAYS_LITTLE)
-    wrong = tuple(("·", says) for says in quiet["says"] if " cannot be true: " in says)
-    more = sum(max(0, rows.height - _FACTS) for rows in sides.values()) + quiet.height - len(wrong)
+    wrong = tuple(("·", says) for says in evidence.filter(~heavy)["says"] if " cannot be true: " in says)
+    more = evidence.height - sum(len(topic.facts) for topic in told) - len(wrong)
     told += [Topic("Not trusted", wrong)] if wrong else []
-    return Topics(tuple(told), f"{more} further numbers say little; --json lists them all." if more else "")
+    return Topics(
+        tuple(told),
+        f"{more} further numbers point to neither side or weigh less; --json lists them all." if more else "",
+    )
 
 
 def _fact_with_marks(row: dict[str, Any]) -> tuple[str, str]:
@@ -363,11 +375,13 @@ def sparkline(windows: "pl.DataFrame", width: int) -> str:
     return "".join(_BARS[min(len(_BARS) - 1, int(value / largest * len(_BARS)))] for value in values)
 
 
-def _day(since: object, until: object) -> str:
-    from datetime import datetime, timedelta
-
+def _day(since: object, until: object, time_zone: str) -> str:
+    """A period by the clock of a time zone: a day by its date alone."""
     if not isinstance(since, datetime) or not isinstance(until, datetime):
         return ""
+    begin, end = (at.astimezone(ZoneInfo(time_zone)) for at in (since, until))
+    if begin.time() == end.time() == time() and end.date() - begin.date() == timedelta(days=1):
+        return f"{begin:%Y-%m-%d}"
     if until - since == timedelta(days=1):
-        return f"{since:%Y-%m-%d}" if since.hour == since.minute == 0 else f"the day from {since:%Y-%m-%d %H:%M} UTC"
-    return f"{since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC"
+        return f"the day from {begin:%Y-%m-%d %H:%M} {time_zone}"
+    return f"{begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} {time_zone}"

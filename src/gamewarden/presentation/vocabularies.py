@@ -9,6 +9,7 @@ from gamewarden.contracts import Feature, Model, Source, Vocabulary, canonical_j
 from gamewarden.core.durations import span_text
 from gamewarden.core.text import counted
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
+from gamewarden.store.lake import Lake
 
 
 @dataclass(frozen=True)
@@ -23,16 +24,17 @@ class Days:
         over = f"Self-similarity is {_over(self.recipe.learned, self.model)}"
         if not source.nameable:
             return f"{over}."
-        options = self._options(models)
+        options = self._options(models, Lake.time_zone_at(Path(source.name)))
         command = shlex.join(("gamewarden", "measure", "self-similarity", source.name, *options, *source.flags))
         return f"{over}; `{command}` gives the same numbers."
 
-    def _options(self, models: Path) -> tuple[str, ...]:
+    def _options(self, models: Path, lake_zone: str | None) -> tuple[str, ...]:
         if self.model is not None:
             return ("--models", str(models), "--detector", self.model.card.detector)
         spans = ("--unit", span_text(self.recipe.unit), "--every", span_text(self.recipe.every))
         least = ("--min-windows", str(self.recipe.min_windows))
-        time_zone = () if self.recipe.time_zone is None else ("--time-zone", self.recipe.time_zone)
+        named = self.recipe.time_zone or (lake_zone and "UTC")
+        time_zone = ("--time-zone", named) if named else ()
         return (*spans, *least, *(("--by", self.recipe.by) if self.recipe.by != SelfSimilarity.by else ()), *time_zone)
 
 
