@@ -1,14 +1,27 @@
-# make demo: see it work.  make test: check everything.  Both create the environment first.
+# make demo: see it work.  make test: check it.  Both create the environment first.
 PYTHON ?= python3
 BIN := .venv/bin
 export GAMEWARDEN_DATA ?= $(wildcard $(abspath ../shared/data))
 
-.PHONY: demo test check docs bench crash fuzz clean
+.PHONY: demo test test-integration test-nightly check docs bench crash fuzz clean
 demo: .venv/ready
 	$(BIN)/gamewarden demo
 
+# The first tier: needs nothing but Python.
 test: .venv/ready check
+	$(BIN)/gamewarden warm
 	$(BIN)/pytest -n auto --dist loadfile
+
+# Real servers, browsers and programs, kills, full disks, a second version of Python; skips what is not installed.
+test-integration: .venv/ready
+	$(BIN)/pytest -n auto --dist loadfile -m integration --hypothesis-profile integration -rs
+	.ci/other-python
+
+# Hours: soak, long fuzz, whole studies, real data, and every property with many examples.
+test-nightly: .venv/ready
+	$(BIN)/pytest -n auto --dist loadfile -m 'nightly or hypothesis' --hypothesis-profile nightly -rs
+	$(BIN)/python tests/crash/killing.py
+	$(BIN)/python tests/fuzz --corpus fuzz-corpus
 
 check: .venv/ready
 	$(BIN)/ruff check .

@@ -1,21 +1,51 @@
-"""How properties are tried: without a clock (the machine may be busy), and in CI the same examples every time."""
+"""Tiers, costs, hypothesis profiles, database servers and ledgers of all tests.
+
+`pytest` runs the first tier; `pytest -m integration` and `pytest -m nightly` the others (CONTRIBUTING.md).
+What is heavy is imported by the fixture that needs it, so that one file runs in seconds.
+"""
 
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import mariadb_server as mariadb_servers
 import postgres_server as postgres_servers
-from ledgers_made_up import ledger, place  # noqa: F401  fixtures
-from people_made_up import quick_passwords  # noqa: F401  a fixture
+from costs import Costs
+from shared import forget_older_states
 
-settings.register_profile("gamewarden", deadline=None, derandomize=bool(os.environ.get("CI")))
-settings.load_profile("gamewarden")
+# No deadlines: the machine may be busy. The first tier and CI try the same examples every time.
+for tier, examples in {"first": 25, "integration": 200, "nightly": 2000}.items():
+    settings.register_profile(
+        tier,
+        max_examples=examples,
+        deadline=None,
+        derandomize=tier == "first" or bool(os.environ.get("CI")),
+        suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    )
+settings.load_profile("first")
+SERVERS = {"mariadb", "mariadb_server", "postgres", "postgres_server"}
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Costs())
+
+
+def pytest_sessionfinish(session):
+    if not hasattr(session.config, "workerinput"):
+        forget_older_states()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark what needs a database server."""
+    for item in items:
+        if SERVERS.intersection(item.fixturenames):
+            item.add_marker(pytest.mark.integration)
 
 
 def pytest_make_parametrize_id(val, argname):
-    """Bytes are named by their place, not by what they hold: packed data carry the time they were packed at."""
+    """Name bytes by their argument, not by their content: packed data carry the time they were packed at."""
     return argname if isinstance(val, bytes) else None
 
 
@@ -47,3 +77,33 @@ def mariadb(mariadb_server):
     url = mariadb_server.new_database()
     yield url
     mariadb_server.drop(url)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.integration)])
+def place(request, tmp_path):
+    """Where a ledger can be made: a file, and a database of a server."""
+    return tmp_path / "ledger.db" if request.param == "sqlite" else request.getfixturevalue("postgres")
+
+
+@pytest.fixture
+def ledger(place):
+    """An empty ledger."""
+    from gamewarden.store.ledger.ledger import Ledger
+
+    made = Ledger.at(place)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def quick_passwords(monkeypatch):
+    """Digests of the same kind as ours, with parameters that take no time."""
+    from argon2 import PasswordHasher
+
+    from gamewarden.desk import passwords
+
+    quick = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)
+    monkeypatch.setattr(passwords, "_hasher", lambda: quick)
+    passwords._nobodys.cache_clear()
+    yield quick
+    passwords._nobodys.cache_clear()

@@ -1,4 +1,4 @@
-"""What every feature family promises, whatever it measures, with every one of its switches flipped.
+"""What every feature family promises, whatever it measures; what a switch can break, with every switch flipped.
 
 The families of gamewarden and one of an installed package, which is found as any other is. What cannot be loaded fails
 its own tests alone.
@@ -47,7 +47,8 @@ def loaded(registry, name):
 
 
 NAMES, FAMILIES = with_the_plugin()
-RECIPES = [recipe for family in FAMILIES.values() if isinstance(family, type) for recipe in variants(family())]
+DEFAULTS = [family() for family in FAMILIES.values() if isinstance(family, type)]
+RECIPES = [recipe for default in DEFAULTS for recipe in variants(default)]
 STREAMS = {
     "events": FrameEvents,
     "packets": FramePackets,
@@ -106,9 +107,11 @@ def messages():
     return mixture_of_messages()
 
 
-@pytest.fixture(scope="module", params=RECIPES, ids=name_of)
-def unlearned(request):
-    return request.param
+def pytest_generate_tests(metafunc):
+    """Give a test the default recipes, or all where it is marked for every switch."""
+    if "unlearned" in metafunc.fixturenames:
+        every_switch = metafunc.definition.get_closest_marker("every_switch")
+        metafunc.parametrize("unlearned", RECIPES if every_switch else DEFAULTS, ids=name_of, scope="module")
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +148,7 @@ def test_a_family_of_an_installed_package_is_found_as_any_other_is():
     assert set(NAMES) == {*features.names(), "silence"}
 
 
+@pytest.mark.every_switch
 def test_the_rows_begin_as_those_of_every_feature_and_go_on_as_the_schema_says(recipe, measured):
     assert dict(measured.schema) == {
         name: as_instance(dtype) for name, dtype in {**FEATURES.columns, **recipe.schema}.items()
@@ -176,6 +180,7 @@ def test_rows_are_sorted_by_actor_then_period_and_stand_once(measured):
     assert keys.is_unique().all()
 
 
+@pytest.mark.every_switch
 def test_what_was_not_measured_is_null_and_never_nan(measured):
     for column in measured.select(pl.selectors.float()):
         assert not column.is_nan().any()
@@ -234,6 +239,7 @@ def test_rows_pass_once_where_they_are_in_order(recipe, rows):
     assert counted.passes == 1
 
 
+@pytest.mark.every_switch
 def test_an_actor_measures_the_same_alone_as_in_a_crowd(recipe, measured, rows):
     if not recipe.divides.actors:  # its numbers are about others as well
         return
@@ -300,6 +306,7 @@ def test_another_clock_than_its_own_divides_no_recipe(recipe):
     assert own.every == 1 or not recipe.divides.by(Clock(own.every + 1, own.time_zone))
 
 
+@pytest.mark.every_switch
 def test_the_order_of_the_rows_does_not_matter(recipe, measured, rows):
     shuffled = rows.sample(fraction=1.0, shuffle=True, seed=3)
     if recipe.input != "events":  # an actor's own packets come in the order they were sent
@@ -321,6 +328,7 @@ def tied(unlearned, play):
     return made_up(unlearned, rows.sort("at", "seq"))
 
 
+@pytest.mark.integration
 def test_rows_that_share_time_and_seq_are_told_apart_by_their_values_and_never_by_their_order(recipe, tied):
     if recipe.input != "events":
         return
@@ -334,6 +342,7 @@ def test_rows_that_share_time_and_seq_are_told_apart_by_their_values_and_never_b
             assert_frame_equal(recipe.measure(stream(recipe, rows, batch=97)), wanted, check_exact=True)
 
 
+@pytest.mark.every_switch
 def test_the_size_of_the_batches_does_not_matter(recipe, measured, rows):
     assert_frame_equal(recipe.measure(stream(recipe, rows, batch=97)), measured, check_exact=True)
 
@@ -360,6 +369,7 @@ def test_kinds_that_a_source_does_not_show_are_columns_of_the_schema(recipe):
     assert learned is None or learned.kinds is not None
 
 
+@pytest.mark.every_switch
 def test_a_recipe_comes_back_from_its_json_values(recipe):
     back = type(recipe).from_dict(json.loads(json.dumps(recipe.to_dict())))
 

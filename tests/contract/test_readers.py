@@ -22,8 +22,8 @@ from gamewarden.errors import ConfigError, GamewardenError, ReadError
 from gamewarden.readers.options import CaptureOptions, LogOptions, SourceOptions
 from gamewarden.store.lake import Lake
 from gamewarden.tables import EVENTS, MESSAGES, check
+from message_frames import PORT, frames_of
 from plugged import offered
-from test_readers_message_captures import PORT, frames_of
 
 AT = 1_700_000_000_000_000
 KINDS = ("events", "packets", "messages", "table")

@@ -8,7 +8,6 @@ from dataclasses import MISSING, fields, replace
 import numpy as np
 import polars as pl
 import pytest
-from grounds import ground_of
 
 from gamewarden.detectors.signs.oddness import Oddness, newest_rows
 from gamewarden.detectors.signs.population import OddnessModel
@@ -16,6 +15,7 @@ from gamewarden.errors import ConfigError, FitError, ModelError, TableError
 from gamewarden.features.activity import Activity
 from gamewarden.presentation.odd_story import population_text
 from gamewarden.tables import EVIDENCE, ODDNESS, check
+from grounds import ground_of
 
 GROUNDS = ("signs", "table-signs")
 KEY = ["actor", "since", "until"]

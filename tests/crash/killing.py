@@ -25,7 +25,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE)]
+sys.path[:0] = [str(HERE.parent / "support"), str(HERE)]
 _CLOCK = re.compile(rb'"(at|link)":"[^"]*"')  # a link covers the time
 _INODE = re.compile(rb'"identity": "[^"]*"')  # which file of this machine a log is: another one in every copy
 _NOW = datetime(2100, 1, 1, tzinfo=UTC)  # what a run reads from the clock: later than every file

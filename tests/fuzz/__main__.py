@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-sys.path[:1] = [str(TESTS), str(TESTS / "contract")]
+sys.path[:1] = [str(TESTS), str(TESTS / "support"), str(TESTS / "contract")]
 
 from fuzz import corpus, driver  # noqa: E402 - the tests must be on the path first
 

@@ -16,7 +16,7 @@ from gamewarden.features.traffic import fold as traffic_fold
 from gamewarden.store import models as stored_models
 from gamewarden.store import verdicts as stored_verdicts
 from gamewarden.store.sealed import Seal
-from test_models_hostile import renamed
+from renamed_models import renamed
 
 _LONGEST = 90  # letters of a file's name
 _PARTS = ("lake/day=2026-03-02/", "lake/day=2026-03-03/")
