@@ -23,13 +23,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import polars as pl
+from test_workspace import DAYS, assert_same_results
 
 import workspaces_made_up as made_up
 from crash.killing import ended, forked, in_child, load_everything
 from gamewarden.tables import write_table
 from gamewarden.workspace.place import Workspace
 from several_made_up import LOG, packets
-from test_workspace import DAYS, assert_same_results
 
 IN_A_ROW = 4  # kills of one workspace before it may end
 _TITLE = 21  # letters of a step's line before what it says

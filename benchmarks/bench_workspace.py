@@ -223,7 +223,7 @@ def judge_alone(place: Path) -> None:
     """Judge all days anew; the count of verdicts that are kept with all they rest on."""
     from gamewarden.workspace.place import Workspace
 
-    seals = Workspace.at(place / "workspace").judged().judge(fresh=True)
+    seals = Workspace.at(place / "workspace").judged().judge(fresh=True).seals
     sys.stdout.write(f"{sum(seal.kept for seal in seals)} of {sum(seal.verdicts for seal in seals)} verdicts\n")
 
 

@@ -4,9 +4,9 @@ A benchmark that is given `--record` ends with
 
     record("real_gvgai", "python benchmarks/real_gvgai.py --record", {"auc": 0.2963}, ["self-similarity AUC {auc:.2f}"])
 
-and tests/test_documents.py wants the words "self-similarity AUC 0.30" in docs/results.md, and every decimal number of
-that page in such words, or among the published ones (docs/figures/published.json), or among those that
-were copied by hand from the output of a command that does not record yet (by_hand.json).
+and tests/project/test_documents.py wants the words "self-similarity AUC 0.30" in docs/results.md, and every decimal
+number of that page in such words, or among the published ones (docs/figures/published.json), or among those that were
+copied by hand from the output of a command that does not record yet (by_hand.json).
 """
 
 import json

@@ -32,7 +32,7 @@ from gamewarden.features.account_table.recipe import AccountTable
 from gamewarden.features.self_similarity.recipe import SelfSimilarity
 from gamewarden.lab.world import World
 from gamewarden.learning import folds
-from gamewarden.learning.peers import reference_of
+from gamewarden.learning.reference import Reference
 from gamewarden.pipeline import TableFitOptions, fit_table, score
 from gamewarden.tables import FrameRows
 
@@ -114,7 +114,7 @@ def _alone(model: AccountTableModel, *, rows: bool) -> AccountTableModel:
     """The same model with one reference for all people, a person being a row or an account."""
     persons = tuple(range(len(model.peers.persons))) if rows else model.peers.persons
     humans = pl.DataFrame({"person": persons, "held_out": model.peers.held_out})
-    return replace(model, reference=reference_of(humans), peers=replace(model.peers, ladders=(), steps=()))
+    return replace(model, reference=Reference.of(humans, "person"), peers=replace(model.peers, ladders=(), steps=()))
 
 
 def _people(told: pl.DataFrame, fprs: pl.DataFrame, fifths: list[float]) -> pl.DataFrame:
