@@ -135,8 +135,9 @@ def count_all():
 
 @pytest.fixture(scope="module")
 def counted():
-    program = "import test_readers_captures_growth as growth; growth.count_all()"
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    program = "import test_captures_growth as growth; growth.count_all()"
+    paths = [str(Path(__file__).parent), *sys.path]
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program], env=environment, capture_output=True, text=True, check=False
     )
