@@ -14,6 +14,7 @@ import workspaces_made_up as made_up
 from commands import done
 from gamewarden.pipeline.models import event_model
 from gamewarden.store import partitions as stored
+from gamewarden.store import verdict_days
 from gamewarden.store.maintenance_state import MaintenanceState
 from gamewarden.tables import write_table
 from gamewarden.verdicts.shortlist import GLANCE
@@ -49,9 +50,10 @@ class Readings(defaultdict):
         super().__init__(list)
 
     def split(self):
-        """Those of everybody, and those of some actors."""
-        whole = {table for table, groups in self.items() if groups == table.groups()}
-        return whole, {table: groups for table, groups in self.items() if table not in whole}
+        """Those of everybody, and those of some actors; sealed verdicts name those whom only packets show."""
+        results = {table: groups for table, groups in self.items() if table.room != "verdicts"}
+        whole = {table for table, groups in results.items() if set(groups) == set(table.groups())}
+        return whole, {table: groups for table, groups in results.items() if table not in whole}
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +83,7 @@ def readings(monkeypatch):
         return batches(file, columns, groups, **more)
 
     monkeypatch.setattr(stored, "read_rows", of_file)
+    monkeypatch.setattr(verdict_days, "read_rows", of_file)
     monkeypatch.setattr(stored, "parquet_batches", counted)
     return seen
 

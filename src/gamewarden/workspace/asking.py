@@ -127,7 +127,7 @@ class Answers:
         inputs = {feature_of(one.feature).input for one in self.workspace.models_in_force()}
         if wishes.detector or wishes.filters or not inputs - {"events", "table"}:
             return ranked
-        known = self._scores(scored, model, columns=["actor", "since"])["actor"].unique().to_list()
+        known = self._scores(scored, model, columns=GLANCE)["actor"].unique().to_list()
         others = judged_accounts(self.workspace.judged(), wishes, self.question.window, without=known).frame
         if not others.height:
             return ranked
