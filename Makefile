@@ -1,20 +1,22 @@
 # make demo: see it work.  make test: check it.  Both create the environment first.
 PYTHON ?= python3
 BIN := .venv/bin
+# Worker processes of tests that wait for servers: one more than there are cores.
+WAITING = $(shell expr $$(nproc) + 1)
 export GAMEWARDEN_DATA ?= $(wildcard $(abspath ../shared/data))
 
-.PHONY: demo test test-integration test-nightly check docs bench crash fuzz clean
+.PHONY: demo test test-integration test-nightly check warm docs bench crash fuzz clean
 demo: .venv/ready
 	$(BIN)/gamewarden demo
 
 # The first tier: needs nothing but Python.
-test: .venv/ready check
-	$(BIN)/gamewarden warm
+test: .venv/ready
+	$(MAKE) --jobs 2 --output-sync check warm
 	$(BIN)/pytest -n auto --dist loadfile
 
 # Real servers, browsers and programs, kills, full disks, a second version of Python; skips what is not installed.
 test-integration: .venv/ready
-	$(BIN)/pytest -n auto --dist loadfile -m integration --hypothesis-profile integration -rs
+	$(BIN)/pytest -n $(WAITING) --dist loadfile -m 'integration and not nightly' --hypothesis-profile integration -rs
 	.ci/other-python
 
 # Hours: soak, long fuzz, whole studies, real data, and every property with many examples.
@@ -22,6 +24,10 @@ test-nightly: .venv/ready
 	$(BIN)/pytest -n auto --dist loadfile -m 'nightly or hypothesis' --hypothesis-profile nightly -rs
 	$(BIN)/python tests/crash/killing.py
 	$(BIN)/python tests/fuzz --corpus fuzz-corpus
+
+# Compile all kernels ahead, so that no test pays for it.
+warm: .venv/ready
+	$(BIN)/gamewarden warm
 
 check: .venv/ready
 	$(BIN)/ruff check .

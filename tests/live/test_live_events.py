@@ -102,7 +102,7 @@ def test_a_day_alone_has_the_scores_that_the_command_gives_of_it(shelf, judges, 
     assert_frame_equal(scores_in(said).filter(pl.col("detector").is_in(utc)), told, check_exact=True)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2))])
 def test_partitions_that_are_killed_at_random_say_each_final_once_and_as_the_batch_run(
     judges, log, expected, tmp_path, seed
 ):
@@ -426,7 +426,14 @@ def test_the_clock_strikes_alike_however_rows_are_cut(cuts, seed):
 
 
 @pytest.mark.filterwarnings("ignore::gamewarden.errors.Remark")  # an edge of the log is too little to be judged
-@pytest.mark.parametrize("zone", ["UTC", "Asia/Seoul", "America/New_York", "Australia/Lord_Howe", "Europe/Berlin"])
+@pytest.mark.parametrize(
+    "zone",
+    [
+        "Asia/Seoul",
+        "Europe/Berlin",
+        *(pytest.param(zone, marks=pytest.mark.nightly) for zone in ("UTC", "America/New_York", "Australia/Lord_Howe")),
+    ],
+)
 def test_days_end_as_in_the_batch_run_where_clocks_change(log, models, tmp_path, zone):
     days = next(model for model in models if model.card.detector == "account-day")
     elsewhere = replace(days, feature=Recipe(days.feature.name, {**days.feature.options, "time_zone": zone}))

@@ -92,7 +92,7 @@ gamewarden() {{ {shlex.quote(sys.executable)} -m gamewarden "$@" 2>&1; }}
 """
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "first-day.md"])
+@pytest.mark.parametrize("page", ["tutorial.md", pytest.param("first-day.md", marks=pytest.mark.nightly)])
 def test_a_first_page_runs_and_says_what_it_shows(tmp_path, page):
     said, heard = [], ""
     for language, block in BLOCK.findall((ROOT / "docs" / page).read_text(encoding="utf-8")):

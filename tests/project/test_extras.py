@@ -78,6 +78,7 @@ def test_reading_measuring_scoring_and_judging_need_the_base_only(game):
     done(*" -- ".join(BASE).split(), absent=LIBRARIES, cwd=game)
 
 
+@pytest.mark.nightly  # compiles everything anew
 def test_a_machine_without_fitting_compiles_the_rest_ahead_and_says_what_it_left_out(tmp_path):
     ended = done("warm", absent=FIT, cwd=tmp_path)
 

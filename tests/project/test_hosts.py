@@ -24,7 +24,7 @@ READ_ONLY_ROOT = ("unshare", "--mount", "--propagation=private", "sh", "-c", REA
 COMPILING = "Compiling once, about half a minute"
 
 pytestmark = [
-    pytest.mark.integration,
+    pytest.mark.nightly,  # each compiles everything anew
     pytest.mark.skipif(
         not hasattr(os, "geteuid") or os.geteuid() != 0 or shutil.which("setpriv") is None,
         reason="only root can become a user whom nobody knows, and by setpriv",
