@@ -225,6 +225,7 @@ def test_letters_that_the_server_does_not_know_of_are_read_as_somebody_says(mari
     same(events_of(dump, korean), live)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("where", ["mariadb-dump", "mysql -B"])
 @settings(max_examples=settings.default.max_examples * 8 // 25)
 @given(texts=st.lists(st.text(st.characters(codec="utf-8"), max_size=30), min_size=1, max_size=40))

@@ -496,6 +496,7 @@ def test_a_quiet_game_raises_no_doubt(tmp_path):
     assert maintain(task_of(game)).periods["doubts"].null_count() == 11
 
 
+@pytest.mark.nightly
 def test_a_crash_at_any_step_of_doubted_days_resumes_to_the_same_files(tmp_path):
     ready = make_game(tmp_path / "ready", Log(days=6, renamed=(3, 4, 5)))
     maintain(replace(task_of(ready, clock=fixed), until=START + timedelta(days=3)))

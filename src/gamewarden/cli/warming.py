@@ -75,7 +75,7 @@ def _steps(place: Path) -> Iterator[list[str]]:
     for feature in ("self-similarity", "activity", "actions", "pulses", "paths", "copies", "rhythm", "names"):
         yield from (["measure", feature, source] for source in (lake, log))
     if installed("graspologic_native"):
-        yield ["groups", lake]
+        yield from (["groups", source] for source in (lake, f"{place}/society/events.parquet"))
     yield ["compact", lake]
     yield ["measure", "traffic", packets]
     yield ["measure", "traffic", capture, "--server-port", "5121"]
@@ -94,6 +94,7 @@ def _fits(place: Path) -> Iterator[list[str]]:
     table = [str(place / "accounts.csv"), "--actor", "actor"]
     yield ["fit", "account-table", *table, "--label", "verdict", "--rounds", "20", "--to", f"{models}-of-tables"]
     yield ["score", table[0], "--models", f"{models}-of-tables"]
+    yield ["explain", "a1", table[0], "--models", f"{models}-of-tables"]
 
 
 def _write_accounts(path: Path) -> None:
