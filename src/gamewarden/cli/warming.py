@@ -1,5 +1,6 @@
 """`gamewarden warm`: every command that calculates, run once on something small, so that all is compiled ahead."""
 
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,6 +11,11 @@ from gamewarden.cli.show import progress, quietly, say, tell
 from gamewarden.core.extras import installed
 from gamewarden.core.text import counted
 from gamewarden.errors import WriteError
+
+# A section header and one Ethernet interface: another kernel than the older pcap format has reads it.
+_EMPTY_PCAPNG = struct.pack("<3I2HqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28) + struct.pack(
+    "<2I2H2I", 1, 20, 1, 0, 0xFFFF, 20
+)
 
 
 @click.command
@@ -27,6 +33,7 @@ def warm() -> None:
         steps = [*_steps(Path(name)), *(_fits(Path(name)) if can_fit else ())]
         (Path(name) / "warden.toml").touch()
         _write_accounts(Path(name) / "accounts.csv")
+        (Path(name) / "empty.pcapng").write_bytes(_EMPTY_PCAPNG)
         with progress("compiling", len(steps)) as done:
             for words in steps:
                 with quietly():
@@ -78,7 +85,7 @@ def _steps(place: Path) -> Iterator[list[str]]:
         yield from (["groups", source] for source in (lake, f"{place}/society/events.parquet"))
     yield ["compact", lake]
     yield ["measure", "traffic", packets]
-    yield ["measure", "traffic", capture, "--server-port", "5121"]
+    yield from (["measure", "traffic", name, "--server-port", "5121"] for name in (capture, f"{place}/empty.pcapng"))
     for accounts in (f"{streams}/accounts.csv", "messages"):
         yield ["measure", "traffic", capture, "--server-port", "5121", "--accounts", accounts]
     yield ["measure", "session", f"{streams}/players"]
