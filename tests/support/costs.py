@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 LIMIT = 5.0  # CPU-seconds of a test of the first tier; whatever costs more is listed
-FAILS = 3 * LIMIT  # from here on the run fails where CI is set: on a busy machine the same work costs up to twice as much
+FAILS = 3 * LIMIT  # above this a run with CI set fails: a busy machine needs up to twice the CPU time for the same work
 LISTED = 10  # files
 _SHARED = "shared directories"
 _CPU = pytest.StashKey[tuple[float, float]]()
