@@ -10,7 +10,9 @@ from contextlib import contextmanager
 import pytest
 
 LIMIT = 5.0  # CPU-seconds of a test of the first tier; whatever costs more is listed
-FAILS = 3 * LIMIT  # above this a run with CI set fails: a busy machine needs up to twice the CPU time for the same work
+# Above this a run with CI set fails: a busy machine needs twice the CPU time for the same work, and a kernel that
+# `warm` has not compiled costs up to 50 seconds.
+FAILS = 12 * LIMIT
 LISTED = 10  # files
 _SHARED = "shared directories"
 _CPU = pytest.StashKey[tuple[float, float]]()
